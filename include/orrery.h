@@ -63,7 +63,8 @@ typedef struct orr_err {
 //
 //     which GPU, which model    gpu, set (sm.count=66), model, latencies
 //     what of an input is run   size, source, set (n=4096), kernel, grid, block, shared, arg,
-//                               kernels, launches, on, threads, max-insts
+//                               kernels, launches, on, threads, max-insts; of OpenCL C: build, global, local;
+//                               of a program: opencl, annotate
 //     how it is run             counts-only, check, no-check, lines, timeline, digests
 //     sampling                  sample, profile, warm, precision, piece, full
 //     other jobs                vary, output, csv, plot, command, format, hardware, script, repeat, record,
@@ -102,14 +103,15 @@ ORR_API void orr_options_print(orr_options *o, FILE *file);
 // ---- reports --------------------------------------------------------------------------------
 typedef struct orr_report orr_report;
 enum orr_format {
-    ORR_TEXT,     // for people
-    ORR_JSON,     // for programs: docs/design.md, section 6, and each job's page
-    ORR_CSV,      // compare, correlate, sweep, sample model, micro
-    ORR_HTML,     // correlate: a page for the browser that needs no other file
-    ORR_SVG,      // sample model
-    ORR_LOG,      // tune: what was tried; measure: every launch of every round
-    ORR_TERMINAL, // run: text with headings in bold
-    ORR_ACCELSIM, // run: under the names that GPGPU-Sim and Accel-Sim print
+    ORR_TEXT,      // for people
+    ORR_JSON,      // for programs: docs/design.md, section 6, and each job's page
+    ORR_CSV,       // compare, correlate, sweep, sample model, micro
+    ORR_HTML,      // run, correlate: a page for the browser that needs no other file
+    ORR_SVG,       // sample model
+    ORR_LOG,       // tune: what was tried; measure: every launch of every round
+    ORR_TERMINAL,  // run: text with headings in bold
+    ORR_ACCELSIM,  // run: under the names that GPGPU-Sim and Accel-Sim print
+    ORR_PAGE_DATA, // run: JSON for orr_page; instructions, lines and sources, few launches in full
     ORR_FORMATS
 };
 // NULL: a report of this job has no such form.
@@ -161,6 +163,9 @@ ORR_API orr_report *orr_measure(const char *const *inputs, int n, const orr_opti
 // The microbenchmarks, or launch scripts with `measure` in them, on that GPU: CSV that orr_tune reads. n 0:
 // all bundled ones. A script that fails does not end the job: there is a report then, and e is filled in.
 ORR_API orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, orr_err *e);
+// One page for the browser of several runs, which it shows next to each other: reports of orr_run as JSON or
+// as ORR_PAGE_DATA. The report has one form, ORR_HTML.
+ORR_API orr_report *orr_page(const char *const *reports, int n, orr_err *e);
 // The bundled workloads.
 ORR_API orr_report *orr_workloads(orr_err *e);
 
@@ -188,6 +193,9 @@ ORR_API char **orr_app_environment(const char *program, const orr_options *o, or
 ORR_API orr_report *orr_gpus(const orr_options *o, orr_err *e); // all that come with Orrery
 ORR_API orr_report *orr_gpu_keys(orr_err *e);                   // what a description can say
 ORR_API orr_report *orr_gpu_describe(const char *gpu, const orr_options *o, orr_err *e);
+// Why each of its values is what it is: published, measured, chosen, assumed, inherited; and how many of each
+// there are.
+ORR_API orr_report *orr_gpu_evidence(const char *gpu, const orr_options *o, orr_err *e);
 // How many thread blocks of a kernel one SM holds: block (threads), regs, shared, barriers.
 ORR_API orr_report *orr_gpu_occupancy(const char *gpu, const orr_options *o, orr_err *e);
 // A description, as text, from gpgpusim.config and (NULL: none) trace.config. Notes say what was left out.

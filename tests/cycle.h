@@ -72,8 +72,8 @@ static const char cycle_gpu[] = "product = \"bench\"\n"
                                 "regs.ports = 8\n"
                                 "l1.size = 64 KB\n"
                                 "l1.latency = 30\n"
-                                "l1.misses = 4096\n"
-                                "l1.merges = 4096\n"
+                                "l1.mshrs = 4096\n"
+                                "l1.mshr_merges = 4096\n"
                                 "xbar.request = 4096\n"
                                 "xbar.reply = 4096\n"
                                 "l2.size = 1 MB\n"
@@ -124,7 +124,7 @@ static inline orr_gpu *gpu_with(const char *const *sets, int n) {
     if (!g) fail_msg("%s", e.text);
     return g;
 }
-// GPU("core.issue=2", "l1.misses=1"): the bench's GPU with these changes.
+// GPU("core.issue=2", "l1.mshrs=1"): the bench's GPU with these changes.
 #define GPU(...)                                                                                             \
     gpu_with((const char *const[]){"product=\"changed\"", ##__VA_ARGS__},                                    \
              (int)(sizeof((const char *const[]){"product=\"changed\"", ##__VA_ARGS__}) / sizeof(char *)))

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "model/abstract/latencies.h"
-#include "model/cycle/alone.h"
+#include "model/cycle/precharacterise.h"
 
 static orr_launch_result launch_on(const orr_gpu *g, kern *k, int threads, const char *file, orr_result *r) {
     stream s = {.k = k, .nwarps = (k->threads + 31) / 32};
@@ -60,7 +60,7 @@ static void test_chain(void **state) {
 
 // Ten warps fill the ten cycles of a latency: 200 instructions at 0 .. 199, ten EXIT at 200 .. 209. With
 // twenty warps it is the issue slots that count: 400 + 20. Two schedulers with ten each: 210 again. Warps
-// that do the same are convoys of eight, and those that follow are booked by the segment, not by the
+// that do the same are batches of eight, and those that follow are booked by the segment, not by the
 // instruction: chains that would fill each other's gaps exactly do not, and take up to half as long again.
 static void about(uint64_t cycles, uint64_t want) { assert_in_range(cycles, want, want + want * 6 / 10); }
 
@@ -75,11 +75,11 @@ static void test_slots(void **state) {
     about(takes(GPU("core.issue_interval=2"), chain(1, 320)), 419);
 }
 
-// A convoy: what each of its warps does is counted, and each has lines of its own. Eight loads of a line of
+// A batch: what each of its warps does is counted, and each has lines of its own. Eight loads of a line of
 // four sectors; L1 takes four cycles for each (32 bytes a cycle and bank), one after the other, and memory a
 // sector a cycle; so the last is there 7 * 4 later than one alone at least. As fast as eight of which each
 // does something else first, within what that takes.
-static void test_convoy(void **state) {
+static void test_batch(void **state) {
     (void)state;
     orr_gpu *g = GPU();
     kern *k = kern_new(1, 256);
@@ -104,7 +104,7 @@ static void test_convoy(void **state) {
 
 // Warps that wait for each other at a barrier as one: the last of them counts. Seven FFMA of each of eight
 // warps, 56 slots, BAR for each at 56 .. 63 at the earliest and at 71 for a chain of seven; 7 later EXIT.
-static void test_convoy_barrier(void **state) {
+static void test_batch_barrier(void **state) {
     (void)state;
     kern *k = kern_new(1, 256);
     for (int n = 0; n < 7; n++) more(k, "FFMA R1 <- R1");
@@ -116,7 +116,7 @@ static void test_convoy_barrier(void **state) {
 // one after the other, 6 * 192. On six SMs, of which one of four has no fourth: 48 / 6 of them. One block
 // takes 200 cycles more: by 6 * 192 seven SMs have done 42, the one that had it is at its fifth, and the 48th
 // begins.
-static void test_twins(void **state) {
+static void test_peers(void **state) {
     (void)state;
     assert_int_equal(takes(GPU("sm.count=8", "limit.sm_blocks=1"), chain(48, 32)), 6 * 192);
     assert_int_equal(takes(GPU("sm.count=6", "limit.sm_blocks=1"), chain(48, 32)), 8 * 192);
@@ -268,7 +268,7 @@ static void test_alone(void **state) {
     orr_program *p = orr_program_new(kern_kernel(k), g, &e);
     uint32_t latency[5];
     assert_non_null(p);
-    assert_true(orr_alone(p, g, 0, latency, &e));
+    assert_true(orr_precharacterise(p, g, 0, latency, &e));
     assert_int_equal(latency[0], 10);
     assert_int_equal(latency[1], 6);
     assert_int_equal(latency[2], 25);
@@ -373,10 +373,10 @@ int main(void) {
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_format),
-        cmocka_unit_test(test_convoy),
-        cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_peers),
         cmocka_unit_test(test_twins_memory),
-        cmocka_unit_test(test_convoy_barrier),
+        cmocka_unit_test(test_batch_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

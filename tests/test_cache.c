@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "gpu/gpu.h"
 #include "memory/cache.h"
 
 #include <stdlib.h>
@@ -309,9 +310,13 @@ static void folded(void **state) {
                                    0x3f65c, 0x20cf9, 0x15b41, 0x38fbb, 0x18528};
     static const uint32_t stays[] = {1,     2,      3,      0x200,   0x20b,   0x418,
                                      0x610, 0x1339, 0x133c, 0x40351, 0x69957, 0x5e8bc};
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("h200", NULL, 0, &e);
+    if (!g) fail_msg("%s", e.text);
+    const orr_gpu_array *hash = &g->l1_set_hash;
     orr_cache c;
     orr_cache_init(&c, 256 * 1024, 128, 4, true, false);
-    orr_cache_fold(&c);
+    orr_cache_fold(&c, hash->at, hash->n);
     uint32_t set = orr_cache_set_of(&c, 0), n[512] = {0};
     for (size_t i = 0; i < sizeof out / sizeof *out; i++) assert_int_equal(orr_cache_set_of(&c, out[i]), set);
     for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
@@ -320,9 +325,10 @@ static void folded(void **state) {
     for (uint32_t s = 0; s < 512; s++) assert_int_equal(n[s], 1024);
     orr_cache_free(&c);
     orr_cache_init(&c, 128 * 1024, 128, 4, true, false); // of other caches it is not known
-    orr_cache_fold(&c);
+    orr_cache_fold(&c, hash->at, hash->n);
     assert_null(c.fold);
     orr_cache_free(&c);
+    orr_gpu_free(g);
 }
 
 int main(void) {

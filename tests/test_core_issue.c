@@ -87,9 +87,9 @@ static void test_policies(void **state) {
 }
 
 // Who is next when slot 1, which issued last, cannot go on, of slots 0 (the youngest), 3 and 4 (the oldest):
-// the youngest or oldest; with core.unit_turn slot 3, when 1 is stopped by its unit alone. A full queue of
-// memory, or a result that it waits for, is something else; and another warp in its slot has no turn to give
-// away.
+// the youngest or oldest; with core.rotate_on_unit slot 3, when 1 is stopped by its unit alone. A full queue
+// of memory, or a result that it waits for, is something else; and another warp in its slot has no turn to
+// give away.
 static void test_unit_turn(void **state) {
     (void)state;
     static issue_spec spec;
@@ -117,8 +117,8 @@ static void test_unit_turn(void **state) {
     }
 }
 
-// The same where slot 1 has found the queue of memory full (core.queue_turn): 3 is next, and after the last
-// slot the first; another warp in its slot has no turn to give away.
+// The same where slot 1 has found the queue of memory full (core.rotate_on_queue): 3 is next, and after the
+// last slot the first; another warp in its slot has no turn to give away.
 static void test_queue_turn(void **state) {
     (void)state;
     static issue_spec spec;
@@ -144,8 +144,8 @@ static void test_queue_turn(void **state) {
 }
 
 // Slot 1 has issued last and yields. Slots 0, 1, 3 and 4 are of one thread block, slot 2, the youngest of
-// all, is of another. With core.yield_turn it is the next older one of the block (3), then the next (4), and
-// after the oldest the youngest (0); when none of the block can, as without.
+// all, is of another. With core.rotate_on_yield it is the next older one of the block (3), then the next (4),
+// and after the oldest the youngest (0); when none of the block can, as without.
 static void test_yield_turn(void **state) {
     (void)state;
     static issue_spec spec;
@@ -167,10 +167,10 @@ static void test_yield_turn(void **state) {
     }
 }
 
-// Slot 1 has issued last. With core.short_turn the next older one of all (3) is next, not the youngest (2),
-// and after the oldest the youngest: when slot 1 waits for a short result, for its stall count behind an
-// instruction that went into a queue, not behind another one; when it has found its unit's queue full, even
-// if it could go on by now.
+// Slot 1 has issued last. With core.rotate_on_scoreboard the next older one of all (3) is next, not the
+// youngest (2), and after the oldest the youngest: when slot 1 waits for a short result, for its stall count
+// behind an instruction that went into a queue, not behind another one; when it has found its unit's queue
+// full, even if it could go on by now.
 static void test_short_turn(void **state) {
     (void)state;
     static issue_spec spec;
@@ -200,8 +200,8 @@ static void test_short_turn(void **state) {
 }
 
 // Slot 1 has issued last and waits. Slots 2 and 3 are of the thread block that came first, 0 and 4 of its
-// own, which is younger: with core.block_first 3, the younger of the former, is next, then 2, and only then
-// those of its own block; it goes on itself as long as it can.
+// own, which is younger: with core.oldest_block_first 3, the younger of the former, is next, then 2, and only
+// then those of its own block; it goes on itself as long as it can.
 static void test_block_first(void **state) {
     (void)state;
     static issue_spec spec;
@@ -221,8 +221,8 @@ static void test_block_first(void **state) {
     }
 }
 
-// Slot 1 has issued a branch and waits for it: with core.branch_turn the next older one of its block (3) is
-// next, not the youngest (0).
+// Slot 1 has issued a branch and waits for it: with core.rotate_on_branch the next older one of its block (3)
+// is next, not the youngest (0).
 static void test_branch_turn(void **state) {
     (void)state;
     static issue_spec spec;

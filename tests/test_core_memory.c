@@ -66,7 +66,8 @@ static void rig_open(rig *r, orr_gpu *g) {
     l1_spec_read(&r->l1_spec, g);
     l1_init(&r->l1, &r->l1_spec, &r->launch, &r->port, &r->pipe, 8);
     r->l1.client = (l1_client){r, load_done};
-    l1_reset(&r->l1, 65536);
+    r->launch.l1_bytes = 65536;
+    l1_reset(&r->l1);
     for (uint32_t w = 0; w < 8; w++) l1_start_warp(&r->l1, w);
 }
 
@@ -119,7 +120,7 @@ static void test_port_receives(void **state) {
 static void test_port_merges(void **state) {
     (void)state;
     static rig r;
-    rig_open(&r, GPU("xbar.join=yes", "xbar.stores=4", "xbar.open=10"));
+    rig_open(&r, GPU("xbar.merge_stores=yes", "xbar.merge_lines=4", "xbar.merge_wait=10"));
     orr_request first = store_of(7, 1), second = store_of(7, 2), third = store_of(7, 4);
     bool behind;
     port_store(&r.port, &first, 10, 1, &behind);
@@ -144,7 +145,7 @@ static void test_port_merges(void **state) {
 static void test_port_parks(void **state) {
     (void)state;
     static rig r;
-    rig_open(&r, GPU("xbar.join=yes", "xbar.stores=4", "xbar.parts=1"));
+    rig_open(&r, GPU("xbar.merge_stores=yes", "xbar.merge_lines=4", "xbar.partial_stores=1"));
     orr_request a = {.line = 1, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf, 0}};
     orr_request b = {.line = 2, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf, 0}};
     orr_request c = {.line = 2, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf0, 0}};
@@ -209,7 +210,7 @@ static void test_l1_misses(void **state) {
     assert_int_equal(r.l1.n.misses[0][ORR_L1_LOAD], 2);
     assert_int_equal(r.l1.n.pending[0][ORR_L1_LOAD], 1);
     assert_int_equal(r.l1.n.hits[0][ORR_L1_LOAD], 1);
-    l1_reset(&r.l1, 65536);
+    l1_reset(&r.l1);
     assert_int_equal(r.l1.n.tags + r.l1.n.sectors[0][ORR_L1_LOAD] + r.l1.open_mshrs, 0);
     rig_close(&r);
 }
@@ -220,7 +221,7 @@ static void test_l1_full(void **state) {
     (void)state;
     static rig r;
     static l1_access a, b;
-    rig_open(&r, GPU("l1.misses=1", "l1.merges=2"));
+    rig_open(&r, GPU("l1.mshrs=1", "l1.mshr_merges=2"));
     assert_true(touch(&r, &a, &load_inst, 0, 0));
     assert_false(touch(&r, &b, &load_inst, 1, 128));
     assert_true(touch(&r, &a, &load_inst, 2, 0));
@@ -301,7 +302,7 @@ static const orr_tinst lds = {
 // eight.
 static void test_shared(void **state) {
     (void)state;
-    shared_spec s = {.latency = 20, .pass_cycles = 1};
+    shared_spec s = {.latency = 20, .cost = {.pass_cycles = 1}};
     data_pipe pipe = {0};
     shared_memory m = {.spec = &s, .pipe = &pipe};
     shared_access x = {.i = &lds};
@@ -309,7 +310,7 @@ static void test_shared(void **state) {
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 1, 0}, 10), 12 + 20);
     assert_int_equal(m.n.passes[ORR_L1_LOAD], 3);
     assert_int_equal(m.n.conflicts[ORR_L1_LOAD], 1);
-    s.pass = 2;
+    s.cost.conflict = 2;
     shared_reset(&m);
     pipe = (data_pipe){0};
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 4, 3}, 100), 100 + 3 + 3 + 20);
@@ -357,7 +358,7 @@ static uint64_t issue_load(lsu_rig *x, uint32_t warp, uint64_t addr) {
 static void test_lsu_queue(void **state) {
     (void)state;
     static lsu_rig x;
-    rig_open(&x.r, GPU("l1.misses=1", "lsu.queue=2"));
+    rig_open(&x.r, GPU("l1.mshrs=1", "lsu.queue=2"));
     x.insts[0] = load_inst;
     x.program.insts = x.insts;
     x.r.launch.program = &x.program;
@@ -403,7 +404,7 @@ static void test_fence_rounds(void **state) {
     (void)state;
     static rig r;
     rig_open(&r,
-             GPU("core.fence_block=10", "core.fence_gpu=100", "core.fence_join=30", "core.fence_store=5"));
+             GPU("core.fence_block=10", "core.fence_gpu=100", "core.fence_merge=30", "core.fence_store=5"));
     fence_spec s;
     fence_spec_read(&s, r.g);
     fence_unit f;

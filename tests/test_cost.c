@@ -69,7 +69,9 @@ static void lookups(void **state) {
     assert_int_equal(c.passes, 1);
     assert_int_equal(c.cycles, 8);
     orr_l1_spec folded = words;
-    folded.folded = true;
+    folded.tag_bits = 2; // four banks, by the parity of two masks
+    folded.tag_hash[0] = 0xb7ab5;
+    folded.tag_hash[1] = 0xed5da;
     uint8_t turn[64], in_turn[64] = {0};
     c = load_of(&folded, &a, 4, false, turn);
     assert_true(c.lookups >= 8);

@@ -21,7 +21,7 @@ static void test_indirect(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(1, 32);
         more(k, "block x10\nFFMA R1 <- R2\n%s\nblock\nEXIT", cases[n].branch);
-        ran x = run_on(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.branch_indirect=20"), k);
+        ran x = run_on(GPU("op.fp32.latency=1", "core.branch_taken=4", "core.branch_indirect=20"), k);
         assert_int_equal(x.cycles, 10 * 6 + cases[n].more + 1);
         assert_int_equal(stalled(&x, ORR_STALL_BRANCH), 10 * 4 + cases[n].more);
         ran_free(&x);
@@ -34,14 +34,14 @@ static void test_indirect(void **state) {
 static void test_switch(void **state) {
     (void)state;
     const char *text = "block x2\nFFMA R1 <- R2\nBSYNC\nblock\nEXIT";
-    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4"), kern_of(1, 32, text)),
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_taken=4"), kern_of(1, 32, text)),
                      2 * (1 + 5 + 4) + 1);
-    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.branch_switch=7"),
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_taken=4", "core.reconverge_switch=7"),
                                kern_of(1, 32, text)),
                      2 * (1 + 5 + 4) + 7 + 1);
     // After the second one all lanes go on together, which may take longer than a jump, too.
     assert_int_equal(
-        cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.sync_meet=3"), kern_of(1, 32, text)),
+        cycles_of(GPU("op.fp32.latency=1", "core.branch_taken=4", "core.reconverge=3"), kern_of(1, 32, text)),
         2 * (1 + 5 + 4) + 3 + 1);
 }
 
@@ -54,7 +54,7 @@ static void test_behind_bssy(void **state) {
     static const char *queue[] = {"unit.control.queue=0", "unit.control.queue=1", "unit.control.queue=4"};
     for (size_t n = 0; n < sizeof queue / sizeof *queue; n++)
         assert_int_equal(
-            cycles_of(GPU("op.branch.interval=8", "core.branch_jump=4", queue[n]), kern_of(1, 32, meet)),
+            cycles_of(GPU("op.branch.interval=8", "core.branch_taken=4", queue[n]), kern_of(1, 32, meet)),
             8 + 5 + 4 + 1);
     assert_int_equal(cycles_of(GPU("op.branch.interval=8"), kern_of(1, 32, go_on)), 16 + 1);
     assert_int_equal(
@@ -76,14 +76,14 @@ static void test_yield(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         assert_int_equal(cycles_of(GPU("op.fp32.latency=1"), kern_of(1, 32, cases[n].text)),
                          cases[n].without);
-        assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.yield=50", "core.sync_poll=40"),
+        assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.yield=50", "core.warpsync_poll=40"),
                                    kern_of(1, 32, cases[n].text)),
                          cases[n].with);
     }
 }
 
 // A lane comes to a WARPSYNC, or ends, in cycle 0, and in the next one the others go on, or 19 and 20 cycles
-// later (core.sync_wait, core.exit_switch); EXIT takes one. Where the same lanes go on nothing changes.
+// later (core.warpsync_wait, core.exit_switch); EXIT takes one. Where the same lanes go on nothing changes.
 static void test_leaves_to_others(void **state) {
     (void)state;
     static const struct {
@@ -95,15 +95,16 @@ static void test_leaves_to_others(void **state) {
                  {"block lanes 1\nWARPSYNC.COLLECTIVE\nblock lanes 0xfffffffe\nEXIT", 2, 2 + 78}};
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         assert_int_equal(cycles_of(GPU(), kern_of(1, 32, cases[n].text)), cases[n].without);
-        assert_int_equal(cycles_of(GPU("core.sync_wait=19", "core.sync_collective=78", "core.exit_switch=20"),
-                                   kern_of(1, 32, cases[n].text)),
-                         cases[n].with);
+        assert_int_equal(
+            cycles_of(GPU("core.warpsync_wait=19", "core.warpsync_collective=78", "core.exit_switch=20"),
+                      kern_of(1, 32, cases[n].text)),
+            cases[n].with);
     }
 }
 
-// BSSY and BMOV at 0 and 1, BSYNC at 2, EXIT 5 and 4 cycles later: 12. With core.sync_again a BSYNC of a
-// barrier register that BMOV wrote last is executed again: a cycle, 4 and 20 and 13 more, and an instruction.
-// Not where BSSY wrote it last, nor where BMOV wrote another, nor where BMOV read it.
+// BSSY and BMOV at 0 and 1, BSYNC at 2, EXIT 5 and 4 cycles later: 12. With core.reconverge_twice a BSYNC of
+// a barrier register that BMOV wrote last is executed again: a cycle, 4 and 20 and 13 more, and an
+// instruction. Not where BSSY wrote it last, nor where BMOV wrote another, nor where BMOV read it.
 static void test_sync_again(void **state) {
     (void)state;
     static const struct {
@@ -127,9 +128,10 @@ static void test_sync_again(void **state) {
         }
         k->k.codes = codes;
         for (int on = 0; on < 2; on++) {
-            ran x = run_on(GPU("core.branch_jump=4", "core.branch_indirect=20", "core.sync_restored=13",
-                               on ? "core.sync_again=yes" : "core.sync_again=no"),
-                           k);
+            ran x =
+                run_on(GPU("core.branch_taken=4", "core.branch_indirect=20", "core.reconverge_restored=13",
+                           on ? "core.reconverge_twice=yes" : "core.reconverge_twice=no"),
+                       k);
             bool again = on && cases[n].again;
             assert_int_equal(x.cycles, 12 + (again ? 1 + 4 + 20 + 13 : 0));
             assert_int_equal(x.sm->issued, again ? 5 : 4);
@@ -203,7 +205,7 @@ static void test_latencies(void **state) {
     // A constant that comes from L2 takes 50 cycles more; a load of the same line after it finds it.
     const char *cold = "LDC R1 <- R2 @0 +0\nLDC R1 <- R1 @4 +0\nFFMA R3 <- R1\nEXIT";
     uint64_t without = cycles_of(GPU("icache.perfect=no"), kern_of(1, 32, cold));
-    assert_int_equal(cycles_of(GPU("icache.perfect=no", "const.beyond=50"), kern_of(1, 32, cold)),
+    assert_int_equal(cycles_of(GPU("icache.perfect=no", "const.l2_extra=50"), kern_of(1, 32, cold)),
                      without + 50);
 }
 
@@ -301,10 +303,10 @@ static void test_turn(void **state) {
         const char *turn;
         unsigned warps;
         uint64_t cycles;
-    } cases[] = {{"launch.turn=no", 4, 404},
-                 {"launch.turn=yes", 4, 104},
-                 {"launch.turn=no", 5, 105},
-                 {"launch.turn=yes", 5, 105}};
+    } cases[] = {{"launch.rotate_schedulers=no", 4, 404},
+                 {"launch.rotate_schedulers=yes", 4, 104},
+                 {"launch.rotate_schedulers=no", 5, 105},
+                 {"launch.rotate_schedulers=yes", 5, 105}};
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(4, 32 * cases[n].warps);
         more(k, "block warp 0 x10");
@@ -323,7 +325,7 @@ static void test_turn(void **state) {
 #define MBARRIERS                                                                                            \
     "unit.syncs.lanes=16", "op.syncs.unit=syncs", "op.syncs.latency=29", "op.syncs.phasechk.unit=syncs",     \
         "op.syncs.phasechk.latency=38", "op.syncs.phasechk.interval=4", "op.arrives.unit=syncs",             \
-        "op.arrives.latency=29", "shared.wake=34", "shared.wake_next=2"
+        "op.arrives.latency=29", "shared.mbarrier_wake=34", "shared.mbarrier_wake_next=2"
 #define WAIT "SYNCS.PHASECHK.TRANS64.TRYWAIT P1 <- R9 @64 +0 "
 
 static void test_mbarrier(void **state) {
@@ -352,7 +354,7 @@ static void test_mbarrier(void **state) {
         2 + 38 + 1);
     // And 6, if a warp's operations are that far apart.
     assert_int_equal(
-        cycles_of(GPU(MBARRIERS, "unit.syncs.queue=4", "shared.arrive_again=6"),
+        cycles_of(GPU(MBARRIERS, "unit.syncs.queue=4", "shared.mbarrier_interval=6"),
                   kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
         6 + 38 + 1);
     // An arrival at another mbarrier is none; the result of an arrival: 29 cycles, then EXIT.

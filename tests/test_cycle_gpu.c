@@ -290,13 +290,13 @@ static void test_fetch(void **state) {
 // instruction. Of a program that does not fit what counts is what is executed: here one line of ten.
 static void test_warm_code(void **state) {
     (void)state;
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes"), code_of(10, 1)), 30 + 9 * 37 + 7 + 1);
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes", "icache.l1=2 KB"), code_of(10, 1)),
+    assert_int_equal(cycles_of(GPU(FETCH, "profiler.warm_code=yes"), code_of(10, 1)), 30 + 9 * 37 + 7 + 1);
+    assert_int_equal(cycles_of(GPU(FETCH, "profiler.warm_code=yes", "icache.l1=2 KB"), code_of(10, 1)),
                      230 + 9 * 237 + 7 + 1);
     kern *k = code_of(1, 1);
     more(k, "block tb 1");
     for (int n = 0; n < 72; n++) more(k, "FFMA R1 <- R2");
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes", "icache.l1=2 KB"), k), 30 + 7 + 1);
+    assert_int_equal(cycles_of(GPU(FETCH, "profiler.warm_code=yes", "icache.l1=2 KB"), k), 30 + 7 + 1);
     // From L2 100 cycles later than from there.
     assert_int_equal(cycles_of(GPU(FETCH, "icache.l2_latency=100"), code_of(10, 1)), 130 + 9 * 137 + 7 + 1);
 }
@@ -308,10 +308,10 @@ static void test_warm_code(void **state) {
 // 50,050.
 static void test_code_comes(void **state) {
     (void)state;
-#define COMES FETCH, "icache.warm=yes", "launch.first_line=20"
-    assert_int_equal(cycles_of(GPU(COMES, "launch.line_pace=50"), code_of(10, 1)), 50 + 9 * 50 + 7 + 1);
-    assert_int_equal(cycles_of(GPU(COMES, "launch.line_pace=10"), code_of(10, 1)), 50 + 9 * 37 + 7 + 1);
-    orr_gpu *g = GPU(COMES, "launch.line_pace=1000", "icache.l2_latency=100");
+#define COMES FETCH, "profiler.warm_code=yes", "launch.code_latency=20"
+    assert_int_equal(cycles_of(GPU(COMES, "launch.code_interval=50"), code_of(10, 1)), 50 + 9 * 50 + 7 + 1);
+    assert_int_equal(cycles_of(GPU(COMES, "launch.code_interval=10"), code_of(10, 1)), 50 + 9 * 37 + 7 + 1);
+    orr_gpu *g = GPU(COMES, "launch.code_interval=1000", "icache.l2_latency=100");
     uint64_t memory = 100 + (uint64_t)g->dram_latency;
     assert_in_range(memory, 101, 992);
     kern *k = code_of(6, 1);
@@ -324,9 +324,9 @@ static void test_code_comes(void **state) {
 static void test_jumps(void **state) {
     (void)state;
     uint64_t straight = 230 + 3 * 237 + 8 + 2 * 32;
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.buffer=4", "icache.buffer_latency=9"), code_of(4, 3)),
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.recent=4", "icache.recent_latency=9"), code_of(4, 3)),
                      straight);
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.buffer=3", "icache.buffer_latency=9"), code_of(4, 3)),
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.recent=3", "icache.recent_latency=9"), code_of(4, 3)),
                      straight + 2 * 9);
 }
 
@@ -335,7 +335,8 @@ static void test_jumps(void **state) {
 // + 8.
 static void test_code_of_gpc(void **state) {
     (void)state;
-#define SHARED FETCH, "icache.warm=yes", "sm.count=4", "tpc.count=4", "gpc.count=2", "icache.gpc_interval=5"
+#define SHARED                                                                                               \
+    FETCH, "profiler.warm_code=yes", "sm.count=4", "tpc.count=4", "gpc.count=2", "icache.gpc_interval=5"
     for (uint32_t blocks = 1; blocks <= 4; blocks += 3) {
         kern *k = code_of(10, 1);
         k->grid = blocks;
@@ -366,7 +367,7 @@ static uint64_t naming(orr_gpu *g, uint32_t fourth, uint32_t sixth) {
 
 static void test_named_constants(void **state) {
     (void)state;
-#define NAMED FETCH, "icache.warm=yes", "const.cold=yes"
+#define NAMED FETCH, "profiler.warm_code=yes", "const.cold=yes"
     const uint32_t parameter = 8 + 1, variable = (3u << 16 | 4) + 1, next = variable + 1,
                    other = variable + 4;
     assert_int_equal(naming(GPU(NAMED, "const.cold=no"), parameter, variable), 38);

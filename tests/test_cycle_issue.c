@@ -5,7 +5,6 @@
 // issues its last instruction in cycle t ends in t + 1, and the launch is as long as that.
 #include "cycle.h"
 
-
 // ---- one warp ------------------------------------------------------------------------------------
 // Issued at 0, 10, ... 190: a result takes 10 cycles. EXIT needs none: at 191. The launch takes 192.
 static void test_chain(void **state) {
@@ -93,21 +92,6 @@ static void test_waw(void **state) {
     kern_free(k);
 }
 
-// A shuffle that writes a predicate, too, is later by core.shfl_predicate, with all it writes.
-static void test_shuffle_predicate(void **state) {
-    (void)state;
-    static const char *const text[] = {"SHFL R1 <- R2\nFFMA R3 <- R1\nEXIT",
-                                       "SHFL R1 P1 <- R2\nFFMA R3 <- R1\nEXIT"};
-    for (int n = 0; n < 2; n++) {
-        // 0: SHFL. 10, or 16: FFMA. A cycle later: EXIT.
-        assert_int_equal(cycles_of(GPU("op.shfl.unit=alu", "op.shfl.latency=10", "core.shfl_predicate=6"),
-                                   kern_of(1, 32, text[n])),
-                         (n ? 16 : 10) + 2);
-        assert_int_equal(cycles_of(GPU("op.shfl.unit=alu", "op.shfl.latency=10"), kern_of(1, 32, text[n])),
-                         10 + 2);
-    }
-}
-
 // Predicates are registers of their own: P1 is not R1.
 static void test_predicates(void **state) {
     (void)state;
@@ -130,7 +114,7 @@ static void test_branch(void **state) {
     ran_free(&x);
     kern_free(k);
     // Nine of them go back, which costs 4 more; the last goes on to the next instruction.
-    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4"), kern_of(1, 32, text)),
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_taken=4"), kern_of(1, 32, text)),
                      10 * (1 + 5) + 9 * 4 + 1);
 }
 
@@ -710,7 +694,6 @@ static void test_collector_banks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shuffle_predicate),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_latency_by_class),
         cmocka_unit_test(test_independent),

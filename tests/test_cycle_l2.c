@@ -179,7 +179,7 @@ static uint64_t all_storing(const char *clusters, const char *each, uint32_t blo
     kern *k = kern_new(blocks, 32);
     more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", stores);
     return cycles_of(GPU("sm.count=12", "tpc.count=6", clusters, each, "gpc.count=2", "xbar.request=1024",
-                         "xbar.all_stores=17", "l2.bandwidth=4096", "launch.order=tpc"),
+                         "xbar.store_bandwidth=17", "l2.bandwidth=4096", "launch.order=tpc"),
                      k);
 }
 
@@ -190,12 +190,12 @@ static void test_all_stores(void **state) {
         uint32_t blocks;
         double more;
     } cases[] = {
-        {"xbar.clusters=1", "xbar.cluster_stores=0", 6, 6 * 64 * 8},
-        {"xbar.clusters=3", "xbar.cluster_stores=0", 6, 6 * 64 * 8},
-        {"xbar.clusters=3", "xbar.cluster_stores=0", 1, 64 * 8},
-        {"xbar.clusters=3", "xbar.cluster_stores=8.5", 1, 64 * 16},
-        {"xbar.clusters=1", "xbar.cluster_stores=8.5", 6, 6 * 64 * 16},
-        {"xbar.clusters=3", "xbar.cluster_stores=8.5", 6, 6 * 64 * 8},
+        {"xbar.clusters=1", "xbar.cluster_bandwidth=0", 6, 6 * 64 * 8},
+        {"xbar.clusters=3", "xbar.cluster_bandwidth=0", 6, 6 * 64 * 8},
+        {"xbar.clusters=3", "xbar.cluster_bandwidth=0", 1, 64 * 8},
+        {"xbar.clusters=3", "xbar.cluster_bandwidth=8.5", 1, 64 * 16},
+        {"xbar.clusters=1", "xbar.cluster_bandwidth=8.5", 6, 6 * 64 * 16},
+        {"xbar.clusters=3", "xbar.cluster_bandwidth=8.5", 6, 6 * 64 * 8},
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         uint64_t more = all_storing(cases[n].clusters, cases[n].each, cases[n].blocks, 128) -
@@ -212,7 +212,8 @@ static void test_all_stores(void **state) {
 static void test_store_turns(void **state) {
     (void)state;
     orr_err e = {0};
-    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.all_stores=34", "xbar.clusters=3");
+    orr_gpu *g =
+        GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.store_bandwidth=34", "xbar.clusters=3");
     cycle *c = cyc_new(g, &e);
     assert_non_null(c);
     orr_request line = {.sectors = 15, .kind = ORR_REQ_WRITE, .bytes = {UINT64_MAX, UINT64_MAX}};
@@ -243,7 +244,8 @@ static void test_store_turns(void **state) {
     assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
     assert_int_equal(to[0].at[4].time, 32 * ORR_TICKS);
     assert_int_equal(c->sms[4].port.out.at[0].partition, 0);
-    for (uint32_t n = 0; n < 12; n++) assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
+    for (uint32_t n = 0; n < 12; n++)
+        assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
     cyc_store_network_free(c, port);
     free(to[0].at);
     cyc_free(c);
@@ -256,7 +258,8 @@ static void test_store_turns(void **state) {
         if (share < least) least = share;
         if (share > most) most = share;
     }
-    assert_true(least >= CLUSTER_SHARE * 90 / 100 && most <= CLUSTER_SHARE * 110 / 100 + 1 && most - least > CLUSTER_SHARE / 10);
+    assert_true(least >= CLUSTER_SHARE * 90 / 100 && most <= CLUSTER_SHARE * 110 / 100 + 1 &&
+                most - least > CLUSTER_SHARE / 10);
     cyc_free(c);
     orr_gpu_free(g);
 }
@@ -327,7 +330,7 @@ static void test_atomics(void **state) {
         cycles_warm(GPU("core.fence_gpu=100", "core.fence_store=0"), kern_of(1, 32, fenced), 128),
         202 + 100 + 1);
     // Where it asks the slice it is 85 cycles there, 85 back and 60 more.
-    assert_int_equal(cycles_warm(GPU("core.fence_gpu=100", "core.fence_join=31", "core.fence_ask=60"),
+    assert_int_equal(cycles_warm(GPU("core.fence_gpu=100", "core.fence_merge=31", "core.fence_probe=60"),
                                  kern_of(1, 32, fenced), 128),
                      202 + 230 + 1);
     // From memory: the sector has to come first.
@@ -358,14 +361,14 @@ static void test_atomics(void **state) {
     assert_int_equal(cycles_warm(GPU("l1.coalesce=8"), k, 128), 232 + 2);
 }
 
-// Fences that ask (core.fence_ask) where the SM has been. Behind a load from L2, at 201: 170 there and back,
-// and 60. Behind another fence nobody asks: 100. Four SMs at once: the slice takes 10 cycles for each, so the
-// last is 30 late; with lines of two slices 10. Two warps of each of two SMs: the second warps go with the
-// first, a cycle behind: 10 + 1. While the load is on its way, at 1: as long; from memory: until that has
+// Fences that ask (core.fence_probe) where the SM has been. Behind a load from L2, at 201: 170 there and
+// back, and 60. Behind another fence nobody asks: 100. Four SMs at once: the slice takes 10 cycles for each,
+// so the last is 30 late; with lines of two slices 10. Two warps of each of two SMs: the second warps go with
+// the first, a cycle behind: 10 + 1. While the load is on its way, at 1: as long; from memory: until that has
 // come.
 static void test_fences_ask(void **state) {
     (void)state;
-#define ASKS "core.fence_gpu=100", "core.fence_join=31", "core.fence_ask=60", "l2.fence_time=10"
+#define ASKS "core.fence_gpu=100", "core.fence_merge=31", "core.fence_probe=60", "l2.fence_interval=10"
     static const char looks[] = "LDG.CG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
     static const char apart[] = "LDG.CG R1 <- R2 @0 +0 m1 w256\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
     static const char reads[] = "LDG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
@@ -444,20 +447,20 @@ static void test_store_room(void **state) {
     static const struct {
         const char *room;
         uint64_t sectors;
-    } cases[] = {{"xbar.stores=0", 16}, {"xbar.stores=8", 16}, {"xbar.stores=1", 24}};
+    } cases[] = {{"xbar.merge_lines=0", 16}, {"xbar.merge_lines=8", 16}, {"xbar.merge_lines=1", 24}};
     for (size_t n = 0; n < 3; n++) {
         kern *k = kern_of(1, 32,
                           "STG <- R2 R3 @0\nSTG <- R2 R3 @128\nSTG <- R2 R3 @256\n"
                           "STG <- R2 R3 @0\nSTG <- R2 R3 @128\nSTG <- R2 R3 @256\nEXIT");
-        ran x = run_on(GPU("xbar.join=yes", "xbar.request=1", "xbar.queue=4096", cases[n].room), k);
+        ran x = run_on(GPU("xbar.merge_stores=yes", "xbar.request=1", "xbar.queue=4096", cases[n].room), k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
         kern_free(k);
     }
 }
 
-// Half a line, two sectors, is stored twice, 2 and 40 cycles apart. With xbar.open the first store waits 16
-// cycles for the second, but not when it is of the whole line.
+// Half a line, two sectors, is stored twice, 2 and 40 cycles apart. With xbar.merge_wait the first store
+// waits 16 cycles for the second, but not when it is of the whole line.
 static void test_store_open(void **state) {
     (void)state;
     static const struct {
@@ -465,36 +468,37 @@ static void test_store_open(void **state) {
         int between; // instructions of 4 cycles
         const char *lanes;
         uint64_t sectors;
-    } cases[] = {{"xbar.open=0", 0, "m65535", 4},       {"xbar.open=16", 0, "m65535", 2},
-                 {"xbar.open=16", 10, "m65535", 4},     {"xbar.open=16", 0, "", 8},
-                 {"xbar.open_line=16", 0, "m65535", 2}, // an instruction with one line
-                 {"xbar.open_line=16", 10, "m65535", 4}};
+    } cases[] = {{"xbar.merge_wait=0", 0, "m65535", 4},       {"xbar.merge_wait=16", 0, "m65535", 2},
+                 {"xbar.merge_wait=16", 10, "m65535", 4},     {"xbar.merge_wait=16", 0, "", 8},
+                 {"xbar.merge_wait_line=16", 0, "m65535", 2}, // an instruction with one line
+                 {"xbar.merge_wait_line=16", 10, "m65535", 4}};
     for (size_t n = 0; n < 6; n++) {
         kern *k = kern_new(1, 32);
         more(k, "STG <- R2 R3 @0 %s", cases[n].lanes);
         for (int i = 0; i < cases[n].between; i++) more(k, "FFMA R3 <- R3");
         more(k, "STG <- R2 R3 @0 %s\nEXIT", cases[n].lanes);
-        ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", cases[n].open), k);
+        ran x = run_on(GPU("xbar.merge_stores=yes", "xbar.merge_lines=8", cases[n].open), k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
         kern_free(k);
     }
 }
 
-// The same with a load in between, and 100 cycles to wait: with xbar.load_closes it makes the first store
+// The same with a load in between, and 100 cycles to wait: with xbar.load_ends_merge it makes the first store
 // leave if that was its instruction's only line, but not if it was halves of two.
 static void test_store_load(void **state) {
     (void)state;
     static const struct {
         const char *closes, *where;
         uint64_t sectors;
-    } cases[] = {{"xbar.load_closes=no", "@0 m65535", 2},
-                 {"xbar.load_closes=yes", "@0 m65535", 4},
-                 {"xbar.load_closes=yes", "@64", 4}};
+    } cases[] = {{"xbar.load_ends_merge=no", "@0 m65535", 2},
+                 {"xbar.load_ends_merge=yes", "@0 m65535", 4},
+                 {"xbar.load_ends_merge=yes", "@64", 4}};
     for (size_t n = 0; n < 3; n++) {
         kern *k = kern_new(1, 32);
         more(k, "STG <- R2 R3 %s\nLDG R1 <- R2 @1024\nSTG <- R2 R3 %s\nEXIT", cases[n].where, cases[n].where);
-        ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", "xbar.open=100", cases[n].closes), k);
+        ran x = run_on(
+            GPU("xbar.merge_stores=yes", "xbar.merge_lines=8", "xbar.merge_wait=100", cases[n].closes), k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
         kern_free(k);
@@ -510,12 +514,12 @@ static void test_store_turn(void **state) {
     static const struct {
         const char *turn;
         uint64_t sectors;
-    } cases[] = {{"lsu.in_turn=yes", 4 * 2}, {"lsu.in_turn=no", 5 * 2}};
+    } cases[] = {{"lsu.round_robin=yes", 4 * 2}, {"lsu.round_robin=no", 5 * 2}};
     for (size_t n = 0; n < 2; n++) {
         kern *k = kern_of(1, 128, "STG <- R2 R3 @0 v128 m65535\nSTG <- R2 R3 @0 v128 m65535\nEXIT");
         ran x = run_on(GPU("core.subcores=4", "core.schedulers=4", "unit.lsu.count=1", "unit.lsu.queue=16",
-                           "l1.words=yes", "l1.store=10", "xbar.join=yes", "xbar.stores=8", "xbar.open=45",
-                           cases[n].turn),
+                           "l1.word_banks=yes", "l1.store_interval=10", "xbar.merge_stores=yes",
+                           "xbar.merge_lines=8", "xbar.merge_wait=45", cases[n].turn),
                        k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
@@ -532,7 +536,7 @@ static void test_store_lines_in_turn(void **state) {
     static const struct {
         const char *ahead;
         uint64_t sectors;
-    } cases[] = {{"lsu.ahead=0", 8 * 2}, {"lsu.ahead=16", 6 * 2}};
+    } cases[] = {{"lsu.lookahead=0", 8 * 2}, {"lsu.lookahead=16", 6 * 2}};
     for (size_t n = 0; n < 2; n++) {
         kern *k =
             kern_of(1, 96,
@@ -540,8 +544,9 @@ static void test_store_lines_in_turn(void **state) {
                     "STG <- R2 R3 @0 v128 m65535\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\n"
                     "STG <- R2 R3 @0 v128 m65535\nEXIT");
         ran x = run_on(GPU("core.subcores=2", "core.schedulers=2", "unit.lsu.count=1", "unit.lsu.queue=16",
-                           "lsu.own_queues=yes", "lsu.queue=16", "l1.words=yes", "l1.store=50",
-                           "xbar.join=yes", "xbar.stores=8", "xbar.open=125", cases[n].ahead),
+                           "lsu.queue_per_subcore=yes", "lsu.queue=16", "l1.word_banks=yes",
+                           "l1.store_interval=50", "xbar.merge_stores=yes", "xbar.merge_lines=8",
+                           "xbar.merge_wait=125", cases[n].ahead),
                        k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
@@ -557,25 +562,27 @@ static void test_store_makes_way(void **state) {
     static const struct {
         const char *room;
         uint64_t sectors;
-    } cases[] = {{"xbar.stores=3", 3 * 2}, {"xbar.stores=2", 9 * 2}};
+    } cases[] = {{"xbar.merge_lines=3", 3 * 2}, {"xbar.merge_lines=2", 9 * 2}};
     for (size_t n = 0; n < 2; n++) {
         kern *k = kern_new(1, 32);
         for (int i = 0; i < 9; i++) more(k, "STG <- R2 R3 @%d m65535", i % 3 * 128);
         more(k, "EXIT");
-        ran x = run_on(GPU("xbar.join=yes", "xbar.open=100", cases[n].room), k);
+        ran x = run_on(GPU("xbar.merge_stores=yes", "xbar.merge_wait=100", cases[n].room), k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
         kern_free(k);
     }
 }
 
-// Besides its sectors a store takes xbar.head bytes of the port: a whole line and one of two sectors.
+// Besides its sectors a store takes xbar.store_header bytes of the port: a whole line and one of two sectors.
 static void test_store_head(void **state) {
     (void)state;
     static const struct {
         const char *head;
         uint64_t bytes;
-    } cases[] = {{"xbar.head=8", 136 + 72}, {"xbar.head=4", 132 + 68}, {"xbar.head=0", 128 + 64}};
+    } cases[] = {{"xbar.store_header=8", 136 + 72},
+                 {"xbar.store_header=4", 132 + 68},
+                 {"xbar.store_header=0", 128 + 64}};
     for (size_t n = 0; n < 3; n++) {
         kern *k = kern_of(1, 32, "STG <- R2 R3 @0\nSTG <- R2 R3 @256 m65535\nEXIT");
         ran x = run_on(GPU(cases[n].head), k);
@@ -586,15 +593,15 @@ static void test_store_head(void **state) {
 }
 
 // Three words of three lines: with one such store on its way at most the second and the third wait for the
-// one before, 200 cycles there and back, in xbar.stores places in front of the port. With two places the load
-// behind them does not wait, and the kernel lasts until the third is stored, as without a load; with one
+// one before, 200 cycles there and back, in xbar.merge_lines places in front of the port. With two places the
+// load behind them does not wait, and the kernel lasts until the third is stored, as without a load; with one
 // place the third waits in L1 until the first is done, and the load with it, which begins after 201 cycles
 // and not after 3. Whole lines do not wait.
 static uint64_t three_stores(const char *lanes, const char *parts, const char *places, bool load) {
     kern *k = kern_new(1, 32);
     for (int i = 0; i < 3; i++) more(k, "STG <- R2 R3 @%d %s", 256 * i, lanes);
     more(k, load ? "LDG R1 <- R2 @1024\nFFMA R3 <- R1\nEXIT" : "EXIT");
-    ran x = run_on(GPU("xbar.join=yes", places, parts), k);
+    ran x = run_on(GPU("xbar.merge_stores=yes", places, parts), k);
     uint64_t cycles = x.cycles;
     ran_free(&x);
     kern_free(k);
@@ -602,15 +609,16 @@ static uint64_t three_stores(const char *lanes, const char *parts, const char *p
 }
 static void test_store_parts(void **state) {
     (void)state;
-    uint64_t words = three_stores("m1", "xbar.parts=0", "xbar.stores=8", true),
-             last = three_stores("m1", "xbar.parts=1", "xbar.stores=2", false);
-    assert_int_equal(three_stores("m1", "xbar.parts=3", "xbar.stores=8", true), words);
+    uint64_t words = three_stores("m1", "xbar.partial_stores=0", "xbar.merge_lines=8", true),
+             last = three_stores("m1", "xbar.partial_stores=1", "xbar.merge_lines=2", false);
+    assert_int_equal(three_stores("m1", "xbar.partial_stores=3", "xbar.merge_lines=8", true), words);
     assert_true(last > words);
-    assert_int_equal(three_stores("m1", "xbar.parts=1", "xbar.stores=8", true), last);
-    assert_int_equal(three_stores("m1", "xbar.parts=1", "xbar.stores=2", true), last);
-    assert_int_equal(three_stores("m1", "xbar.parts=1", "xbar.stores=1", true), words + 201 - 3);
-    assert_int_equal(three_stores("", "xbar.parts=1", "xbar.stores=8", true),
-                     three_stores("", "xbar.parts=0", "xbar.stores=8", true));
+    assert_int_equal(three_stores("m1", "xbar.partial_stores=1", "xbar.merge_lines=8", true), last);
+    assert_int_equal(three_stores("m1", "xbar.partial_stores=1", "xbar.merge_lines=2", true), last);
+    assert_int_equal(three_stores("m1", "xbar.partial_stores=1", "xbar.merge_lines=1", true),
+                     words + 201 - 3);
+    assert_int_equal(three_stores("", "xbar.partial_stores=1", "xbar.merge_lines=8", true),
+                     three_stores("", "xbar.partial_stores=0", "xbar.merge_lines=8", true));
 }
 
 // Words of lines A, B, C, B, C, and of all of C: one is on its way, what waits is joined, line by line,
@@ -621,7 +629,7 @@ static void test_store_joins_waiting(void **state) {
     static const struct {
         const char *parts;
         uint64_t sectors;
-    } cases[] = {{"xbar.parts=1", 1 + 1 + 4}, {"xbar.parts=6", 5 + 4}};
+    } cases[] = {{"xbar.partial_stores=1", 1 + 1 + 4}, {"xbar.partial_stores=6", 5 + 4}};
     uint64_t fenced[2];
     for (size_t n = 0; n < 2; n++)
         for (int fence = 0; fence < 2; fence++) {
@@ -629,7 +637,7 @@ static void test_store_joins_waiting(void **state) {
                               "STG <- R2 R3 @0 m1\nSTG <- R2 R3 @256 m1\nSTG <- R2 R3 @512 m1\n"
                               "STG <- R2 R3 @256 m2\nSTG <- R2 R3 @512 m2\nSTG <- R2 R3 @512");
             more(k, fence ? "MEMBAR.SC.GPU\nEXIT" : "EXIT");
-            ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", cases[n].parts), k);
+            ran x = run_on(GPU("xbar.merge_stores=yes", "xbar.merge_lines=8", cases[n].parts), k);
             assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
             fenced[n] = x.cycles;
             ran_free(&x);
@@ -763,7 +771,7 @@ static uint64_t waiting_far(int load, const char *memory) {
     more(k, "block tb 0\nLDG R1 <- R2 @1048576 +0\nSTG.STRONG <- R3 R1 @0 +0 m1\n");
     more(k, "block tb %d\nLDG.STRONG R4 <- R5 @0 +0 m1 k1\nFFMA R6 <- R4\nblock\nEXIT", load);
     ran x = {.g = GPU("sm.count=4", "tpc.count=2", "gpc.count=2", "launch.order=tpc", "l2.partitions=2",
-                      "l2.copies=yes", "l2.far_latency=40", memory)};
+                      "l2.replicate=yes", "l2.far_latency=40", memory)};
     warm(&x, 0, 4096);
     launch(&x, k, 1);
     uint64_t cycles = x.cycles;

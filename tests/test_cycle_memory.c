@@ -65,15 +65,15 @@ static void test_shared_wide(void **state) {
     // A compare and swap of 64 bits by one lane is 11 cycles later, one of 32 bits is not.
     for (int wide = 0; wide < 2; wide++) {
         const char *swap = wide ? "ATOMS.CAST.SPIN.64 R1 <- R2 @0 +0 m1" : "ATOMS.CAS R1 <- R2 @0 +0 m1";
-        uint64_t plain = cycles_of(GPU("shared.swap=2"), use_of(swap));
-        assert_int_equal(cycles_of(GPU("shared.swap=2", "shared.swap_wide=11"), use_of(swap)),
+        uint64_t plain = cycles_of(GPU("shared.cas=2"), use_of(swap));
+        assert_int_equal(cycles_of(GPU("shared.cas=2", "shared.cas_wide=11"), use_of(swap)),
                          plain + (wide ? 11 : 0));
     }
     // One of 128 bits in global memory is 22 cycles later, where the port takes no time.
     for (int wide = 0; wide < 2; wide++) {
         const char *swap = wide ? "ATOMG.CAS.128 R1 <- R2 @0 +0 m1" : "ATOMG.CAS.64 R1 <- R2 @0 +0 m1";
         uint64_t plain = cycles_of(GPU(), use_of(swap));
-        assert_int_equal(cycles_of(GPU("l2.swap_wide=22"), use_of(swap)), plain + (wide ? 22 : 0));
+        assert_int_equal(cycles_of(GPU("l2.cas_wide=22"), use_of(swap)), plain + (wide ? 22 : 0));
     }
 }
 
@@ -161,8 +161,8 @@ static void test_gives(void **state) {
     assert_int_equal(cycles[1] - cycles[0], 512 / 16);
 }
 
-// What a load's width takes more than one pass comes later by lsu.wide for each further one: 16 bytes a lane,
-// side by side, have four, a word one and so no more.
+// What a load's width takes more than one pass comes later by lsu.wide_replay for each further one: 16 bytes
+// a lane, side by side, have four, a word one and so no more.
 static void test_wide(void **state) {
     (void)state;
     static const char *const loads[] = {"LDS R10 <- R2 @0 +4", "LDS.64 R10 <- R2 @0 +8",
@@ -174,7 +174,7 @@ static void test_wide(void **state) {
             kern *k = kern_new(1, 32);
             more(k, loads[c]);
             more(k, "FFMA R3 <- R10\nEXIT");
-            ran x = run_on(GPU("memory=perfect", n ? "lsu.wide=5" : "lsu.wide=0"), k);
+            ran x = run_on(GPU("memory=perfect", n ? "lsu.wide_replay=5" : "lsu.wide_replay=0"), k);
             cycles[n] = x.cycles;
             ran_free(&x);
             kern_free(k);
@@ -222,9 +222,9 @@ static void test_wide_loads(void **state) {
                      30 + 7 + 2);
 }
 
-// Banks of words (l1.words): lanes w words apart need p passes over them, for lines that are looked up four a
-// cycle. With l1.pass = 2 each further pass is two cycles, and each further lookup one: what an H200 takes
-// for these (micro/walk, lag).
+// Banks of words (l1.word_banks): lanes w words apart need p passes over them, for lines that are looked up
+// four a cycle. With l1.replay = 2 each further pass is two cycles, and each further lookup one: what an H200
+// takes for these (micro/walk, lag).
 static void test_conflicts_take_longer(void **state) {
     (void)state;
     static const struct {
@@ -234,13 +234,14 @@ static void test_conflicts_take_longer(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(1, 32);
         more(k, "LDG R1 <- R2 @0 +%d\nFFMA R3 <- R1\nEXIT", 4 * cases[n].words);
-        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.pass=2"), k),
-                         30 + cases[n].later + 2);
+        assert_int_equal(
+            cycles_of(GPU("memory=perfect", "l1.word_banks=yes", "l1.banks=4", "l1.replay=2"), k),
+            30 + cases[n].later + 2);
     }
 }
 
 // Lines that a load waits for are read out when they have come, those together that were looked up together
-// (l1.folded). Lines 0 to 3 have tags in four banks, 4 to 7 too: all words on one bank
+// (l1.tag_hash). Lines 0 to 3 have tags in four banks, 4 to 7 too: all words on one bank
 // that is 4 + 4 passes, on different ones 1 + 1. The tags of lines 0 and 5 are in one bank: 1 + 1. Two loads
 // that wait for the same lines are read out one after the other.
 static void test_read_out_later(void **state) {
@@ -257,8 +258,9 @@ static void test_read_out_later(void **state) {
                 for (uint64_t l = 0; l < loads; l++)
                     more(k, "LDG R%d <- R2 %s\n", (int)(4 + l), cases[n].access);
                 more(k, "FFMA R3 <- R4 R%d\nEXIT", (int)(3 + loads));
-                took[folded] = cycles_warm(
-                    GPU("l1.words=yes", "l1.banks=4", folded ? "l1.folded=yes" : "l1.folded=no"), k, 2048);
+                took[folded] = cycles_warm(GPU("l1.word_banks=yes", "l1.banks=4",
+                                               folded ? "l1.tag_hash=752309, 972250" : "l1.tag_hash="),
+                                           k, 2048);
             }
             assert_int_equal(took[1], took[0] + loads * cases[n].passes - 1);
         }
@@ -266,8 +268,8 @@ static void test_read_out_later(void **state) {
 }
 
 // Two loads of eight passes are read out one after the other. A store of 16 words on one bank, of what the
-// first one brought, comes while the second one is; when they have the banks in turn (l1.store_turn) what is
-// behind the store comes 16 cycles later.
+// first one brought, comes while the second one is; when they have the banks in turn (l1.store_round_robin)
+// what is behind the store comes 16 cycles later.
 static void test_store_in_turn(void **state) {
     (void)state;
     uint64_t took[2];
@@ -275,8 +277,8 @@ static void test_store_in_turn(void **state) {
         kern *k = kern_new(1, 32);
         more(k, "LDG R4 <- R2 @0 +128 m0xff\nLDG R5 <- R2 @0 +128 m0xff\nSTG <- R2 R4 @4096 +128 m0xffff\n"
                 "LDS R6 <- R2 @0\nLDG R7 <- R6 @16384\nFFMA R3 <- R7\nEXIT");
-        took[turn] = cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.folded=yes",
-                                     turn ? "l1.store_turn=yes" : "l1.store_turn=no"),
+        took[turn] = cycles_warm(GPU("l1.word_banks=yes", "l1.banks=4", "l1.tag_hash=752309, 972250",
+                                     turn ? "l1.store_round_robin=yes" : "l1.store_round_robin=no"),
                                  k, 2048);
     }
     assert_int_equal(took[1], took[0] + 16);
@@ -290,37 +292,37 @@ static void test_lines_leave(void **state) {
         int apart;
         const char *leave;
         uint64_t later;
-    } cases[] = {{8192, "l1.store_leave=2", 64},
-                 {3072, "l1.store_leave=0", 64},
-                 {3072, "l1.store_leave=2", 64 + 64},
-                 {3076, "l1.store_leave=2", 11}}; // on different banks: L1 is busy with the tags
+    } cases[] = {{8192, "l1.store_drain=2", 64},
+                 {3072, "l1.store_drain=0", 64},
+                 {3072, "l1.store_drain=2", 64 + 64},
+                 {3076, "l1.store_drain=2", 11}}; // on different banks: L1 is busy with the tags
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(1, 32);
         more(k, "STG <- R2 R4 @0 +%d\nLDG R1 <- R2 @1048576\nFFMA R3 <- R1\nEXIT", cases[n].apart);
-        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.folded=yes",
-                                       "lsu.pass=2", cases[n].leave),
+        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.word_banks=yes", "l1.banks=4",
+                                       "l1.tag_hash=752309, 972250", "lsu.replay=2", cases[n].leave),
                                    k),
                          cases[n].later + 30 + 2);
     }
 }
 
-// An access with conflicts takes its warp lsu.pass cycles for each pass: one of 32 passes has its last word
+// An access with conflicts takes its warp lsu.replay cycles for each pass: one of 32 passes has its last word
 // 2 x 31 cycles after the first, and the warp's next one begins 64 after it.
 static void test_way_to_the_banks(void **state) {
     (void)state;
-    assert_int_equal(cycles_of(GPU("lsu.pass=2"), use_of("LDS R1 <- R2 @0 +128")), 20 + 62 + 2);
-    assert_int_equal(cycles_of(GPU("lsu.pass=2"), use_of("LDS R1 <- R2 @0")), 20 + 2);
+    assert_int_equal(cycles_of(GPU("lsu.replay=2"), use_of("LDS R1 <- R2 @0 +128")), 20 + 62 + 2);
+    assert_int_equal(cycles_of(GPU("lsu.replay=2"), use_of("LDS R1 <- R2 @0")), 20 + 2);
     static const char *const first[] = {"LDS R4 <- R2 @0 +128", "STS R2 R4 @0 +128"};
     for (int n = 0; n < 2; n++) {
         kern *k = kern_new(1, 32);
         more(k, "%s\nLDS R1 <- R2 @0 +128\nFFMA R3 <- R1\nEXIT", first[n]);
-        assert_int_equal(cycles_of(GPU("lsu.pass=2"), k), 64 + 20 + 62 + 2);
+        assert_int_equal(cycles_of(GPU("lsu.replay=2"), k), 64 + 20 + 62 + 2);
     }
     // A load of 16 lines on one bank that hits, and one behind it.
     kern *k = kern_new(1, 32);
     more(k, "LDG R4 <- R2 @0 +128 m0xffff\nLDG R1 <- R2 @0 +128 m0xffff\nFFMA R3 <- R1\nEXIT");
     assert_int_equal(
-        cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.pass=2", "lsu.pass=2"), k),
+        cycles_of(GPU("memory=perfect", "l1.word_banks=yes", "l1.banks=4", "l1.replay=2", "lsu.replay=2"), k),
         32 + 30 + 30 + 3 + 2);
 }
 
@@ -417,14 +419,14 @@ static void test_pending(void **state) {
     assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], 4);
     ran_free(&x);
     kern_free(k);
-    // Only one may wait for an answer (l1.merges): the second has to look again when it has come, at 400, and
-    // hits: 430.
-    assert_int_equal(cycles_of(GPU("l1.merges=1"),
+    // Only one may wait for an answer (l1.mshr_merges): the second has to look again when it has come, at
+    // 400, and hits: 430.
+    assert_int_equal(cycles_of(GPU("l1.mshr_merges=1"),
                                kern_of(1, 32, "LDG R1 <- R2 @0 +0\nLDG R4 <- R2 @0 +0\nFFMA R3 <- R4\nEXIT")),
                      430 + 2);
 }
 
-// l1.misses = m lines on their way, each 200 cycles (all are in L2). Eight loads of eight lines: m at a time.
+// l1.mshrs = m lines on their way, each 200 cycles (all are in L2). Eight loads of eight lines: m at a time.
 // m = 1: the n-th goes out when the one before has come, at 200 n. m = 2: pairs, the second of a pair one
 // cycle behind.
 static void test_misses(void **state) {
@@ -432,7 +434,7 @@ static void test_misses(void **state) {
     static const struct {
         const char *misses;
         uint64_t last; // when the last is there
-    } cases[] = {{"l1.misses=1", 1600}, {"l1.misses=2", 801}, {"l1.misses=4", 403}, {"l1.misses=8", 207}};
+    } cases[] = {{"l1.mshrs=1", 1600}, {"l1.mshrs=2", 801}, {"l1.mshrs=4", 403}, {"l1.mshrs=8", 207}};
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(1, 32);
         for (int i = 0; i < 8; i++) more(k, "LDG R%d <- R2 @%d +0", 10 + i, 4096 * i);
@@ -458,7 +460,7 @@ static void test_store_behind_full_l1(void **state) {
     kern *k = kern_of(3, 32,
                       "block tb 0\nLDG R1 <- R2 @0 +0\nLDG R3 <- R2 @4096 +0\nEXIT\n"
                       "block tb 1\nFFMA R4 <- R2\nSTG <- R2 R3 @8192\nEXIT\nblock tb 2\nEXIT");
-    ran x = run_warm(GPU("l1.misses=1", "limit.sm_blocks=2"), k, 16384);
+    ran x = run_warm(GPU("l1.mshrs=1", "limit.sm_blocks=2"), k, 16384);
     for (uint64_t n = 0; n < x.t->nspans; n++) {
         const orr_span *s = &x.t->spans[n];
         if (s->block == 0) assert_int_equal(s->end, 400);
@@ -766,7 +768,7 @@ static void test_fences(void **state) {
     // L1, 85 there, 85 back. For the block L1 is enough.
     assert_int_equal(cycles_of(GPU("core.fence_gpu=100"), kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 2\nEXIT")),
                      200 + 1);
-    assert_int_equal(cycles_of(GPU("core.fence_gpu=100", "core.fence_join=31"),
+    assert_int_equal(cycles_of(GPU("core.fence_gpu=100", "core.fence_merge=31"),
                                kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 2\nEXIT")),
                      200 + 1);
     k = kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 0\nEXIT");
@@ -856,7 +858,7 @@ static void test_copies(void **state) {
 static void test_copies_of_words(void **state) {
     (void)state;
     // 14 cycles later in shared memory than a load would be done: from memory 400, DEPBAR 414, EXIT 415.
-    assert_int_equal(cycles_of(GPU("l1.words=yes", "shared.copy=14"),
+    assert_int_equal(cycles_of(GPU("l1.word_banks=yes", "shared.async_copy=14"),
                                kern_of(1, 32, "LDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nDEPBAR 0\nEXIT")),
                      402 + 14);
     // 32 lines, then a load of shared memory, issued in the next cycle, which waits until L1 is free. Past L1
@@ -864,7 +866,7 @@ static void test_copies_of_words(void **state) {
     // memory and one since they are not there: 35. The FFMA behind the load, in cycle 2, waits for it.
     for (int through = 0; through < 2; through++) {
         kern *k = kern_of(1, 32, "LDGSTS.128 <- R1 R2 @0 +128\nLDS R3 <- R2 @0 +0\nFFMA R4 <- R3\nEXIT");
-        ran x = run_on(GPU("l1.words=yes", "l1.banks=4", "l1.miss_interval=1",
+        ran x = run_on(GPU("l1.word_banks=yes", "l1.banks=4", "l1.miss_interval=1",
                            through ? "l1.global=yes" : "l1.global=no"),
                        k);
         assert_int_equal(x.t->by_inst[2][ORR_STALL_SHORT], (through ? 35 : 16) + 20 - 2);

@@ -4,7 +4,8 @@
 #include "cycle.h"
 
 #define FETCH                                                                                                \
-    "icache.perfect=no", "icache.l0=12 KB", "icache.l1_latency=30", "icache.prefetch=0", "icache.warm=yes"
+    "icache.perfect=no", "icache.l0=12 KB", "icache.l1_latency=30", "icache.prefetch=0",                     \
+        "profiler.warm_code=yes"
 
 // EXIT at 0, gone at 1, or 8 cycles later.
 static void test_exit(void **state) {
@@ -79,7 +80,7 @@ static void test_end(void **state) {
     (void)state;
 #define HALVES                                                                                               \
     "sm.count=4", "tpc.count=4", "gpc.count=2", "limit.sm_blocks=1", "launch.order=gpc", "l2.partitions=2",  \
-        "l2.copies=yes", "l2.far_latency=200", "l2.fence_time=10"
+        "l2.replicate=yes", "l2.far_latency=200", "l2.fence_interval=10"
     bool near = false, far = false;
     for (int at = 0; at < 4096; at += 128) {
         uint64_t is = loaded(GPU(HALVES, "launch.drain=100"), 1, at), was = loaded(GPU(HALVES), 1, at);
@@ -88,7 +89,7 @@ static void test_end(void **state) {
         far |= is - was == 100 + 100;
     }
     assert_true(near && far);
-#define ONE "sm.count=4", "tpc.count=4", "limit.sm_blocks=1", "l2.fence_time=10"
+#define ONE "sm.count=4", "tpc.count=4", "limit.sm_blocks=1", "l2.fence_interval=10"
     for (uint32_t n = 1; n <= 3; n += 2)
         assert_int_equal(loaded(GPU(ONE, "launch.drain=100"), n, 0), loaded(GPU(ONE), n, 0) + 100 + 10 * n);
     assert_int_equal(cycles_of(GPU(ONE, "launch.drain=100"), kern_of(1, 32, "EXIT")), 1);

@@ -11,7 +11,8 @@
 
 // 22 SMs in 11 TPCs and 4 GPCs: two TPCs for each GPC, and the three that are left over for the last three
 // GPCs, the last one first.
-static const char *const twenty_two[] = {"sm.count=22", "tpc.count=11", "gpc.count=4", "l2.gpc_run=2", NULL};
+static const char *const twenty_two[] = {"sm.count=22", "tpc.count=11", "gpc.count=4", "l2.gpc_group=2",
+                                         NULL};
 
 static void test_topology(void **state) {
     (void)state;
@@ -114,7 +115,7 @@ static void test_sm_numbers(void **state) {
 // 104 is.
 static void test_first_wave(void **state) {
     (void)state;
-    orr_gpu *g = machine_of("h200", (const char *const[]){"launch.first=8", "launch.again=92", NULL});
+    orr_gpu *g = machine_of("h200", (const char *const[]){"launch.first=8", "launch.first_period=92", NULL});
     size_t n;
     uint32_t *wave = orr_dispatch_first_wave(g, 132, 500, 8, &n), times[132] = {0};
     assert_int_equal(n, 500);
@@ -149,7 +150,7 @@ static void test_first_wave(void **state) {
 // Room is found on four SMs of a GPC of 16 at a time, no two of a TPC, and on every SM once.
 static void test_refill(void **state) {
     (void)state;
-    orr_gpu *g = machine_of("h200", (const char *const[]){"launch.run=4", NULL});
+    orr_gpu *g = machine_of("h200", (const char *const[]){"launch.gpc_run=4", NULL});
     uint32_t *order = orr_dispatch_refill(g, 132);
     orr_topology gpcs = orr_topology_of(g);
     int times[132] = {0};
@@ -159,7 +160,7 @@ static void test_refill(void **state) {
     for (int n = 1; n < 132; n++) assert_true(order[n] / 2 != order[n - 1] / 2);
     free(order);
     orr_gpu_free(g);
-    g = machine_of("h200", (const char *const[]){"launch.run=0", NULL});
+    g = machine_of("h200", (const char *const[]){"launch.gpc_run=0", NULL});
     order = orr_dispatch_refill(g, 132);
     for (uint32_t n = 0; n < 132; n++) assert_int_equal(order[n], n);
     free(order);

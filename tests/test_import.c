@@ -78,7 +78,6 @@ static void volta(void **state) {
     assert_int_equal(g->core_subcores, 4);
     assert_int_equal(g->core_schedulers, 4);
     assert_int_equal(g->core_policy, ORR_SCHED_LRR);
-    assert_int_equal(g->core_fetch, 2); // four fetches of two instructions for four sub-cores
     assert_int_equal(g->regs_collectors, 8);
     assert_int_equal(g->shared_carveouts.n, 6);
     assert_int_equal(g->shared_carveouts.at[5], 96 * 1024);

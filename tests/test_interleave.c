@@ -187,7 +187,7 @@ static void fold(void **state) {
 static void groups(void **state) {
     (void)state;
     const char *const sets[] = {"l2.slices=10",      "dram.channels=8", "l2.size=160 KB", "l2.hash=modulo",
-                                "l2.interleave=256", "l2.partitions=2", "l2.copies=no"};
+                                "l2.interleave=256", "l2.partitions=2", "l2.replicate=no"};
     orr_err e = {0};
     orr_gpu *g = orr_gpu_load("h200", sets, 7, &e);
     assert_non_null(g);

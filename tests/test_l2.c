@@ -69,7 +69,7 @@ static void behind(void **state) {
     assert_int_equal(orr_memsys_free_at(b->m, 0), CYCLES(150));
     assert_int_equal(orr_memsys_next(b->m, 0), CYCLES(60));
     bench_free(b);
-    const char *sets[] = {"l2.misses=1", NULL};
+    const char *sets[] = {"l2.mshrs=1", NULL};
     b = bench_of(sets);
     r[0] = reading(0, 0, 1);
     r[1] = reading(0, 1, 1);
@@ -137,7 +137,7 @@ static void merging(void **state) {
 // One line on its way at most: the next miss starts when the first has come, and hits wait behind it.
 static void miss_limit(void **state) {
     (void)state;
-    const char *sets[] = {"l2.misses=1", NULL};
+    const char *sets[] = {"l2.mshrs=1", NULL};
     bench *b = bench_of(sets);
     orr_memsys_copy(b->m, 64 * 128, 128);
     orr_request r[] = {
@@ -152,7 +152,7 @@ static void miss_limit(void **state) {
     ANSWERED(b, 2, 404);
     ANSWERED(b, 3, 205);
     bench_free(b);
-    sets[0] = "l2.misses=2";
+    sets[0] = "l2.mshrs=2";
     b = bench_of(sets);
     orr_memsys_copy(b->m, 64 * 128, 128);
     go(b, r, COUNT(r));
@@ -350,11 +350,11 @@ static void partitions(void **state) {
         int parts, sides;
     } t[] = {
         {"h200", {EVEN, NULL}, 47, 2}, // a slice of each half
-        {"h200", {EVEN, "l2.copies=no", NULL}, 94, 2},
+        {"h200", {EVEN, "l2.replicate=no", NULL}, 94, 2},
         {"v100", {NULL}, 32, 1},
         {"gtx480", {NULL}, 6, 1},
         {"h200",
-         {EVEN, "dram.channels=96", "l2.slices=12", "l2.copies=no", NULL},
+         {EVEN, "dram.channels=96", "l2.slices=12", "l2.replicate=no", NULL},
          12,
          2},                                        // several channels a slice
         {"b200", {NULL}, 32, 2},                    // 160 slices and 128 channels: 5 and 4
@@ -495,7 +495,7 @@ static void any_windows(void **state) {
     (void)state;
     static const char *const variants[][6] = {
         {"l2.size=32 KB", NULL},
-        {"l2.size=32 KB", "l2.slices=4", "dram.channels=2", "l2.misses=3", "dram.efficiency=85", NULL},
+        {"l2.size=32 KB", "l2.slices=4", "dram.channels=2", "l2.mshrs=3", "dram.efficiency=85", NULL},
         {"l2.size=32 KB", "l2.slices=2", "dram.channels=6", "l2.write=fetch", "l2.hash=ipoly", NULL},
         {"l2.size=32 KB", "l2.slices=6", "dram.channels=4", "l2.hash=xor", NULL},
         {"l2.size=32 KB", "dram.policy=fcfs", "l2.ways=2", "l2.sector=64", NULL},
@@ -511,13 +511,13 @@ static void any_windows(void **state) {
 }
 
 // Two halves: the answers' order in the list is by half, so they are compared by what they answer. With
-// stores that wait for loads too (l2.store_waits), where each half may wait for the other.
+// stores that wait for loads too (l2.store_after_fill), where each half may wait for the other.
 static void halves_any_windows(void **state) {
     (void)state;
     static const uint64_t windows[] = {50 * ORR_TICKS, 7 * ORR_TICKS, 777};
     for (int waits = 0; waits < 2; waits++) {
-        const char *sets[COUNT(two_halves) + 3] = {waits ? "l2.store_waits=yes" : "l2.store_waits=no",
-                                                   "l2.merge=4", "l2.merge_time=40"};
+        const char *sets[COUNT(two_halves) + 3] = {
+            waits ? "l2.store_after_fill=yes" : "l2.store_after_fill=no", "l2.merge=4", "l2.merge_time=40"};
         memcpy(sets + 3, two_halves, sizeof two_halves);
         orr_gpu *g = small_one(sets);
         orr_request *r = calloc(TRAFFIC, sizeof *r);
@@ -562,7 +562,7 @@ static void odd_machines(void **state) {
         {"l2.latency", {1, 10, 100, 1000, 100000}},
         {"l2.bandwidth", {1, 32, 100, 1000, 100000}},
         {"l2.interleave", {128, 200, 256, 4096, 65536}},
-        {"l2.misses", {1, 2, 8, 192, 65536}},
+        {"l2.mshrs", {1, 2, 8, 192, 65536}},
         {"l2.atomic", {1, 2, 4, 16, 64}},
         {"dram.bandwidth", {1, 10, 100, 1000, 5000}},
         {"dram.channels", {1, 2, 5, 6, 32}},
@@ -618,7 +618,7 @@ static void odd_machines(void **state) {
 // hears.
 static void fills(void **state) {
     (void)state;
-    const char *sets[] = {"l2.fill=10", NULL};
+    const char *sets[] = {"l2.fill_interval=10", NULL};
     bench *b = bench_of(sets);
     orr_request r[] = {reading(0, 0, 1), reading(0, 1, 1), storing(205, 2, 0, 32)};
     r[2].told = true;

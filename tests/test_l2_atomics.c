@@ -72,7 +72,7 @@ static void worked_on(void **state) {
 // (more) finds it ready. A load waits for all of them.
 static void switched(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_switch=6", NULL});
+    bench *b = bench_of((const char *const[]){"l2.atomic_row=6", NULL});
     orr_memsys_copy(b->m, 0, 2048);
     orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 2, 4, true), atomic(0, 8, 4, true),
                        atomic(0, 0, 4, true), atomic(0, 0, 9, true), atomic(0, 8, 4, true),
@@ -95,7 +95,7 @@ static void switched(void **state) {
 // line 0 behind it is taken when what is there is done, at 208.
 static void atomic_queue(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=2", NULL});
+    bench *b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_queue=2", NULL});
     orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 1, 4, true), atomic(0, 2, 4, true), reading(0, 0, 1)};
     go(b, r, COUNT(r));
     ANSWERED(b, 0, 204);
@@ -104,7 +104,7 @@ static void atomic_queue(void **state) {
     ANSWERED(b, 3, 209);
     bench_free(b);
     // no limit: all three are asked for at once
-    b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=0", NULL});
+    b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_queue=0", NULL});
     go(b, r, COUNT(r));
     ANSWERED(b, 0, 204);
     ANSWERED(b, 2, 212);
@@ -112,12 +112,12 @@ static void atomic_queue(void **state) {
 }
 
 // A load waits for the atomic before it, which is done after 4 cycles, and is answered in the next. One of
-// its line (l2.atomic_load) keeps the slice for 5 cycles, from 4 to 9, and the one behind it waits; the next
-// load of the line does not, nor does one of another line.
+// its line (l2.atomic_then_load) keeps the slice for 5 cycles, from 4 to 9, and the one behind it waits; the
+// next load of the line does not, nor does one of another line.
 static void atomic_load(void **state) {
     (void)state;
     for (int other = 0; other < 2; other++) {
-        bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_load=5", NULL});
+        bench *b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_then_load=5", NULL});
         orr_memsys_copy(b->m, 0, 1024);
         orr_request r[] = {atomic(0, 0, 4, true), reading(0, other ? 3 : 0, 1), reading(0, 0, 2)};
         if (other) r[2] = reading(0, 3, 2);
@@ -132,7 +132,7 @@ static void atomic_load(void **state) {
 // load before it, but from 9 to 14.
 static void atomic_load_behind(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_load=5", NULL});
+    bench *b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_then_load=5", NULL});
     orr_memsys_copy(b->m, 0, 1024);
     orr_request r[] = {atomic(0, 0, 4, true), reading(0, 0, 1), reading(0, 0, 1), reading(0, 0, 2)};
     r[2].behind = true;
@@ -147,7 +147,7 @@ static void atomic_load_behind(void **state) {
 // before the first is done.
 static void turns(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_turns=yes", "l2.atomic_switch=1", NULL});
+    bench *b = bench_of((const char *const[]){"l2.atomic_round_robin=yes", "l2.atomic_row=1", NULL});
     orr_memsys_copy(b->m, 0, 1024);
     orr_request r[] = {atomic(0, 0, 32, true), atomic(0, 0, 32, true), atomic(0, 0, 32, true),
                        atomic(0, 0, 32, true), atomic(0, 0, 32, true)};

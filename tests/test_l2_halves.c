@@ -80,16 +80,17 @@ static void halves_told(void **state) {
     bench_free(b);
 }
 
-// Two halves with l2.copy_told, and a line of SM 0's that L2 has.
+// Two halves with l2.invalidate_replicas, and a line of SM 0's that L2 has.
 static bench *copies_bench(uint64_t *line) {
-    bench *b = HALVES("l2.copy_told=yes");
+    bench *b = HALVES("l2.invalidate_replicas=yes");
     for (*line = 0; orr_memsys_side_of(b->m, *line) != 0;) ++*line;
     orr_memsys_copy(b->m, *line * 128, 128);
     return b;
 }
 
-// With l2.copy_told SM 0, whose half the line is of, hears of what it writes 40 cycles later where the other
-// half has read the line or stored to it since; and a store of SM 16 leaves it the copy that it has.
+// With l2.invalidate_replicas SM 0, whose half the line is of, hears of what it writes 40 cycles later where
+// the other half has read the line or stored to it since; and a store of SM 16 leaves it the copy that it
+// has.
 static void halves_copies_told(void **state) {
     (void)state;
     uint64_t line;
@@ -151,7 +152,8 @@ static void halves_left(void **state) {
 // word takes a port 2 x 2 cycles, and behind each port two stores wait for their line.
 static void store_turns(void **state) {
     (void)state;
-    bench *b = HALVES("l2.store_turn=40", "l2.store_mask=2", "l2.store_queue=2", "l2.fill=0");
+    bench *b =
+        HALVES("l2.side_switch=40", "l2.partial_interval=2", "l2.partial_queue=2", "l2.fill_interval=0");
     uint64_t near = 0, other = 0;
     while (orr_memsys_side_of(b->m, near) != 0) near++;
     while (orr_memsys_side_of(b->m, other) != 1) other++;
@@ -186,7 +188,8 @@ static void store_turns(void **state) {
 // at 300, where no other has been for 40 cycles, nobody waits.
 static void store_turns_far(void **state) {
     (void)state;
-    bench *b = HALVES("l2.store_turn=40", "l2.store_far=25", "l2.store_mask=2", "l2.fill=0");
+    bench *b =
+        HALVES("l2.side_switch=40", "l2.side_switch_far=25", "l2.partial_interval=2", "l2.fill_interval=0");
     uint64_t near = 0;
     while (orr_memsys_side_of(b->m, near) != 0) near++;
     orr_request r[] = {storing(90, near, 0, 4),  storing(100, near, 4, 8), storing(120, near, 4, 8),
@@ -206,7 +209,8 @@ static void store_turns_far(void **state) {
 // at 5.
 static void store_ports(void **state) {
     (void)state;
-    bench *b = HALVES("l2.store_turn=40", "l2.store_mask=2", "l2.store_new=1", "l2.fill=0");
+    bench *b =
+        HALVES("l2.side_switch=40", "l2.partial_interval=2", "l2.partial_miss=1", "l2.fill_interval=0");
     uint64_t near = 0;
     while (orr_memsys_side_of(b->m, near) != 0) near++;
     orr_memsys_copy(b->m, near * 128, 128);
@@ -223,7 +227,7 @@ static void store_ports(void **state) {
 // cycles later lines 1 and 2 at once, and the load behind them.
 static void stored_again(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.store_again=10", NULL});
+    bench *b = bench_of((const char *const[]){"l2.same_line_store=10", NULL});
     orr_memsys_copy(b->m, 0, 128);
     orr_request r[] = {storing(0, 1, 0, 32), storing(0, 1, 0, 32),    storing(0, 2, 0, 32),
                        reading(0, 0, 1),     storing(1000, 1, 0, 32), storing(1000, 2, 0, 32),

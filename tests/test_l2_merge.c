@@ -13,7 +13,7 @@
 // Lookups: line 0 at 0, line 1 at 10, line 0 again at 20, one sector of it at 30.
 static void joined(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.tag_interval=10", NULL});
     orr_memsys_copy(b->m, 0, 1024);
     orr_request r[] = {reading(0, 0, 15), reading(0, 0, 15), reading(0, 1, 15), reading(0, 0, 15),
                        reading(0, 0, 15), reading(0, 0, 15), reading(0, 0, 2)};
@@ -29,7 +29,7 @@ static void joined(void **state) {
 // Of part of a line as well, with another line in between.
 static void joined_in_part(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.tag_interval=10", NULL});
     orr_memsys_copy(b->m, 0, 1024);
     orr_request r[] = {reading(0, 0, 1), reading(0, 0, 1), reading(0, 1, 1), reading(0, 0, 1)};
     go(b, r, COUNT(r));
@@ -122,12 +122,12 @@ static void closed(void **state) {
     bench_free(b);
 }
 
-// A store waits in front of the slice for loads of its line that are on their way (l2.store_waits): 200
+// A store waits in front of the slice for loads of its line that are on their way (l2.store_after_fill): 200
 // cycles from memory, and as long as others could meet them, 60; whatever is behind it waits with it.
 static void stores_held(void **state) {
     (void)state;
-    static const char *const sets[] = {"l2.merge=4", "l2.merge_time=60", "l2.fill=0", "l2.store_waits=yes",
-                                       NULL};
+    static const char *const sets[] = {"l2.merge=4", "l2.merge_time=60", "l2.fill_interval=0",
+                                       "l2.store_after_fill=yes", NULL};
     bench *b = bench_of(sets);
     orr_memsys_copy(b->m, 0, 256);
     orr_request r[] = {
@@ -144,7 +144,7 @@ static void stores_held(void **state) {
     static const uint32_t at[] = {200, 260, 261, 1000, 1010, 1060, 1061};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
     bench_free(b);
-    b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.fill=0", NULL});
+    b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.fill_interval=0", NULL});
     orr_memsys_copy(b->m, 0, 256);
     go(b, r, COUNT(r)); // without it all pass
     ANSWERED(b, 1, 10);
@@ -157,7 +157,7 @@ static void stores_held(void **state) {
 // that they have: each waits for the other's answer, and what they ask each other for passes.
 static void halves_held(void **state) {
     (void)state;
-    bench *b = HALVES("l2.store_waits=yes");
+    bench *b = HALVES("l2.store_after_fill=yes");
     uint64_t of[2] = {0, 0}, more[2];
     for (int h = 0; h < 2; h++) {
         while (orr_memsys_side_of(b->m, of[h]) != h) of[h]++;

@@ -9,14 +9,14 @@
 
 #include "l2_rig.h"
 
-#define ONE_SET "l2.ways=1024", "l2.partial=0"
+#define ONE_SET "l2.ways=1024", "l2.partial_write=0"
 
 // Byte masks for two lines: the third line that is stored to in part has the first's sectors read and
 // written. Later the first is there whole, the second has to be read; and a line that is stored to whole
 // needs no mask.
 static void masks(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=2", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.partial_ways=2", ONE_SET, NULL});
     orr_memsys_copy(b->m, 9 * 128, 128);
     orr_request r[] = {storing(0, 0, 0, 4),    storing(20, 1, 0, 4), storing(30, 5, 0, 128),
                        storing(1000, 2, 0, 4), reading(1000, 9, 1),  reading(2000, 0, 1),
@@ -35,7 +35,7 @@ static void masks(void **state) {
 // to in two halves of a sector, one after the other, none is read, though there is one mask.
 static void masks_are_given_back(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", ONE_SET, NULL});
     orr_request r[80];
     for (uint32_t i = 0; i < 40; i++) {
         r[2 * i] = storing(100 * i, i, 32, 48);
@@ -50,7 +50,7 @@ static void masks_are_given_back(void **state) {
 static void masks_by_set(void **state) {
     (void)state;
     for (uint32_t third = 0; third < 2; third++) {
-        bench *b = bench_of((const char *const[]){"l2.partial_lines=128", NULL}); // two of a set
+        bench *b = bench_of((const char *const[]){"l2.partial_ways=2", NULL}); // two of a set
         orr_request r[] = {storing(0, 0, 0, 4),   storing(100, 64, 0, 4),
                            storing(200, 1, 0, 4), storing(300, 65, 0, 4),
                            storing(400, 2, 0, 4), storing(500, third ? 128 : 3, 0, 4),
@@ -61,11 +61,11 @@ static void masks_by_set(void **state) {
     }
 }
 
-// A line whose sectors came one by one takes the slice longer for each of them (l2.partial_fill) when it is
-// completed: two of line 0. One that was stored to once, in two sectors, does not.
+// A line whose sectors came one by one takes the slice longer for each of them (l2.complete_scattered) when
+// it is completed: two of line 0. One that was stored to once, in two sectors, does not.
 static void sectors_one_by_one(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_fill=8", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.complete_scattered=8", ONE_SET, NULL});
     orr_memsys_copy(b->m, 9 * 128, 128);
     orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 64, 68), storing(1000, 1, 30, 34),
                        reading(1000, 9, 1), storing(2000, 2, 0, 4), reading(2000, 9, 1),
@@ -78,10 +78,10 @@ static void sectors_one_by_one(void **state) {
 }
 
 // And where a sector that is there in part was stored to again, each sector of the line takes the slice
-// longer (l2.partial_again): one of line 0; line 1 was stored to again at another sector, line 2 once.
+// longer (l2.complete_rewritten): one of line 0; line 1 was stored to again at another sector, line 2 once.
 static void sectors_again(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_again=5", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.complete_rewritten=5", ONE_SET, NULL});
     orr_memsys_copy(b->m, 9 * 128, 128);
     orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 4, 8),     storing(1000, 1, 0, 4),
                        reading(1000, 9, 1), storing(1500, 1, 32, 36), storing(2000, 2, 0, 4),
@@ -94,13 +94,13 @@ static void sectors_again(void **state) {
     bench_free(b);
 }
 
-// One line is completed at a time (l2.completing): line 0 is read from 1000 to 1200, so that the store to
+// One line is completed at a time (l2.completions): line 0 is read from 1000 to 1200, so that the store to
 // line 2, for which line 1 has to be read, waits until then, and what is behind it.
 static void one_at_a_time(void **state) {
     (void)state;
     for (int one = 0; one < 2; one++) {
         bench *b = bench_of(
-            (const char *const[]){"l2.partial_lines=1", one ? "l2.completing=1" : ONE_SET, ONE_SET, NULL});
+            (const char *const[]){"l2.partial_ways=1", one ? "l2.completions=1" : ONE_SET, ONE_SET, NULL});
         orr_memsys_copy(b->m, 9 * 128, 128);
         orr_request r[] = {storing(0, 0, 0, 4), storing(1000, 1, 0, 4), storing(1010, 2, 0, 4),
                            reading(1010, 9, 1), reading(3000, 9, 1)};
@@ -111,13 +111,13 @@ static void one_at_a_time(void **state) {
     }
 }
 
-// A line that has been completed is written when another one is completed (l2.completed_lines): of lines 0, 1
+// A line that has been completed is written when another one is completed (l2.completed_ways): of lines 0, 1
 // and 2 all but the last.
 static void written_later(void **state) {
     (void)state;
     for (uint64_t later = 0; later < 2; later++) {
-        bench *b = bench_of((const char *const[]){"l2.partial_lines=1",
-                                                  later ? "l2.completed_lines=1" : ONE_SET, ONE_SET, NULL});
+        bench *b = bench_of((const char *const[]){"l2.partial_ways=1",
+                                                  later ? "l2.completed_ways=1" : ONE_SET, ONE_SET, NULL});
         orr_request r[] = {storing(0, 0, 0, 4), storing(1000, 1, 0, 4), storing(2000, 2, 0, 4),
                            storing(3000, 3, 0, 4), reading(5000, 9, 1)};
         go(b, r, COUNT(r));
@@ -127,7 +127,7 @@ static void written_later(void **state) {
     }
 }
 
-// Two lines of a set may be dirty (l2.dirty_lines). Before a third is, the one used least recently is
+// Two lines of a set may be dirty (l2.dirty_ways). Before a third is, the one used least recently is
 // written, line 64, since line 0 was read meanwhile; it stays, and is found. Line 128 is dirty already. Line
 // 64, stored to again, is dirty once more, and line 0 is written and stays.
 static void dirty(void **state) {
@@ -135,8 +135,8 @@ static void dirty(void **state) {
     static const uint64_t written[] = {0, 0, 0, 4, 4, 4, 8, 8};
     for (int one = 0; one < 2; one++) // sets of few ways, and a list
         for (size_t n = 1; n <= COUNT(written); n++) {
-            bench *b = bench_of(one ? (const char *const[]){"l2.dirty_lines=2", ONE_SET, NULL}
-                                    : (const char *const[]){"l2.dirty_lines=128", NULL});
+            bench *b = bench_of(one ? (const char *const[]){"l2.dirty_ways=2", ONE_SET, NULL}
+                                    : (const char *const[]){"l2.dirty_ways=2", NULL});
             orr_request r[] = {storing(0, 0, 0, 128),    storing(100, 64, 0, 128),
                                reading(200, 0, 1),       storing(1000, 128, 0, 128),
                                reading(2000, 64, 1),     storing(3000, 128, 0, 128),
@@ -153,7 +153,7 @@ static void dirty(void **state) {
 // Atomics make lines dirty, too.
 static void dirty_by_atomics(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.dirty_lines=2", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.dirty_ways=2", ONE_SET, NULL});
     orr_request r[] = {atomic(0, 0, 1, false), atomic(1000, 1, 1, false), atomic(2000, 2, 1, false),
                        atomic(3000, 3, 1, true)};
     go(b, r, COUNT(r));

@@ -217,7 +217,7 @@ static void test_arrival(void **s) {
     done(&x);
 }
 
-// Lanes that may have parted are asked for before a shuffle; others wait. (As shape.c leaves those that may
+// Lanes that may have parted are asked for before a shuffle; others wait. (As rewrite.c leaves those that may
 // have.)
 static void test_gather(void **s) {
     (void)s;
@@ -416,7 +416,7 @@ static void test_moving(void **s) {
     }
 }
 
-// Atomics that one lane does for all (lower_elect.c): the machine code of the same kernels has as many
+// Atomics that one lane does for all (lower/elect.c): the machine code of the same kernels has as many
 // instructions for them, and in this order.
 static const orr_tinst *atomic_of(const orr_program *p) {
     for (uint32_t i = 0; i < p->ninsts; i++)

@@ -80,8 +80,8 @@ kernels=$(grep -h '\.visible \.entry' "$SOURCE"/micro/*.ptx | wc -l)
         "device.memory_bus,,5120" "device.memory,,42949672960" "device.l2_size,,41943040" "clock.sm,,1410" "l1.latency,,38.1" \
         "l2.read,foot=4,4000" "l2.from_sm,sm=0,200" "l2.size,mb=256,480"; do echo "$r,Some A100"; done
 } > a.csv
-check "tuned" 0 '^inherit = "family/ampere"' '^product += "Some A100"' "^sm.count += 108 SMs +# device.sms = 108" \
-    "^l1.latency += 38 cycles +# l1.latency = 38.1" "^dram.bandwidth += 1555 GB/s" "^# Without a reading.* shared.latency" -- tune a.csv
+check "tuned" 0 '^inherit = "family/ampere"' '^product += "Some A100"' "^sm.count += 108 SMs +# measured: device.sms = 108" \
+    "^l1.latency += 38 cycles +# measured: l1.latency = 38.1" "^dram.bandwidth += 1555 GB/s" "^# Without a reading.* shared.latency" -- tune a.csv
 check "written" 0 -- tune a.csv -o a.conf
 check "and it runs" 0 "Some A100|a.conf" -- "$ORRERY" gpu show ./a.conf
 check "and simulates" 0 "vecadd" -- "$ORRERY" run vecadd --size small --gpu ./a.conf --model cycle -q
@@ -99,7 +99,7 @@ check "over its input" 2 "a.csv" -- tune a.csv -o a.csv
     echo "micro/blocks,quick,flushed,8,empty,132x1x1,32x1x1,3100"
     echo "micro/blocks,quick,flushed,11,empty,4224x1x1,32x1x1,7192"
 } > launches.csv
-check "launches" 0 "^launch.overhead += [0-9]+ cycles +# an empty kernel of one block: 3000 cycles measured" "^launch.block_interval += 1.00 cycles" -- tune a.csv launches.csv --log tried.txt
+check "launches" 0 "^profiler.overhead += [0-9]+ cycles +# measured: an empty kernel of one block: 3000 cycles measured" "^launch.block_interval += 1.00 cycles" -- tune a.csv launches.csv --log tried.txt
 
 if [ $failures -gt 0 ]; then
     echo "$failures of the checks of microbenchmarks failed"

@@ -222,9 +222,9 @@ static void carveouts(void **state) {
         assert_int_equal(r.l1_bytes, 131072 - want[i].carveout);
         orr_gpu_free(g);
     }
-    // H100 as it would be without shared.ample: four blocks of 17408 bytes are 68 KB; the next carve-out is
-    // 100 KB; 256 - 100 for L1.
-    const char *strict[] = {"shared.ample=0"};
+    // H100 as it would be without shared.carveout_spare: four blocks of 17408 bytes are 68 KB; the next
+    // carve-out is 100 KB; 256 - 100 for L1.
+    const char *strict[] = {"shared.carveout_spare=0"};
     orr_gpu *g = load("h100", strict, 1);
     assert_true(orr_occupancy(g, 256, 64, 16384, 1, &r));
     assert_int_equal(r.shared_carveout, 100 * 1024);

@@ -2,7 +2,7 @@
 // task lists as kernels. And the reader of task lists: what it refuses, and in which words.
 #include "cycle.h"
 
-#include "model/partial/reach.h"
+#include "model/partial/residency.h"
 #include "tasks/tasks.h"
 
 // ---- which blocks, and the grid's time from them ---------------------------------------------------
@@ -90,7 +90,7 @@ static uint64_t two_blocks(uint64_t l2_lines, const pace *pace, uint64_t *late) 
     assert_int_equal(lookups, 20);
     *late = sum[0].late;
     free(t.since);
-    free(t.flow.at);
+    free(t.traffic.at);
     orr_cache_free(&t.l2);
     return sum[0].missed;
 }

@@ -15,7 +15,7 @@ static void walks(void **state) {
     (void)state;
     orr_gpu *g = small_one(pieces);
     orr_tlb t;
-    orr_tlb_init(&t, g);
+    orr_tlb_init(&t, orr_tlb_spec_of(g));
     assert_true(orr_tlb_ready(&t, 3) == ORR_TLB_NEW);
     assert_int_equal(orr_tlb_walk(&t, 3, CYCLES(5)), CYCLES(105)); // lines 0 to 7 are one piece
     assert_int_equal(orr_tlb_ready(&t, 0), CYCLES(105));
@@ -38,7 +38,7 @@ static void many(void **state) {
     (void)state;
     orr_gpu *g = small_one(pieces);
     orr_tlb t;
-    orr_tlb_init(&t, g);
+    orr_tlb_init(&t, orr_tlb_spec_of(g));
     uint64_t far = UINT64_MAX >> 10; // lines of the highest addresses, too
     for (uint64_t n = 0; n < 5000; n++) {
         uint64_t line = n % 2 ? far - n * 8 : n * 8;
@@ -55,7 +55,7 @@ static void warm(void **state) {
     const char *sets[] = {"tlb.page=1 KB", "tlb.walk=100", NULL};
     orr_gpu *g = small_one(sets);
     orr_tlb t;
-    orr_tlb_init(&t, g);
+    orr_tlb_init(&t, orr_tlb_spec_of(g));
     assert_int_equal(orr_tlb_ready(&t, 3), 0);
     orr_tlb_restart(&t);
     orr_tlb_free(&t);

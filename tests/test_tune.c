@@ -153,7 +153,7 @@ static void heaps_and_lines(void **state) {
     assert_string_equal(value_of(&t, "l2.far_latency"), "32 cycles");
     assert_string_equal(value_of(&t, "l2.latency"), "280 cycles");
     assert_string_equal(value_of(&t, "dram.latency"), "584 cycles"); // 600 - 32 / 2
-    assert_string_equal(value_of(&t, "l2.copies"), "yes");
+    assert_string_equal(value_of(&t, "l2.replicate"), "yes");
     assert_string_equal(value_of(&t, "lsu.queue"), "12 instructions"); // three on each of four sub-cores
     done(&f, &t);
     tuned(&f, &t, DEVICE HALVES ROW("dram.place", "place=0", "580") ROW("dram.place", "place=1", "580"));
@@ -163,7 +163,7 @@ static void heaps_and_lines(void **state) {
     tuned(&f, &t,
           DEVICE ROW("l2.size", "mb=4", "280") ROW("l2.size", "mb=36", "281") ROW("l2.size", "mb=256", "600")
               ROW("dram.place", "place=0", "580") ROW("dram.place", "place=1", "610"));
-    assert_string_equal(value_of(&t, "l2.copies"), "no"); // all of it answers at once
+    assert_string_equal(value_of(&t, "l2.replicate"), "no"); // all of it answers at once
     assert_string_equal(value_of(&t, "l2.far_latency"), "(none)");
     assert_string_equal(value_of(&t, "dram.latency"), "600 cycles");
     done(&f, &t);
@@ -184,15 +184,15 @@ static void newer_rules(void **state) {
                                   ROW("dram.probe", "first=1 d=64", "725")
                                       ROW("dram.probe", "first=1 d=0", "314") ROW("small.sm", "block=0", "12")
                                           ROW("small.sm", "block=1", "13") ROW("branch.loop", "", "29.2"));
-    assert_string_equal(value_of(&t, "shared.swap"), "2 cycles");
-    assert_string_equal(value_of(&t, "l1.words"), "yes");
-    assert_string_equal(value_of(&t, "l1.store"), "2 cycles");
+    assert_string_equal(value_of(&t, "shared.cas"), "2 cycles");
+    assert_string_equal(value_of(&t, "l1.word_banks"), "yes");
+    assert_string_equal(value_of(&t, "l1.store_interval"), "2 cycles");
     assert_string_equal(value_of(&t, "icache.l1_interval"), "18 cycles"); // 2.25 x 8 instructions of a line
     assert_string_equal(value_of(&t, "icache.l2_interval"), "46 cycles");
     assert_string_equal(value_of(&t, "l2.sector"),
                         "64 B"); // the second of a pair comes along, the third does not
     assert_string_equal(value_of(&t, "launch.order"), "tpc");
-    assert_string_equal(value_of(&t, "core.branch_jump"), "5 cycles");
+    assert_string_equal(value_of(&t, "core.branch_taken"), "5 cycles");
     done(&f, &t);
     // A port of 34 bytes a cycle (32 and heads): a line takes 4 of them; with a request for another one 5.
     tuned(&f, &t,
@@ -201,8 +201,8 @@ static void newer_rules(void **state) {
                   ROW("l2.from_sm", "sm=0", "280") ROW("red.lanes", "place=2 same=1", "8")
                       ROW("red.lanes", "place=2 same=4", "7.9"));
     assert_string_equal(value_of(&t, "xbar.request"), "34 B/cycle");
-    assert_string_equal(value_of(&t, "xbar.ask"), "34 B");                // 256 / 51.2 x 34 - 136
-    assert_string_equal(value_of(&t, "xbar.mask"), "32 B");               // 2 x 34 - 8 - 32 = 28, in sectors
+    assert_string_equal(value_of(&t, "xbar.load_header"), "34 B");        // 256 / 51.2 x 34 - 136
+    assert_string_equal(value_of(&t, "xbar.byte_mask"), "32 B");          // 2 x 34 - 8 - 32 = 28, in sectors
     assert_string_equal(value_of(&t, "xbar.gpc_reply"), "680 B/cycle");   // 640 x 136 / 128
     assert_string_equal(value_of(&t, "l2.atomic_latency"), "170 cycles"); // 500 - 280, 50 of it 32 lanes
     assert_string_equal(value_of(&t, "l2.atomic_words"), "yes");
@@ -284,10 +284,10 @@ static void impossible(void **state) {
                   ROW("popc.latency", "", "17") ROW("match.latency", "", "-1") ROW("match.interval", "", "5")
                       ROW("stream", "kind=0 passes=1", "5000") ROW("sm.read", "", "0")
                           ROW("branch.loop", "", "3"));
-    static const char *const keys[] = {"l1.latency",      "op.fp32.latency", "op.int.latency",
-                                       "unit.fma.lanes",  "shared.latency",  "op.match",
+    static const char *const keys[] = {"l1.latency",      "op.fp32.latency",  "op.int.latency",
+                                       "unit.fma.lanes",  "shared.latency",   "op.match",
                                        "dram.efficiency", // 5000 x 1.4002 GHz of 2048 GB/s: 342 %
-                                       "xbar.reply",      "core.branch_jump"};
+                                       "xbar.reply",      "core.branch_taken"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         assert_string_equal(value_of(&t, keys[k]), "(none)");
         assert_non_null(strstr(refused_of(&t, keys[k]), "not between"));
@@ -386,11 +386,11 @@ static void overhead(void **state) {
     (void)state;
     orr_tuned t = {0};
     orr_tune_overhead(&t, 3000, 380.4);
-    assert_string_equal(value_of(&t, "launch.overhead"), "2620 cycles");
+    assert_string_equal(value_of(&t, "profiler.overhead"), "2620 cycles");
     orr_tuned_free(&t);
     orr_tune_overhead(&t, 300, 380); // the simulation alone takes longer
-    assert_string_equal(value_of(&t, "launch.overhead"), "(none)");
-    assert_non_null(strstr(refused_of(&t, "launch.overhead"), "not between 0"));
+    assert_string_equal(value_of(&t, "profiler.overhead"), "(none)");
+    assert_non_null(strstr(refused_of(&t, "profiler.overhead"), "not between 0"));
     orr_tuned_free(&t);
 }
 
@@ -416,7 +416,7 @@ static void l2_clock(void **state) {
     assert_true(orr_tune_readings(&f, &h, &t, &e));
     assert_string_equal(value_of(&t, "clock.l2"), "1000 MHz");
     assert_string_equal(value_of(&t, "xbar.request"), "149 B/cycle");
-    assert_string_equal(value_of(&t, "l2.atomic_again"), "2 cycles");
+    assert_string_equal(value_of(&t, "l2.atomic_float"), "2 cycles");
     assert_non_null(strstr(why_of(&t, "xbar.request"), "x 1.4002 for the clock of L2"));
     free(rows.s);
     orr_hardware_free(&h);

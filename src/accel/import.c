@@ -245,7 +245,7 @@ void import_put(import *m, const char *key, const char *from, const char *fmt, .
     va_start(ap, fmt);
     vsnprintf(value, sizeof value, fmt, ap);
     va_end(ap);
-    orr_text_add(&m->conf, "%-22s = %-18s # %s\n", key, value, from);
+    orr_text_add(&m->conf, "%-22s = %-18s # published: %s\n", key, value, from);
 }
 
 void import_num(import *m, const char *key, double v, const char *unit, const char *from) {

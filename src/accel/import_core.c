@@ -126,15 +126,6 @@ static void front_end(import *m) {
     import_put(m, "core.policy", import_from(m, "-gpgpu_scheduler"), "%s", policy);
     if (active)
         import_num(m, "core.active", (double)(int)active, "warps", import_from(m, "-gpgpu_scheduler"));
-    import_num(m, "core.ibuffer", 2, "instructions", "IBUFFER_SIZE of shader.h");
-    // A warp's fetch brings two instructions; so many fetches a cycle and SM.
-    int64_t fetch = 2 * import_int(m, "-gpgpu_inst_fetch_throughput", 1, 1, 64) / m->subcores;
-    import_num(m, "core.fetch",
-               fetch < 1    ? 1
-               : fetch > 64 ? 64
-                            : (double)fetch,
-               "instructions",
-               note(m, "-gpgpu_inst_fetch_throughput", "two instructions each, over the sub-cores"));
     import_num(m, "core.collect", m->collect, "cycles",
                note(m, "-gpgpu_reg_file_port_throughput", "issue to dispatch register: 2 + floor(2 / it)"));
     import_num(m, "core.writeback", m->writeback, "cycles",

@@ -62,7 +62,8 @@ static void level1(import *m, double *before_l2) {
         import_num(m, "l1.ways", (double)c->ways, "ways", from);
     }
     bool sectors = c->type == 'S';
-    import_num(m, "l1.line", (double)c->line, "B", from);
+    import_num(m, "l1.line", 128, "B",
+               c->line == 128 ? from : note(m, "-gpgpu_cache:dl1", "lines are of 128 B here"));
     import_num(m, "l1.sector", sectors ? 32 : (double)c->line, "B",
                sectors ? "S: sectored" : "N: whole lines");
     int64_t banks = import_int(m, "-gpgpu_l1_banks", 1, 1, 64);
@@ -71,9 +72,9 @@ static void level1(import *m, double *before_l2) {
     import_num(m, "l1.bandwidth", part * (double)banks, "B/cycle", "each bank takes a request a cycle");
     import_num(m, "l1.latency", hit, "cycles",
                note(m, "-gpgpu_l1_latency", "+ core.collect + 1, issue to use"));
-    import_num(m, "l1.misses", (double)c->misses, "lines",
+    import_num(m, "l1.mshrs", (double)c->misses, "lines",
                orr_arena_printf(&m->arena, "%s%s", from, sectors ? "; a sector each there" : ""));
-    import_num(m, "l1.merges", (double)c->merges, "requests", from);
+    import_num(m, "l1.mshr_merges", (double)c->merges, "requests", from);
     import_put(m, "l1.global", import_from(m, "-gpgpu_gmem_skip_L1D"), "%s", m->l1_skipped ? "no" : "yes");
     const char *write = c->write == 'B'   ? "back"
                         : c->write == 'E' ? "evict"
@@ -150,14 +151,15 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     import_num(m, "l2.slices", *slices, "slices",
                orr_arena_printf(&m->arena, "%s x %s", import_from(m, "-gpgpu_n_mem"),
                                 import_from(m, "-gpgpu_n_sub_partition_per_mchannel")));
-    import_num(m, "l2.line", (double)c.line, "B", from);
+    import_num(m, "l2.line", 128, "B",
+               c.line == 128 ? from : note(m, "-gpgpu_cache:dl2", "lines are of 128 B here"));
     import_num(m, "l2.sector", c.type == 'S' ? 32 : (double)c.line, "B",
                c.type == 'S' ? "S: sectored" : "N: whole lines");
     import_num(m, "l2.ways", (double)c.ways, "ways", from);
     double port = (double)(c.port < 32 ? c.port : 32); // a request is a sector, whatever the port could do
     import_num(m, "l2.bandwidth", port * *slices, "B/cycle",
                "a sector a cycle from each slice: its data port");
-    import_num(m, "l2.misses", (double)c.misses, "lines", from);
+    import_num(m, "l2.mshrs", (double)c.misses, "lines", from);
     import_put(m, "l2.write", "the write-allocate policy in the cache string: L marks bytes, F and W fetch",
                "%s", c.write_alloc == 'F' || c.write_alloc == 'W' ? "fetch" : "validate");
     import_put(m, "l2.hashed", "the set index in it", "%s", c.index == 'L' ? "no" : "yes");

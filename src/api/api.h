@@ -54,6 +54,11 @@ typedef struct orr_code_options { // which code is shown, and how
     int images; // of each architecture; 0: all
 } orr_code_options;
 
+typedef struct orr_app_options { // a program that is started
+    bool opencl;                 // of OpenCL, not of CUDA
+    bool annotate;               // on its own device, with counters
+} orr_app_options;
+
 struct orr_options {
     orr_input_options in;
     orr_model_options model;
@@ -62,6 +67,7 @@ struct orr_options {
     orr_file_options files;
     orr_lab_options lab;
     orr_code_options code;
+    orr_app_options app;
     int regs, barriers;                // of a kernel, for the occupancy
     orr_words sets, script_sets, args; // all `set`; of them the script's; both behind in.sets and in.direct
     orr_words vary;
@@ -74,6 +80,7 @@ const orr_options *orr_asked(const orr_options *o); // NULL: the defaults
 // The GPU that was asked for. None was, and the usual one's description is not to be found: true with *gpu
 // NULL and a note; execution does not need it, only what is said of occupancy does.
 bool orr_asked_gpu(const orr_options *o, orr_gpu **gpu, orr_err *e);
+void orr_note_gpu(const orr_notes *notes, const orr_gpu *g); // keys that it has under old names
 // The one that was asked for or the usual one, with more settings, which go before the others.
 orr_gpu *orr_asked_gpu_with(const orr_options *o, const char *set, orr_err *e);
 // A model that predicts time needs a GPU: `what` is the subcommand, `where` the options that name one.

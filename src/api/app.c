@@ -1,8 +1,12 @@
-// orr_app_run: an unmodified CUDA program on a simulated GPU.
+// orr_app_run: an unmodified CUDA or OpenCL program on a simulated GPU.
 //
 // The program is started with our library in the place of CUDA's runtime (src/app/), found under its names in
 // a folder that is put in front of LD_LIBRARY_PATH, and with the options in the environment. What it prints
 // and its exit status are its own; the report comes when it ends.
+//
+// An OpenCL program asks the ICD loader for platforms: it is told of our driver alone (src/opencl/), by
+// OCL_ICD_VENDORS (ocl-icd) and OCL_ICD_FILENAMES (Khronos' own). With `annotate` it keeps its device, and
+// the loader puts our layer between (OPENCL_LAYERS).
 //
 // With `sample`, which launches stand for which is known when all have been made. So the program runs first,
 // and its launches are recorded; then they are sampled as any recorded streams are (run.c).
@@ -16,8 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIBRARY "liborrery-cuda.so"
-#define PREFIX  "ORRERY_APP_"
+#define PREFIX "ORRERY_APP_"
 
 // The program may change its folder before they are written.
 static const char *from_here(orr_arena *a, const char *path) {
@@ -26,7 +29,7 @@ static const char *from_here(orr_arena *a, const char *path) {
     return orr_arena_printf(a, "%s/%s", here, path);
 }
 
-// ---- the library that takes CUDA's place ------------------------------------------------------------
+// ---- the library that takes a driver's place ------------------------------------------------------------
 // The folder that this code lies in: of the shared library, or of the program that it is linked into.
 static bool own_folder(char folder[4096]) {
     Dl_info self;
@@ -42,27 +45,27 @@ static bool own_folder(char folder[4096]) {
     return slash != NULL;
 }
 
-// The folder with the library: $ORRERY_CUDA, beside this code, or where it is installed.
-static const char *cuda_folder(orr_arena *a, orr_err *e) {
-    const char *own = getenv("ORRERY_CUDA");
+// The folder NAME with the library: as the variable says, beside this code, or where it is installed.
+static const char *library_folder(orr_arena *a, const char *name, const char *library, const char *variable,
+                                  orr_err *e) {
+    const char *own = getenv(variable);
     if (own && *own) return own;
-    static const char *const places[] = {"cuda",
-                                         "orrery/cuda",
-                                         "../lib/orrery/cuda",
-                                         "../lib64/orrery/cuda",
-                                         "../lib/x86_64-linux-gnu/orrery/cuda",
-                                         "../lib/aarch64-linux-gnu/orrery/cuda"};
+    static const char *const places[] = {"",
+                                         "orrery/",
+                                         "../lib/orrery/",
+                                         "../lib64/orrery/",
+                                         "../lib/x86_64-linux-gnu/orrery/",
+                                         "../lib/aarch64-linux-gnu/orrery/"};
     char *self = orr_arena_alloc(a, 4096);
     bool known = own_folder(self);
     for (size_t i = 0; known && i < sizeof places / sizeof *places; i++) {
-        const char *dir = orr_arena_printf(a, "%s/%s", self, places[i]);
-        if (access(orr_arena_printf(a, "%s/%s", dir, LIBRARY), R_OK) == 0) return dir;
+        const char *dir = orr_arena_printf(a, "%s/%s%s", self, places[i], name);
+        if (access(orr_arena_printf(a, "%s/%s", dir, library), R_OK) == 0) return dir;
     }
     orr_fail(e, ORR_BAD_INPUT,
-             "app: %s is not beside the command (build/cuda) nor installed; run ./run build, or name its "
-             "folder in "
-             "ORRERY_CUDA",
-             LIBRARY);
+             "app: %s is not beside the command (build/%s) nor installed; run ./run build, or name its "
+             "folder in %s",
+             library, name, variable);
     return NULL;
 }
 
@@ -109,6 +112,14 @@ static bool check_options(const orr_options *o, orr_err *e) {
     if (o->run.counts_only && (strcmp(model, "functional") != 0 || o->files.record))
         return orr_fail(e, ORR_BAD_INPUT,
                         "app: --counts-only observes nothing; leave out --model and --record");
+    if (o->app.opencl && orr_input_on_gpu(&o->in))
+        return orr_fail(e, ORR_BAD_INPUT, "cl: --on gpu is for CUDA programs (orrery app)");
+    if (o->app.annotate && ((o->model.model && strcmp(model, "analytic") != 0) || o->sampling.on ||
+                            o->files.record || o->run.counts_only || o->run.timeline))
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "cl: --annotate counts on the program's own device and predicts with --model analytic; leave "
+            "out --sample, --record, --timeline and --counts-only");
     if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !orr_asked_gpu(o, &gpu, e)) return false;
     orr_gpu_free(gpu);
     if (o->sampling.on && (strcmp(model, "functional") == 0 || o->run.timeline || o->run.counts_only))
@@ -140,7 +151,8 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     orr_text set = {0};
     for (size_t i = 0; i < o->sets.n; i++) orr_text_add(&set, "%s\n", o->sets.at[i]);
     put(v, "GPU", o->model.gpu);
-    put(v, "MODEL", w->sampled ? "functional" : o->model.model ? o->model.model : "functional");
+    const char *usual = o->app.annotate ? "analytic" : "functional";
+    put(v, "MODEL", w->sampled ? "functional" : o->model.model ? o->model.model : usual);
     put(v, "SET", set.s);
     put(v, "THREADS", orr_arena_printf(a, "%d", o->in.threads));
     put(v, "MAX_INSTS", orr_arena_printf(a, "%llu", (unsigned long long)o->in.max_insts));
@@ -148,6 +160,7 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     put(v, "LAUNCHES", o->in.launches);
     put(v, "SOURCE", orr_input_source(&o->in));
     put(v, "ON", o->in.on);
+    put(v, "LINES", flag(o->run.lines));
     put(v, "OUTPUT", from_here(a, w->output));
     put(v, "TIMELINE", from_here(a, o->run.timeline));
     put(v, "RECORD", from_here(a, w->record));
@@ -181,23 +194,47 @@ static char **joined(const variables *v) {
     return all;
 }
 
+static void in_front(variables *v, const char *dir) {
+    const char *old = getenv("LD_LIBRARY_PATH");
+    *ORR_PUSH(&v->at) =
+        orr_arena_printf(&v->arena, "LD_LIBRARY_PATH=%s%s%s", dir, old && *old ? ":" : "", old ? old : "");
+}
+
+static bool put_cuda(variables *v, const orr_options *o, const char *program, orr_err *e) {
+    orr_arena *a = &v->arena;
+    const char *dir = library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
+    if (!dir || !check_program(program, e)) return false;
+    // Our own library has the driver's name too: the program's process must know better.
+    const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;
+    if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
+    in_front(v, dir);
+    return true;
+}
+
+static bool put_opencl(variables *v, const orr_options *o, orr_err *e) {
+    orr_arena *a = &v->arena;
+    const char *library = o->app.annotate ? "liborrery-opencl-layer.so" : "liborrery-opencl.so";
+    const char *dir = library_folder(a, "opencl", library, "ORRERY_OPENCL", e);
+    if (!dir) return false;
+    if (o->app.annotate) {
+        *ORR_PUSH(&v->at) = orr_arena_printf(a, "OPENCL_LAYERS=%s/%s", dir, library);
+        return true;
+    }
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "OCL_ICD_VENDORS=%s/orrery.icd", dir);
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "OCL_ICD_FILENAMES=%s/%s", dir, library);
+    in_front(v, dir);
+    return true;
+}
+
 static char **environment(const char *program, const orr_options *o, const wanted *w, orr_err *e) {
     variables v = {0};
-    orr_arena *a = &v.arena;
     char **all = NULL;
-    const char *dir = check_options(o, e) ? cuda_folder(a, e) : NULL;
-    if (dir && check_program(program, e)) {
+    if (check_options(o, e) && (o->app.opencl ? put_opencl(&v, o, e) : put_cuda(&v, o, program, e))) {
         put_options(&v, o, program, w);
-        // Our own library has the driver's name too: the program's process must know better.
-        const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;
-        if (driver) *ORR_PUSH(&v.at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
-        const char *old = getenv("LD_LIBRARY_PATH");
-        *ORR_PUSH(&v.at) =
-            orr_arena_printf(a, "LD_LIBRARY_PATH=%s%s%s", dir, old && *old ? ":" : "", old ? old : "");
         all = joined(&v);
     }
     free(v.at.at);
-    orr_arena_free(a);
+    orr_arena_free(&v.arena);
     return all;
 }
 

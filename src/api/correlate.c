@@ -5,7 +5,6 @@
 // told of as an error; the others are compared all the same.
 #include "api/api.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -99,7 +98,7 @@ static bool choose(orr_hardware *h, const orr_options *o, orr_err *e) {
     for (size_t k = 0; k < all; k++) {
         const orr_measured *m = &h->rows.at[k];
         if (!named(o, m->script) || (o->in.size && strcmp(o->in.size, m->size) != 0) ||
-            (o->in.kernels && fnmatch(o->in.kernels, m->kernel, 0) != 0))
+            (o->in.kernels && !orr_name_matches(o->in.kernels, m->kernel)))
             continue;
         h->rows.at[kept++] = *m;
     }

@@ -105,7 +105,7 @@ static orr_device_module *add_module(orr_device *d, orr_module *m, orr_err *e) {
 }
 
 orr_device_module *orr_device_load(orr_device *d, const char *path, orr_err *e) {
-    return e->status ? NULL : add_module(d, orr_module_find(path, NULL, orr_input_sm(d->gpu), e), e);
+    return e->status ? NULL : add_module(d, orr_module_find(path, NULL, NULL, orr_input_sm(d->gpu), e), e);
 }
 
 orr_device_module *orr_device_parse(orr_device *d, const char *name, const char *ptx, size_t n, orr_err *e) {

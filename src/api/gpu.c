@@ -45,16 +45,28 @@ orr_report *orr_gpu_keys(orr_err *e) {
     return orr_report_of(text, json);
 }
 
-orr_report *orr_gpu_describe(const char *gpu, const orr_options *o, orr_err *e) {
+typedef void printer(const orr_gpu *g, orr_text *out);
+
+static orr_report *report_gpu(const char *gpu, const orr_options *o, printer *text_of, printer *json_of,
+                              orr_err *e) {
     if (e->status) return NULL;
     o = orr_asked(o);
     orr_gpu *g = orr_gpu_load(gpu, o->sets.at, (int)o->sets.n, e);
     if (!g) return NULL;
+    orr_note_gpu(&o->notes, g);
     orr_text text = {0}, json = {0};
-    orr_gpu_print(g, &text);
-    orr_gpu_json(g, &json);
+    text_of(g, &text);
+    json_of(g, &json);
     orr_gpu_free(g);
     return orr_report_of(text, json);
+}
+
+orr_report *orr_gpu_describe(const char *gpu, const orr_options *o, orr_err *e) {
+    return report_gpu(gpu, o, orr_gpu_print, orr_gpu_json, e);
+}
+
+orr_report *orr_gpu_evidence(const char *gpu, const orr_options *o, orr_err *e) {
+    return report_gpu(gpu, o, orr_gpu_print_evidence, orr_gpu_json_evidence, e);
 }
 
 // ---- occupancy ------------------------------------------------------------------------------------

@@ -15,10 +15,12 @@ static const struct option {
     enum kind kind;
     size_t at;
 } options[] = {
+    {"annotate", FLAG, AT(app.annotate)},
     {"arch", STRING, AT(code.arch)},
     {"arg", LIST, AT(args)},
     {"barriers", INT, AT(barriers)},
     {"block", STRING, AT(in.direct.block)},
+    {"build", STRING, AT(in.direct.build)},
     {"check", FLAG, AT(run.check)},
     {"command", STRING, AT(files.command)},
     {"counts-only", FLAG, AT(run.counts_only)},
@@ -27,6 +29,7 @@ static const struct option {
     {"dump", STRING, AT(code.dump)},
     {"format", STRING, AT(files.format)},
     {"full", STRING, AT(sampling.full)},
+    {"global", STRING, AT(in.direct.global)},
     {"gpu", STRING, AT(model.gpu)},
     {"grid", STRING, AT(in.direct.grid)},
     {"hardware", STRING, AT(lab.hardware)},
@@ -36,10 +39,12 @@ static const struct option {
     {"latencies", STRING, AT(model.latencies)},
     {"launches", STRING, AT(in.launches)},
     {"lines", FLAG, AT(run.lines)},
+    {"local", STRING, AT(in.direct.local)},
     {"max-insts", COUNT, AT(in.max_insts)},
     {"model", STRING, AT(model.model)},
     {"no-check", FLAG, AT(in.no_check)},
     {"on", STRING, AT(in.on)},
+    {"opencl", FLAG, AT(app.opencl)},
     {"output", STRING, AT(files.output)},
     {"piece", COUNT, AT(sampling.piece)},
     {"plot", STRING, AT(files.plot)},
@@ -87,7 +92,9 @@ void orr_options_free(orr_options *o) {
 // script's (n).
 static void split(orr_options *o, const char *set) {
     size_t key = strcspn(set, "=");
-    bool gpu = (key == 6 && memcmp(set, "memory", 6) == 0) || memchr(set, '.', key);
+    // Two of the GPU's have no point.
+    bool whole = (key == 6 && memcmp(set, "memory", 6) == 0) || (key == 8 && memcmp(set, "profiler", 8) == 0);
+    bool gpu = whole || memchr(set, '.', key);
     *ORR_PUSH(gpu ? &o->model.sets : &o->script_sets) = set;
 }
 
@@ -168,10 +175,16 @@ const orr_options *orr_asked(const orr_options *o) {
 
 #define USUAL_GPU "h200"
 
+// Keys that the description has under old names.
+void orr_note_gpu(const orr_notes *notes, const orr_gpu *g) {
+    for (int i = 0; i < g->nnotes; i++) orr_note(notes, "note: %s", g->notes[i]);
+}
+
 bool orr_asked_gpu(const orr_options *o, orr_gpu **gpu, orr_err *e) {
     orr_err why = {0};
     const orr_model_options *m = &o->model;
     *gpu = orr_gpu_load(m->gpu ? m->gpu : USUAL_GPU, m->sets.at, (int)m->sets.n, &why);
+    if (*gpu) orr_note_gpu(&o->notes, *gpu);
     if (*gpu) return true;
     if (m->gpu || m->sets.n) return orr_fail(e, why.status, "%s", why.text);
     orr_note(&o->notes, "%s; going on without occupancy", why.text);

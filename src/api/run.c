@@ -4,6 +4,7 @@
 // says which launches are simulated. The report keeps the kernels, because everything that is said of a
 // launch refers to them.
 #include "api/api.h"
+#include "report/html.h"
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -138,12 +139,28 @@ static bool prepare_sampling(runner *r, const char *input, orr_err *e) {
 }
 
 // ---- the report -------------------------------------------------------------------------------------
+// A page is of everything there is to say; only the time of the longest launch of a kernel is kept in detail.
+static void make_page(const orr_result *r, enum orr_format format, orr_text *out) {
+    orr_report_options o = {.lines = true, .host = true, .page = true};
+    orr_text json = {0};
+    orr_result_json(r, &o, &json);
+    if (format == ORR_HTML) {
+        const char *one[] = {json.s};
+        orr_html_runs(one, 1, out);
+        free(json.s);
+    } else {
+        *out = json;
+    }
+}
+
 static bool make(void *self, enum orr_format format, orr_text *out) {
     const runner *r = self;
     orr_report_options o = {.lines = r->lines, .host = true, .colour = format == ORR_TERMINAL};
     orr_err none = {0};
     if (format == ORR_JSON)
         orr_result_json(&r->result, &o, out);
+    else if (format == ORR_HTML || format == ORR_PAGE_DATA)
+        make_page(&r->result, format, out);
     else if (format == ORR_TEXT || format == ORR_TERMINAL)
         orr_result_text(&r->result, &o, out);
     else

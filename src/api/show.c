@@ -86,7 +86,7 @@ orr_report *orr_show(const char *module, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     o = orr_asked(o);
     const char *kernel = o->in.direct.kernel;
-    orr_module *m = orr_module_find(module, o->code.ptx ? "ptx" : NULL, 0, e);
+    orr_module *m = orr_module_find(module, o->in.direct.build, o->code.ptx ? "ptx" : NULL, 0, e);
     if (!m) return NULL;
     orr_text text = {0}, json = {0};
     if (o->code.ptx) {

@@ -33,11 +33,11 @@ static const struct search {
     {"l2.interleave", {"256", "512", "1024"}, "micro/atomics", "*", CYCLES},
     {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "[!h]*", CYCLES}, // not `hot`
     {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*", CYCLES},
-    {"l2.fill", {"0", "0.5", "1"}, "micro/bandwidth", "[!h]*", CYCLES},
+    {"l2.fill_interval", {"0", "0.5", "1"}, "micro/bandwidth", "[!h]*", CYCLES},
     {"l2.multicast", {"no", "yes"}, "micro/bandwidth", "hot", CYCLES},
-    {"l2.copy_told", {"no", "yes"}, "micro/calls", "local_*", CYCLES},
-    {"l2.store_waits", {"no", "yes"}, "micro/tables", "read_*", CYCLES},
-    {"xbar.join", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
+    {"l2.invalidate_replicas", {"no", "yes"}, "micro/calls", "local_*", CYCLES},
+    {"l2.store_after_fill", {"no", "yes"}, "micro/tables", "read_*", CYCLES},
+    {"xbar.merge_stores", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
     {"xbar.queue", {"64", "200"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
 };
 
@@ -154,7 +154,7 @@ static bool fit_overhead(tuner *x, orr_err *e) {
     const orr_value *found[64];
     size_t n = 0;
     if (!write_conf(x, e)) return false;
-    if (simulate(x, "micro/blocks", "empty", "launch.overhead=0", &c)) {
+    if (simulate(x, "micro/blocks", "empty", "profiler.overhead=0", &c)) {
         for (size_t k = 0; k < c.launches.n && n < sizeof found / sizeof *found; k++) {
             const orr_point *p = &c.launches.at[k];
             const orr_value *v = &p->values[0];
@@ -171,7 +171,7 @@ static bool fit_overhead(tuner *x, orr_err *e) {
         orr_tune_overhead(&x->t, found[n / 2]->measured, found[n / 2]->predicted);
         if (x->t.keys.n > had) say(x, x->t.keys.at[had].why);
     } else {
-        say(x, "launch.overhead: no empty kernel of one block in the measurements of micro/blocks, or not "
+        say(x, "profiler.overhead: no empty kernel of one block in the measurements of micro/blocks, or not "
                "where it "
                "is now launched; the family's value stays");
     }
@@ -207,7 +207,10 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
         orr_text_add(&line, "%s = %s: %s", s->key, best, why.s);
         say(x, line.s);
         free(line.s);
-        orr_tuned_add(&x->t, s->key, best, why.s);
+        line = (orr_text){0};
+        orr_text_add(&line, "chosen: by %s", why.s + strlen("simulated "));
+        orr_tuned_add(&x->t, s->key, best, line.s);
+        free(line.s);
     }
     free(why.s);
     return true;

@@ -7,7 +7,8 @@
 //   library.c         code that programs load themselves, for both
 //   missing*.def      those that are not here: each says so by its name
 //   open.c            bytes that are code, to a module
-//   module.c          fat binaries to modules; kernels by the address of their host stub, variables likewise
+//   module.c          fat binaries to modules; kernels by the address of their host stub, variables likewise;
+//                     rt_register.c has what nvcc's code calls to name them
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
 //   clock.c           simulated time: when each of them would have started and ended
@@ -180,7 +181,7 @@ typedef struct app {
     orr_native *native; // when the first has been
     const char *kernels, *launches, *source, *output, *timeline, *program;
     const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
-    bool json, quiet;
+    bool json, quiet, lines;
     const char *record; // --record
     char *recorded;     // the folder that streams go to, until the end
     orr_progress progress;

@@ -95,6 +95,7 @@ static bool open_device(app *a, orr_err *e) {
     a->program = option("PROGRAM");
     a->forms = option("FORMS");
     a->json = option("JSON") != NULL;
+    a->lines = option("LINES") != NULL;
     a->quiet = option("QUIET") != NULL;
     a->result.gpu = a->gpu->name;
     a->result.model = a->model->name;
@@ -229,7 +230,7 @@ static void write_file(const char *path, const orr_text *t, orr_err *e) {
 }
 
 static void make_report(const app *a, bool json, orr_text *out) {
-    orr_report_options o = {.host = true};
+    orr_report_options o = {.host = true, .lines = a->lines};
     if (json)
         orr_result_json(&a->result, &o, out);
     else if (a->result.launches.n || a->output)

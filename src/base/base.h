@@ -97,6 +97,12 @@ const char *orr_si(char buf[32], double v);
 // "3-7,9,12-": is n in the list? -1: it is no such list.
 int orr_in_list(const char *list, uint64_t n);
 
+// Names of C++ (demangle.c). As people write it, to be freed; NULL: it is no mangled name.
+char *orr_demangle(const char *name);
+// Does a shell pattern match a name as it is, demangled, without its parameters, or without what is in <>?
+bool orr_name_matches(const char *pattern, const char *name);
+bool orr_name_is(const char *wanted, const char *name); // the same forms, to the letter
+
 // "did you mean": orr_consider every word there is, then ask whether the best is near enough to be meant.
 typedef struct orr_nearest {
     const char *to;   // the word that is not there

@@ -12,6 +12,7 @@ typedef struct cli_output { // where results go, and how they look
     const char *file;       // -o FILE, --output FILE
     bool json;              // --json
     bool quiet;             // -q, --quiet
+    bool evidence;          // --evidence: why each value is what it is (gpu show)
     bool names;             // --names: bare names, one a line (list, gpu list)
     const char *stats;      // --stats accel-sim (run)
     const char *html, *csv; // --html FILE, --csv FILE
@@ -36,14 +37,14 @@ void cli_free(cli_options *o);
 
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
-cli_command cli_run, cli_record, cli_info, cli_list; // run.c
-cli_command cli_gpu;                                 // gpu.c
-cli_command cli_compare, cli_correlate, cli_tune;    // lab.c
-cli_command cli_sweep;                               // sweep.c
-cli_command cli_sample;                              // sample.c
-cli_command cli_app;                                 // app.c
-cli_command cli_hw, cli_profile;                     // hw.c; profile.c: hw profile
-cli_command cli_show, cli_disasm;                    // code.c
+cli_command cli_run, cli_page, cli_record, cli_info, cli_list; // run.c
+cli_command cli_gpu;                                           // gpu.c
+cli_command cli_compare, cli_correlate, cli_tune;              // lab.c
+cli_command cli_sweep;                                         // sweep.c
+cli_command cli_sample;                                        // sample.c
+cli_command cli_app, cli_cl;                                   // app.c
+cli_command cli_hw, cli_profile;                               // hw.c; profile.c: hw profile
+cli_command cli_show, cli_disasm;                              // code.c
 
 // The table of subcommands (commands.c); the last one has no name.
 typedef struct cli_subcommand {

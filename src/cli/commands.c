@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define INPUT_OPTIONS " size source set kernel grid block shared arg "
+#define INPUT_OPTIONS " size source set kernel grid block shared arg global local build "
 #define DIRECT_EXAMPLE                                                                                       \
     "--kernel saxpy --grid 4096 --block 256 \\\n    --arg i32:1048576 --arg f32:2.5 --arg "                  \
     "buf:f32:1048576:random --arg buf:f32:1048576:random"
@@ -12,7 +12,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: precision output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -23,10 +23,22 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run saxpy\n"
      "orrery run saxpy --size medium --gpu h200 --model cycle --timeline saxpy.json\n"
      "orrery run bfs --size medium --lines\n"
+     "orrery run reduce --gpu h200 --model cycle --html reduce.html\n"
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy --source ptx\n"
-     "orrery run saxpy.cubin " DIRECT_EXAMPLE},
+     "orrery run saxpy.cubin " DIRECT_EXAMPLE "\n"
+     "orrery run k.cl --kernel scale --global 4096 --local 256 --build \"-D N=4\" --arg buf:f32:4096:iota"},
+    {"page", cli_page, " output quiet ", "REPORT.json... -o PAGE.html",
+     "make a page for the browser of kept reports",
+     "Makes one self-contained page of reports that `orrery run --lines --json` wrote: kernels by time, and "
+     "for\n"
+     "each the verdict, where warp cycles went, a roofline, the traffic between memories, the course of "
+     "time, and\n"
+     "source and machine code side by side. Several reports are shown next to each other. `orrery run "
+     "--html`\n"
+     "makes the same page at once, with the source text in it.",
+     "orrery page before.json after.json -o page.html"},
     {"record", cli_record, " gpu on threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
@@ -50,6 +62,26 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --model cycle --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+    {"cl", cli_cl,
+     " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
+     "lines "
+     "timeline json output quiet "
+     "! ",
+     "[options] PROGRAM [ARGUMENTS] | annotate FILE.cl -o FILE",
+     "run an unmodified OpenCL program on a simulated GPU",
+     "Runs a program that uses OpenCL through the ICD loader: it finds one platform, Orrery, with one "
+     "device,\n"
+     "--gpu. Its kernels are compiled by clang and libclc, execute on the CPU, and each launch is timed by\n"
+     "--model. Profiling times of its events are simulated time. The report goes to standard error, or to\n"
+     "--output; --timeline writes copies and kernels over queues for ui.perfetto.dev.\n"
+     "With --annotate the program runs on the device it has, natively: its kernels get counters, and the "
+     "analytic\n"
+     "model predicts from those what --gpu would take. `cl annotate` writes such a source.",
+     "orrery cl clinfo\n"
+     "orrery cl --gpu h200 --model cycle ./vector_add\n"
+     "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
+     "orrery cl --annotate --gpu gtx480 ./vector_add\n"
+     "orrery cl annotate k.cl -o k.annotated.cl"},
     {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
@@ -57,15 +89,17 @@ const cli_subcommand cli_subcommands[] = {
      "orrery info bfs.orr\n"
      "orrery info traces/kernelslist.g\n"
      "orrery info --json bfs.orr"},
-    {"gpu", cli_gpu, " names set json block shared regs barriers output quiet ",
+    {"gpu", cli_gpu, " evidence names set json block shared regs barriers output quiet ",
      "list | keys | show NAME|FILE | occupancy NAME|FILE | import CONFIG [TRACE_CONFIG] -o FILE",
      "the GPU descriptions",
-     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources;\n"
+     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources,\n"
+     "with --evidence why each value is what it is (published, measured, chosen, assumed, inherited);\n"
      "`gpu occupancy` says how many blocks of a kernel one SM holds; `gpu keys` lists what a description\n"
      "can say; `gpu import` makes one from gpgpusim.config and trace.config of GPGPU-Sim and Accel-Sim, and\n"
      "says which of their options it could not use.",
      "orrery gpu list\n"
      "orrery gpu show h200\n"
+     "orrery gpu show h200 --evidence\n"
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
@@ -168,7 +202,7 @@ const cli_subcommand cli_subcommands[] = {
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},
-    {"show", cli_show, " kernel timed ptx gpu set json quiet ", "[options] MODULE",
+    {"show", cli_show, " kernel timed ptx gpu set build json quiet ", "[options] MODULE",
      "a kernel as Orrery sees it",
      "Prints the kernels of a module, PTX or machine code: basic blocks, successors, post-dominators, "
      "registers,\n"

@@ -52,6 +52,8 @@ int cli_gpu(cli_options *o, orr_err *e) {
     if (all && o->ninputs != 1) return orr_fail(e, ORR_BAD_INPUT, "gpu %s takes no name", verb), e->status;
     if (strcmp(verb, "list") == 0) return list(o, e);
     if (strcmp(verb, "keys") == 0) return cli_say(o, orr_gpu_keys(e), e);
-    if (strcmp(verb, "show") == 0) return cli_say(o, orr_gpu_describe(o->inputs[1], o->job, e), e);
+    if (strcmp(verb, "show") == 0)
+        return cli_say(o, (o->out.evidence ? orr_gpu_evidence : orr_gpu_describe)(o->inputs[1], o->job, e),
+                       e);
     return cli_say(o, orr_gpu_occupancy(o->inputs[1], o->job, e), e);
 }

@@ -67,10 +67,30 @@ static enum orr_format format_of(const cli_options *o) {
     return !o->out.file && isatty(STDOUT_FILENO) && !getenv("NO_COLOR") ? ORR_TERMINAL : ORR_TEXT;
 }
 
+// The runs of a page are kept until all are there: the page shows them next to each other.
+typedef ORR_VEC(char *) page_runs;
+
+static void keep_for_page(page_runs *all, orr_report *r) {
+    const char *data = r ? orr_report_as(r, ORR_PAGE_DATA) : NULL;
+    char *copy = data ? strdup(data) : NULL;
+    if (copy) *ORR_PUSH(all) = copy;
+}
+
+static bool write_page(const char *path, page_runs *all, orr_err *e) {
+    orr_report *page = path && !e->status ? orr_page((const char *const *)all->at, (int)all->n, e) : NULL;
+    bool ok = !page || cli_write_form(path, page, ORR_HTML, e);
+    orr_report_free(page);
+    for (size_t i = 0; i < all->n; i++) free(all->at[i]);
+    free(all->at);
+    return ok;
+}
+
 int cli_run(cli_options *o, orr_err *e) {
-    if (!check_run(o, e)) return e->status;
+    const char *const outs[] = {o->out.file, o->out.html};
+    if (!check_run(o, e) || !cli_check_outputs("run", outs, 2, o->inputs, o->ninputs, e)) return e->status;
     bool array = o->out.json && o->ninputs > 1;
     orr_text out = {0};
+    page_runs runs = {0};
     if (array) orr_text_add(&out, "[\n");
     for (int i = 0; !e->status && i < o->ninputs; i++) {
         if (i) orr_text_add(&out, o->out.json ? ",\n" : "\n");
@@ -81,11 +101,33 @@ int cli_run(cli_options *o, orr_err *e) {
             orr_text_addn(&out, text, strlen(text));
         else
             orr_fail(e, ORR_BAD_INPUT, "--stats accel-sim needs a model that counts cycles: --model cycle");
+        if (o->out.html) keep_for_page(&runs, r);
         orr_report_free(r);
     }
     if (array) orr_text_add(&out, "]\n");
+    write_page(o->out.html, &runs, e);
     if (!e->status) cli_write(o, out.s, e);
     free(out.s);
+    return e->status;
+}
+
+// ---- page: of reports that were kept -----------------------------------------------------------------
+#define MAX_REPORT (256u << 20) // bytes
+
+int cli_page(cli_options *o, orr_err *e) {
+    page_runs runs = {0};
+    if (!o->ninputs || !o->out.file)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "page: name reports of `orrery run --lines --json` and the page to write: orrery page "
+                 "A.json B.json -o page.html");
+    for (int i = 0; !e->status && i < o->ninputs; i++) {
+        size_t size;
+        char *text = NULL;
+        if (orr_check_output(o->out.file, o->inputs[i], "-o", e))
+            text = orr_read_file(o->inputs[i], MAX_REPORT, &size, e);
+        if (text) *ORR_PUSH(&runs) = text;
+    }
+    write_page(o->out.file, &runs, e);
     return e->status;
 }
 

@@ -1,28 +1,28 @@
 // Fences of an SM.
 //
 // A fence takes a time of its own. One for the GPU or the system also waits until L2 has what was stored and
-// the SM has heard of it, which it estimates; or, with core.fence_join, counts.
+// the SM has heard of it, which it estimates; or, with core.fence_merge, counts.
 //
 // Then the SM does it for all its warps together: a round waits for the stores that have been sent when it
-// begins. Who comes soon after (core.fence_join) goes with it and so do its stores, who comes later waits
+// begins. Who comes soon after (core.fence_merge) goes with it and so do its stores, who comes later waits
 // for the next one. H200: 64 warps of an SM that store four lines each and fence, with all SMs storing: the
 // first is past it after 1,460 cycles with those that came within 31 cycles of it, the next 43 at 3,000
 // within 80 cycles of each other, the last 17 at 3,830; who came 40 cycles after the first is among the
 // second.
 //
-// Behind a fence L1 drops what it has (CCTL.IVALL), for each warp by itself: core.fence_drop cycles, and the
-// next fence comes to L1 after that. 64 warps of an SM that only fence take 666 cycles for one, up to 16
-// 300.
+// Behind a fence L1 drops what it has (CCTL.IVALL), for each warp by itself: core.fence_invalidate cycles,
+// and the next fence comes to L1 after that. 64 warps of an SM that only fence take 666 cycles for one, up to
+// 16 300.
 //
-// A round also asks (core.fence_ask) the slices where any warp of the SM has been since the last round
+// A round also asks (core.fence_probe) the slices where any warp of the SM has been since the last round
 // began, with an atomic or a load that L1 had not, although the answer has come (stores are waited for).
 // That takes as long as the way there and back, waits at the slice behind the atomics that are there, and
-// takes the slice's time, so that fences of many SMs wait for each other (l2.fence_time). H200: 264 cycles
-// if the SM has been nowhere, 371 to 441 behind something near, 514 to 597 behind something far, of any warp
-// and however long ago; of 132 SMs at one line up to 487 and 735, at lines of their own not a cycle more
-// than alone. Where all other SMs swap words of that line, so that an atomic takes 5,500 cycles, the fence
-// takes 5,500, and 264 if another warp of the SM has fenced since; who fences while that is under way is
-// past it some 80 cycles after.
+// takes the slice's time, so that fences of many SMs wait for each other (l2.fence_interval). H200: 264
+// cycles if the SM has been nowhere, 371 to 441 behind something near, 514 to 597 behind something far, of
+// any warp and however long ago; of 132 SMs at one line up to 487 and 735, at lines of their own not a cycle
+// more than alone. Where all other SMs swap words of that line, so that an atomic takes 5,500 cycles, the
+// fence takes 5,500, and 264 if another warp of the SM has fenced since; who fences while that is under way
+// is past it some 80 cycles after.
 //
 // Invariants: at most one round is on; a warp is in at most one of `with` and `next`; a round is over when
 // the port has no unacknowledged store of its epoch and no slice has to answer. The component knows the

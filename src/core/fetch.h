@@ -5,12 +5,12 @@
 // runs as fast as lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all
 // SMs and small, so the way to L2 is no traffic.
 //
-// With icache.warm code that ran before is in the SM's cache, or rather is filled there in order when a
-// kernel starts: the first line launch.first_line after it was asked for, the others launch.line_pace after
-// each other, unless one is asked for that much earlier that memory has it sooner.
+// With profiler.warm_code code that ran before is in the SM's cache, or rather is filled there in order when
+// a kernel starts: the first line launch.code_latency after it was asked for, the others launch.code_interval
+// after each other, unless one is asked for that much earlier that memory has it sooner.
 //
 // A jump asks for its line when the branch is done. A line that the scheduler executed lately
-// (icache.buffer) it has at once; else a jump takes icache.buffer_latency although the cache has the line.
+// (icache.recent) it has at once; else a jump takes icache.recent_latency although the cache has the line.
 // Straight code does not wait.
 //
 // Invariants: lines are numbered from 1; `when` of a line that a cache holds is the cycle from which it can
@@ -32,7 +32,7 @@ typedef struct fetch_spec {
     uint64_t latency;          // from L1 to L0
     uint64_t l2_latency;       // from L2 to L1
     uint64_t memory_latency;   // from memory to L1
-    uint64_t first_line;       // of warm code (launch.first_line)
+    uint64_t first_line;       // of warm code (launch.code_latency)
     double line_pace;          // between two lines of warm code
     uint64_t l0_interval;      // between two lines that come from L1
     uint64_t l1_interval;      // between two that come from L2
@@ -82,7 +82,7 @@ void fetch_spec_read(fetch_spec *s, const orr_gpu *g);
 void fetch_init(fetch_unit *f, const fetch_spec *s, const fetch_code *code, uint32_t nsched);
 void fetch_free(fetch_unit *f);
 void fetch_reset(fetch_unit *f); // the caches are empty, as at the beginning of a launch
-// Lines of code that count as warm at most (icache.warm).
+// Lines of code that count as warm at most (profiler.warm_code).
 static inline uint64_t fetch_warm_lines(const fetch_spec *s) { return s->l1_size / s->line / 2; }
 
 // A warp of the scheduler enters another line.

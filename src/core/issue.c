@@ -92,8 +92,8 @@ static uint32_t next_older(const scheduler *q, uint64_t can, bool of_block) {
     return older < MAX_WARPS ? older : youngest;
 }
 
-// It is still there, and asked not to be the next (core.yield_turn; H200: warps of a block that stop for a
-// few cycles every 1 to 12 instructions are issued in turn, from the youngest to the oldest).
+// It is still there, and asked not to be the next (core.rotate_on_yield; H200: warps of a block that stop for
+// a few cycles every 1 to 12 instructions are issued in turn, from the youngest to the oldest).
 static bool yields(const scheduler *q) {
     return q->spec->yield_turn && q->yield && q->last < MAX_WARPS && q->live >> q->last & 1 &&
            q->age[q->last] == q->last_age;
@@ -105,7 +105,7 @@ static bool found_lsu_full(const scheduler *q) {
            q->age[q->last] == q->last_age;
 }
 
-// The warp that issued last has found the queue of its unit full since (core.short_turn).
+// The warp that issued last has found the queue of its unit full since (core.rotate_on_scoreboard).
 static bool found_unit_full(const scheduler *q) {
     return q->unit_full && q->last < MAX_WARPS && q->live >> q->last & 1 && q->age[q->last] == q->last_age;
 }
@@ -118,7 +118,7 @@ static bool waits_short(const scheduler *q) {
     return q->age[q->last] == q->last_age && (why == ORR_STALL_SHORT || (why == ORR_STALL_WAIT && q->queued));
 }
 
-// Its last instruction is a branch that it waits for (core.branch_turn).
+// Its last instruction is a branch that it waits for (core.rotate_on_branch).
 static bool jumps(const scheduler *q) {
     if (!q->spec->branch_turn || q->last >= MAX_WARPS || !((q->live & ~q->awake) >> q->last & 1))
         return false;
@@ -136,17 +136,17 @@ static uint64_t of_first_block(const scheduler *q, uint64_t can) {
     return of;
 }
 
-// With core.block_first who goes next, when the one that issued last cannot, is of the thread block that
-// came first (H200: ten kinds of loops, 2 to 32 blocks of an SM, with clocks: the older a block the sooner
-// it is done, micro/tiles); the rest is among its warps. With core.unit_turn a warp that only its unit stops
-// gives way to the next in turn, so that warps whose units are the bottleneck stay together; one that waits
-// for something else to the oldest, or youngest. With core.queue_turn the same where the queue of memory is
-// full (H200: micro/structs, struct_update: of 24 warps that store to 8 lines each hardly one store is
-// joined, as when all go on side by side). With core.short_turn who has used a unit with a queue gives way
-// to the next older one (H200: 2 to 8 warps of LDS, MUFU and loads, alone and in turn, with clocks: all go
-// on side by side, from the youngest to the oldest); with core.branch_turn so does who waits for a branch
-// (eight warps of 16 FFMAs and a branch, over and over: the first is done after 77 % of the time, the last
-// but one after 98).
+// With core.oldest_block_first who goes next, when the one that issued last cannot, is of the thread block
+// that came first (H200: ten kinds of loops, 2 to 32 blocks of an SM, with clocks: the older a block the
+// sooner it is done, micro/tiles); the rest is among its warps. With core.rotate_on_unit a warp that only its
+// unit stops gives way to the next in turn, so that warps whose units are the bottleneck stay together; one
+// that waits for something else to the oldest, or youngest. With core.rotate_on_queue the same where the
+// queue of memory is full (H200: micro/structs, struct_update: of 24 warps that store to 8 lines each hardly
+// one store is joined, as when all go on side by side). With core.rotate_on_scoreboard who has used a unit
+// with a queue gives way to the next older one (H200: 2 to 8 warps of LDS, MUFU and loads, alone and in turn,
+// with clocks: all go on side by side, from the youngest to the oldest); with core.rotate_on_branch so does
+// who waits for a branch (eight warps of 16 FFMAs and a branch, over and over: the first is done after 77 %
+// of the time, the last but one after 98).
 static uint32_t greedy(scheduler *q, uint64_t can, bool youngest) {
     bool full = found_unit_full(q), queue = found_lsu_full(q);
     if (!queue && !full && same_again(q, can)) return q->last;

@@ -31,7 +31,7 @@ typedef struct issue_spec {
     bool dual_units;   // and then to different units (core.dual_units)
     uint64_t interval; // cycles between two issues
     bool unit_turn, queue_turn, short_turn, branch_turn, yield_turn; // core.*_turn
-    bool block_first;                                                // core.block_first
+    bool block_first;                                                // core.oldest_block_first
 } issue_spec;
 
 typedef struct scheduler {
@@ -49,7 +49,7 @@ typedef struct scheduler {
     uint32_t last;           // its slot; MAX_WARPS: none yet
     bool yield;              // it asks not to be the next
     bool lsu_full;           // it has found the queue of the load/store unit full since,
-    bool unit_full;          // or that of its unit (core.short_turn)
+    bool unit_full;          // or that of its unit (core.rotate_on_scoreboard)
     bool queued;             // its last instruction went into such a queue
     uint64_t operand_wait;   // cycles that its last instruction waits for its operands
     uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing

@@ -19,7 +19,8 @@ static l1_policy read_policy(const orr_gpu *g) {
                        .write = g->l1_write,
                        .write_miss = g->l1_write_miss,
                        .write_allocate = g->l1_write_allocate,
-                       .keeps_leaving = g->l1_store_out == 0};
+                       .keeps_leaving = g->l1_store_out == 0,
+                       .set_hash = g->l1_set_hash};
 }
 
 void l1_spec_read(l1_spec *s, const orr_gpu *g) {
@@ -63,7 +64,7 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
         // footprint, docs/h200/l1.md).
         uint64_t data = bytes - (bytes > p->reserved ? p->reserved : 0);
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
-        if (c->spec->cost.folded) orr_cache_fold(&c->tags);
+        orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
         orr_cache_share(&c->tags, (uint32_t)(data / ORR_LINE));
         orr_cache_protect(&c->tags, p->protect);
     } else {
@@ -74,7 +75,8 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     }
 }
 
-void l1_reset(l1_cache *c, uint64_t bytes) {
+void l1_reset(l1_cache *c) {
+    uint64_t bytes = c->launch->l1_bytes;
     if (bytes < ORR_LINE) bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (c->bytes != bytes) {
         if (c->bytes) orr_cache_free(&c->tags);
@@ -551,7 +553,7 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
 
 // ---- an access ----------------------------------------------------------------------------------
 // The passes of what is at hand, which what is read out waits for. A store's passes and those of what is
-// read out come in turn (l1.store_turn): both take twice as long.
+// read out come in turn (l1.store_round_robin): both take twice as long.
 static void use_banks(l1_cache *c, const l1_access *a) {
     if (!a->passes_now) return;
     l1_readout *o = &c->out;

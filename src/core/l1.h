@@ -39,8 +39,9 @@ typedef struct l1_policy { // what is cached, and what stores do
     bool hashed, flush;    // flush: a launch finds it empty
     int write, write_miss; // l1.write, l1.write_miss
     bool write_allocate;
-    bool keeps_leaving; // a line that is stored to while its last store leaves keeps nothing else
-                        // (l1.store_out)
+    bool keeps_leaving;     // a line that is stored to while its last store leaves keeps nothing else
+                            // (l1.writeback_time)
+    orr_gpu_array set_hash; // which bits of a line's number turn over which bits of its set (l1.set_hash)
 } l1_policy;
 
 typedef struct l1_spec {
@@ -54,7 +55,7 @@ typedef struct l1_spec {
     uint64_t copy_latency;              // of an asynchronous copy, from L1 to shared memory
     bool atomic_words;   // lanes on different words of a sector are done together (l2.atomic_words)
     bool swaps_wide;     // a compare and swap of 128 bits takes two packets,
-    uint64_t swap_wide;  // and so many cycles more (l2.swap_wide)
+    uint64_t swap_wide;  // and so many cycles more (l2.cas_wide)
     uint64_t l2_latency; // cycles
 } l1_spec;
 
@@ -163,7 +164,7 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g);
 void l1_init(l1_cache *c, const l1_spec *s, const core_launch *launch, sm_port *port, data_pipe *pipe,
              uint32_t nwarps);
 void l1_free(l1_cache *c);
-void l1_reset(l1_cache *c, uint64_t bytes); // of a launch that leaves so many bytes of it
+void l1_reset(l1_cache *c); // the launch says how many bytes of it there are
 static inline void l1_start_warp(l1_cache *c, uint32_t warp) { c->warp[warp].first = NOBODY; }
 
 // ---- an instruction

@@ -58,7 +58,7 @@ static uint32_t passes_of(const l1_access *a, uint64_t lines) {
 // while others are read out.
 void l1_read_later(l1_cache *c, l1_access *a) {
     const l1_spec *s = c->spec;
-    if (!s->cost.folded || a->load == NOBODY || !a->waits || a->i->flags & ORR_TF_ASYNC) return;
+    if (!s->cost.tag_bits || a->load == NOBODY || !a->waits || a->i->flags & ORR_TF_ASYNC) return;
     uint32_t lines = a->lines.lines, later = 0, now = 0, turns = a->tag_cycles;
     uint64_t all = lines < 64 ? (1ull << lines) - 1 : UINT64_MAX;
     if (!a->apart && (a->local || a->waits == all)) { // side by side

@@ -155,7 +155,7 @@ static void coalesce(lsu *u, l1_access *a) {
 }
 
 // Words of one bank that a store has written to lines whose tags are on few banks leave for L2 one after the
-// other, l1.store_leave cycles each, when all have been written; loads wait until then (H200: a load that
+// other, l1.store_drain cycles each, when all have been written; loads wait until then (H200: a load that
 // hits, 64 and 126 cycles after a store to 32 such lines, takes 66 and 4 cycles longer. Where the tags'
 // banks have as many lines each it does not wait, why is not known).
 static void stores_leave(lsu *u, const l1_access *a) {

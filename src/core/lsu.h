@@ -5,9 +5,9 @@
 // ones behind it wait until a fill makes room. A queue has `lsu.queue` places; a warp whose instruction
 // finds no place cannot issue it.
 //
-// With lsu.ahead L1 takes an instruction out of its sub-core's queue that long before it is free for it, at
-// most: who has come first does not matter before (H200: micro/structs, stores of four sub-cores are done in
-// turn, however unevenly they came).
+// With lsu.lookahead L1 takes an instruction out of its sub-core's queue that long before it is free for it,
+// at most: who has come first does not matter before (H200: micro/structs, stores of four sub-cores are done
+// in turn, however unevenly they came).
 //
 // Invariants: a place of a queue is taken from issue until its instruction begins at L1 (`starts` is NEVER
 // until that is known); instructions of one line are worked off in order; `head` is the access that began
@@ -29,15 +29,16 @@ typedef struct lsu_spec {
     uint8_t queue_of[MAX_SCHED]; // by scheduler: its queue
     uint32_t sched_mask;         // nsched - 1 where that is a mask, else 0
     uint32_t places, all_places; // of a queue; of all
-    uint32_t lines, line_places; // in front of L1: one, or with lsu.ahead one for each queue; places of each
-    uint32_t width;              // bytes that a sub-core hands over in a cycle; 0: any number
-    uint32_t pass;               // cycles of a warp for each pass with a conflict
-    uint64_t ahead;              // lsu.ahead
-    bool in_turn;                // sub-cores are served in turn (lsu.in_turn)
+    uint32_t lines,
+        line_places; // in front of L1: one, or with lsu.lookahead one for each queue; places of each
+    uint32_t width;  // bytes that a sub-core hands over in a cycle; 0: any number
+    uint32_t pass;   // cycles of a warp for each pass with a conflict
+    uint64_t ahead;  // lsu.lookahead
+    bool in_turn;    // sub-cores are served in turn (lsu.round_robin)
     int64_t read_load, read_store,
         read_word;        // cycles until an instruction that has begun has read its registers
     uint64_t drain;       // and until its warp can end
-    uint32_t store_leave; // cycles for which a line that was stored leaves (l1.store_leave)
+    uint32_t store_leave; // cycles for which a line that was stored leaves (l1.store_drain)
     uint32_t coalesce;    // lanes that are coalesced together
 } lsu_spec;
 
@@ -100,12 +101,12 @@ typedef struct lsu {
     uint32_t head_line;        // the line of the instruction that L1 works on, or did last
     bool head_busy;            // that is half done
     uint64_t full_since;       // it waits for an MSHR
-    uint64_t turn_due;         // when L1 takes the next one (lsu.ahead); 0: not said
+    uint64_t turn_due;         // when L1 takes the next one (lsu.lookahead); 0: not said
     uint64_t hands[MAX_SCHED]; // by sub-core: when it can hand over the next one (lsu.width)
     uint64_t handed_over;      // when the one at hand is; 0: long ago
-    uint64_t stores_leave;     // until then loads wait for what stores have written (l1.store_leave)
-    uint32_t turn;             // the scheduler behind the one whose access to L1 was the last (lsu.in_turn),
-    uint64_t turn_until;       // and how long L1 has work for it
+    uint64_t stores_leave;     // until then loads wait for what stores have written (l1.store_drain)
+    uint32_t turn;       // the scheduler behind the one whose access to L1 was the last (lsu.round_robin),
+    uint64_t turn_until; // and how long L1 has work for it
     l1_access head;
 } lsu;
 
@@ -127,8 +128,8 @@ uint64_t lsu_issue(lsu *u, const lsu_op *op);
 void lsu_take_turn(lsu *u);  // an event: L1 takes the next instruction in line
 void lsu_room_at_l1(lsu *u); // a fill, or an acknowledged store, may let the half-done head go on
 // The scheduler that goes first at what all share. Each cycle another one goes first at what the schedulers
-// share; with lsu.in_turn, as long as L1 has accesses in line, who is behind the one that was served last.
-// So the second store of one sub-core is as far behind the first as those of the others take (H200:
+// share; with lsu.round_robin, as long as L1 has accesses in line, who is behind the one that was served
+// last. So the second store of one sub-core is as far behind the first as those of the others take (H200:
 // micro/flags, two warps of each of four sub-cores store to a line of the sub-core's own: all of them are
 // merged, which stores 12 cycles apart are not).
 static inline uint32_t lsu_first(const lsu *u) {

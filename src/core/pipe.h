@@ -38,7 +38,7 @@ static inline void pipe_hold(data_pipe *p, uint64_t until) {
     if (p->free < until) p->free = until;
 }
 
-// A warp's access with conflicts takes lsu.pass cycles for each pass, and its next one begins behind that;
+// A warp's access with conflicts takes lsu.replay cycles for each pass, and its next one begins behind that;
 // the banks are free for others in between (H200: micro/rows, bank_* and pair: of one warp 64 cycles for 32
 // passes, of four warps 128, in one sub-core or in four).
 static inline void pipe_wait(data_pipe *p, uint64_t until) {

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPEN_LINES 8 // H200: up to so many lines it was measured how long stores wait for others
-
 // ---- from the description -----------------------------------------------------------------------
 // A load that hits in L2 takes L1's time and the way there and back.
 static void read_ways(port_spec *s, const orr_gpu *g) {
@@ -29,6 +27,7 @@ void port_spec_read(port_spec *s, const orr_gpu *g) {
                      .stores = (uint32_t)g->xbar_stores,
                      .open_ticks = (uint64_t)(g->xbar_open * (double)ORR_TICKS),
                      .open_line_ticks = (uint64_t)(g->xbar_open_line * (double)ORR_TICKS),
+                     .open_lines = (uint32_t)g->xbar_open_lines,
                      .load_closes = g->xbar_load_closes,
                      .parts = (uint32_t)g->xbar_parts,
                      .store_out = (uint64_t)g->l1_store_out,
@@ -106,8 +105,8 @@ bool port_in_part(uint8_t sectors, const uint64_t bytes[2]) {
     return false;
 }
 
-// Whether it is a store of part of a sector of which only so many can be on their way (xbar.parts); these do
-// not wait here for a slice that is behind.
+// Whether it is a store of part of a sector of which only so many can be on their way (xbar.partial_stores);
+// these do not wait here for a slice that is behind.
 static bool counts_as_part(const sm_port *p, uint8_t sectors, const uint64_t bytes[2]) {
     return p->spec->parts && !p->net->foreign && port_in_part(sectors, bytes);
 }
@@ -128,7 +127,7 @@ static uint32_t *store_place(sm_port *p, uint64_t line) {
 }
 
 // A load goes by: of the stores that wait to be merged those leave that were an instruction's only line
-// (xbar.load_closes).
+// (xbar.load_ends_merge).
 static void close_single(sm_port *p, uint64_t now) {
     for (size_t i = p->stores.single - 1; i < p->out.n; i++) {
         orr_request *r = &p->out.at[i];
@@ -261,8 +260,9 @@ static uint64_t evict_oldest(sm_port *p, uint64_t t) {
     return r->time - way;
 }
 
-// Stores of part of a sector that find xbar.parts of them on their way are parked, in as many places as the
-// store buffer has, and others to their lines are merged with them; when L2 has done one, the oldest leaves.
+// Stores of part of a sector that find xbar.partial_stores of them on their way are parked, in as many places
+// as the store buffer has, and others to their lines are merged with them; when L2 has done one, the oldest
+// leaves.
 static parked_store *parked_of(const sm_port *p, uint64_t line) {
     for (uint32_t n = p->nparked; n--;) {
         parked_store *h = &p->parked[(p->parked_first + n) % STORE_PLACES];
@@ -307,8 +307,8 @@ static void stay_open(sm_port *p, uint64_t left, uint64_t open) {
     r->open = (uint32_t)(open - left);
 }
 
-// There is room for xbar.stores lines that wait. One after the other they get a place, are merged with one
-// that is there, or wait for the oldest to leave; and L1 waits with them.
+// There is room for xbar.merge_lines lines that wait. One after the other they get a place, are merged with
+// one that is there, or wait for the oldest to leave; and L1 waits with them.
 uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines, bool *behind) {
     const port_spec *s = p->spec;
     store_buffer *b = &p->stores;
@@ -317,7 +317,7 @@ uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t li
     if (!s->merge || p->observed || p->strong) return port_send(p, *r, when, packet);
     if (park_store(p, r, packet)) return 0;
     uint64_t t = when * ORR_TICKS;
-    uint64_t stays = s->open_ticks + (lines < OPEN_LINES ? lines : OPEN_LINES) * s->open_line_ticks;
+    uint64_t stays = s->open_ticks + (lines < s->open_lines ? lines : s->open_lines) * s->open_line_ticks;
     if (s->stores) t = latest(t, b->entered);
     if (merge_store(p, r, t, stays)) return 0;
     leaving_store *before = &b->sending[r->line * 0x9e3779b97f4a7c15u >> 56];

@@ -1,13 +1,13 @@
 // An SM's port into the crossbar: what leaves it, in which order and when, and what comes back through it.
 //
-// A packet takes its bytes' time at the port. Stores wait in a buffer of `xbar.stores` lines in front of it,
-// where later stores to the same line are merged with them; a port that is far behind, or a slice that is,
-// holds up L1.
+// A packet takes its bytes' time at the port. Stores wait in a buffer of `xbar.merge_lines` lines in front of
+// it, where later stores to the same line are merged with them; a port that is far behind, or a slice that
+// is, holds up L1.
 //
 // Stores that a fence must wait for are counted by epochs: those of the round of fences that is on, or was,
 // and those of the next one. L2 acknowledges each. Stores of part of a sector are acknowledged too where
-// only so many of them may be on their way (xbar.parts); further ones are parked and merged until one is
-// acknowledged.
+// only so many of them may be on their way (xbar.partial_stores); further ones are parked and merged until
+// one is acknowledged.
 //
 // Invariants: `out` is in the order in which requests were sent, not of their time; a line has at most one
 // store in `out` that others may still be merged with, and store_at finds it; `unacked` is the number of
@@ -35,21 +35,22 @@ typedef struct port_spec {
     uint64_t window;                     // ticks: nothing that is sent is answered sooner
     uint32_t head, mask, ask;            // bytes of a packet: its head, a mask of bytes, a request for a line
     bool ask_sectors;                    // a request for a line takes 32 bytes for each sector instead
-    bool merge;                          // stores are merged (xbar.join),
+    bool merge;                          // stores are merged (xbar.merge_stores),
     uint32_t stores;                     // in a buffer of so many lines; 0: any number
     uint64_t open_ticks, open_line_ticks; // a store waits so long for others to its line, and for each line
-                                          // of its instruction
-    bool load_closes;                     // a load that passes ends that (xbar.load_closes)
+                                          // of its instruction,
+    uint32_t open_lines;                  // up to so many (xbar.merge_wait_lines)
+    bool load_closes;                     // a load that passes ends that (xbar.load_ends_merge)
     uint32_t parts;                       // stores of part of a sector on their way; 0: any number
-    uint64_t store_out;                   // cycles for which a store counts as leaving (l1.store_out)
+    uint64_t store_out;                   // cycles for which a store counts as leaving (l1.writeback_time)
     uint64_t ahead, backlog_ticks;        // how far the port, or a slice, may be behind before it holds up L1
     uint64_t l1_latency;                  // packets reach the port so long after L1 has begun with them
-    bool copies;                          // lines of the other half have copies in the own one (l2.copies)
-    bool slices_take_turns;               // the network serves stores of clusters in turn (xbar.all_stores)
-    uint32_t sides, nsms, ngpcs;          // parts of L2; SMs and GPCs of the GPU
-    orr_topology gpcs;                    // where its SMs are
-    uint32_t store_halves;                // of L2, that stores come to
-    bool acknowledges;                    // fences count stores (core.fence_join)
+    bool copies;                          // lines of the other half have copies in the own one (l2.replicate)
+    bool slices_take_turns;      // the network serves stores of clusters in turn (xbar.store_bandwidth)
+    uint32_t sides, nsms, ngpcs; // parts of L2; SMs and GPCs of the GPU
+    orr_topology gpcs;           // where its SMs are
+    uint32_t store_halves;       // of L2, that stores come to
+    bool acknowledges;           // fences count stores (core.fence_merge)
 } port_spec;
 
 // The network and the memory as all SMs see them: as of the beginning of the window.

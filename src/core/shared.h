@@ -47,6 +47,11 @@ typedef struct shared_access {
 } shared_access;
 
 void shared_spec_read(shared_spec *s, const orr_gpu *g);
+static inline void shared_init(shared_memory *m, const shared_spec *s, const core_launch *launch,
+                               data_pipe *pipe) {
+    *m = (shared_memory){.spec = s, .launch = launch, .pipe = pipe};
+}
+static inline void shared_free(shared_memory *m) { (void)m; }
 void shared_reset(shared_memory *m);
 // The passes of an access. `trace`: where the stream has it; warps that run the same code tend to have the
 // same pattern, which the bytes of the trace then show. `a` has been decoded, or is when it is needed.

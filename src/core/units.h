@@ -47,6 +47,8 @@ typedef struct exec_units { // of an SM
 uint32_t units_pools(const orr_gpu *g); // that a description needs; MAX_POOLS at most are possible
 void units_spec_read(units_spec *s, const orr_gpu *g);
 void units_reset(exec_units *u);
+static inline void units_init(exec_units *u, const units_spec *s) { *u = (exec_units){.spec = s}; }
+static inline void units_free(exec_units *u) { (void)u; }
 
 static inline uint32_t units_pool(const exec_units *u, uint32_t sched, uint32_t unit) {
     return u->spec->pool_of[sched][unit];

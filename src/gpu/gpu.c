@@ -1,14 +1,16 @@
 // Reads GPU descriptions: lines of `key = value unit  # comment`, and the files they inherit from.
 //
 // A file is read after the one it inherits, so what it says wins; --set comes last. Each value
-// remembers the file, the line and the comment. Everything is checked as it is read (key, unit,
-// range, twice in one file), and at the end that nothing required is missing and that every
-// instruction class runs on a unit that exists.
+// remembers the file, the line, the comment and the evidence in it (evidence.c). Everything is checked as it
+// is read (key, unit, range, twice in one file), and at the end that nothing required is missing and that
+// every instruction class runs on a unit that exists.
+#include "gpu/evidence.h"
 #include "gpu/gpu.h"
 #include "gpu/value.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +26,14 @@ typedef struct loader {
     const char *chain[MAX_DEPTH]; // files being read, the outermost first
     int depth;
 } loader;
+
+typedef struct source { // a file, or --set, and how far it has been read
+    const char *file;
+    int line;           // 0: --set
+    int settings;       // that it has made so far
+    const char *chip;   // measured_on: the description whose GPU its measurements are of; NULL: its own
+    gpu_evidence block; // of values that say nothing themselves: the last line of its own that is evidence
+} source;
 
 typedef struct piece { // of a line
     const char *s;
@@ -41,7 +51,7 @@ static piece trim(const char *s, const char *end) {
 static bool set_defaults(const gpu_param *p, int n, void *base, orr_gpu_origin *origin, loader *l) {
     char why[256];
     for (int i = 0; i < n; i++) {
-        origin[i] = (orr_gpu_origin){NULL, 0, ""};
+        origin[i] = (orr_gpu_origin){.note = "", .source = ""};
         if (p[i].def && !gpu_value_read(&p[i], base, p[i].def, strlen(p[i].def), &l->g->arena, why))
             return orr_fail(l->e, ORR_BAD_INPUT, "params.def: default of %s: %s", p[i].key, why);
         if (p[i].kind == GPU_TEXT && !p[i].def) *(const char **)((char *)base + p[i].offset) = "";
@@ -96,8 +106,71 @@ static bool unknown_key(loader *l, const char *file, int line, const char *key, 
                     "%s:%d: there is no parameter '%s'; `orrery gpu keys` lists them all", file, line, key);
 }
 
-// Sets `key`. `file` is compared as a pointer: the same file twice is a mistake.
-static bool set(loader *l, const char *key, piece value, const char *file, int line, const char *note) {
+// ---- old names ------------------------------------------------------------------------------
+
+typedef struct old_key {
+    const char *old, *now; // now is NULL where nothing took its place
+    const char *why, *how; // that it is ignored; that its value must be said in another way
+} old_key;
+
+static const old_key old_keys[] = {
+#define RENAMED(old, now) {old, now, NULL, NULL},
+#define GONE(old, why)    {old, NULL, why, NULL},
+#define CHANGED(old, how) {old, NULL, NULL, how},
+#include "gpu/renamed.def"
+#undef RENAMED
+#undef GONE
+#undef CHANGED
+    {NULL, NULL, NULL, NULL},
+};
+
+static void note(loader *l, const source *from, const char *text) {
+    orr_gpu *g = l->g;
+    char place[20] = "";
+    if (g->nnotes >= ORR_GPU_NOTES_MAX) return;
+    if (from->line) snprintf(place, sizeof place, ":%d", from->line);
+    g->notes[g->nnotes++] = orr_arena_printf(&g->arena, "%s%s: %s", gpu_label(from->file), place, text);
+}
+
+// `op.imad.settled` is an old key called `op.*.settled`: the lead and the last part are the same.
+static bool is_old(const char *old, const char *key, size_t *name) {
+    const char *star = strchr(old, '*'), *dot = strrchr(key, '.');
+    *name = 0;
+    if (!star) return strcmp(old, key) == 0;
+    size_t lead = (size_t)(star - old);
+    if (!dot || strncmp(old, key, lead) != 0 || dot < key + lead || strcmp(star + 1, dot) != 0) return false;
+    *name = lead;
+    return true;
+}
+
+// What is called something else today is set under that name, with a note. NULL: there is nothing to set, or
+// it is refused.
+static const char *name_today(loader *l, const char *key, const source *from) {
+    for (const old_key *k = old_keys; k->old; k++) {
+        size_t name;
+        if (!is_old(k->old, key, &name)) continue;
+        if (k->how) orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: %s: %s", from->file, from->line, key, k->how);
+        if (k->why) note(l, from, orr_arena_printf(&l->g->arena, "%s is ignored: %s", key, k->why));
+        if (!k->now) return NULL;
+        const char *now = k->now;
+        if (name) // what stands for the star, between the lead and the last part
+            now = orr_arena_printf(&l->g->arena, "%.*s%.*s%s", (int)name, key,
+                                   (int)(strrchr(key, '.') - key - (long)name), key + name,
+                                   strrchr(k->now, '.'));
+        note(l, from, orr_arena_printf(&l->g->arena, "%s is called %s now", key, now));
+        return now;
+    }
+    return key;
+}
+
+// ---- one value ------------------------------------------------------------------------------
+
+// Sets `key`. The source's `file` is compared as a pointer: the same file twice is a mistake.
+static bool set(loader *l, const char *key, piece value, const source *from, piece note) {
+    const char *file = from->file;
+    int line = from->line;
+    key = name_today(l, key, from);
+    if (!key) return l->e->status == 0;
     const gpu_param *p = gpu_params;
     orr_gpu_origin *origin = l->g->origin;
     void *base = l->g;
@@ -139,7 +212,15 @@ static bool set(loader *l, const char *key, piece value, const char *file, int l
         char why[256];
         if (!gpu_value_read(&p[i], base, value.s, value.n, &l->g->arena, why))
             return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: %s: %s", file, line, key, why);
-        origin[i] = (orr_gpu_origin){file, line, note};
+        orr_arena *a = &l->g->arena;
+        gpu_evidence e = gpu_evidence_read(note.s, note.n, a);
+        if (e.kind == ORR_NO_EVIDENCE) e = from->block;
+        origin[i] = (orr_gpu_origin){.file = file,
+                                     .line = line,
+                                     .note = orr_arena_strndup(a, note.s, note.n),
+                                     .evidence = e.kind,
+                                     .source = e.source ? e.source : "",
+                                     .chip = e.chip ? e.chip : from->chip};
         return true;
     }
     return unknown_key(l, file, line, key, gpu_params, ORR_GPU_PARAMS, key);
@@ -148,6 +229,10 @@ static bool set(loader *l, const char *key, piece value, const char *file, int l
 // ---- a file ---------------------------------------------------------------------------------
 
 static bool read_description(loader *l, const char *path);
+
+static piece unquoted(piece v) {
+    return v.n >= 2 && v.s[0] == '"' && v.s[v.n - 1] == '"' ? (piece){v.s + 1, v.n - 2} : v;
+}
 
 static int search_path(orr_arena *a, const char *dir[3]) {
     int n = 0;
@@ -165,7 +250,7 @@ static int search_path(orr_arena *a, const char *dir[3]) {
 
 // The name in `inherit` is a path below the file's folder or below a gpus/ folder, never out of it.
 static bool inherit(loader *l, piece v, const char *file, int line) {
-    if (v.n >= 2 && v.s[0] == '"' && v.s[v.n - 1] == '"') v = (piece){v.s + 1, v.n - 2};
+    v = unquoted(v);
     bool ok = v.n > 0 && v.n < 200 && v.s[0] != '/' && v.s[v.n - 1] != '/';
     for (size_t i = 0; ok && i < v.n; i++) {
         char c = v.s[i];
@@ -197,9 +282,31 @@ static bool inherit(loader *l, piece v, const char *file, int line) {
                     file, line, (int)v.n, v.s, (int)v.n, v.s);
 }
 
-static bool read_line(loader *l, const char *s, const char *end, const char *file, int line, int *settings) {
+// `measured_on` names the description whose GPU a family's measurements were taken on.
+static bool measured_on(loader *l, piece v, source *from) {
+    v = unquoted(v);
+    if (!is_name(v.s, v.n, false) || from->settings > 2)
+        return orr_fail(l->e, ORR_BAD_INPUT,
+                        "%s:%d: measured_on must name a description, as \"h200\", before the first value",
+                        from->file, from->line);
+    from->chip = orr_arena_strndup(&l->g->arena, v.s, v.n);
+    return true;
+}
+
+static bool read_line(loader *l, const char *s, const char *end, source *from) {
+    const char *file = from->file;
+    int line = from->line;
     piece text = trim(s, end);
-    if (text.n == 0 || text.s[0] == '#') return true;
+    if (text.n == 0) {
+        from->block = (gpu_evidence){0};
+        return true;
+    }
+    if (text.s[0] == '#') {
+        piece note = trim(text.s + 1, text.s + text.n);
+        gpu_evidence block = gpu_evidence_read(note.s, note.n, &l->g->arena);
+        if (block.kind != ORR_NO_EVIDENCE) from->block = block;
+        return true;
+    }
     const char *stop = text.s + text.n, *eq = memchr(text.s, '=', text.n);
     const char *hash = memchr(text.s, '#', text.n);
     if (!eq || (hash && hash < eq))
@@ -224,14 +331,15 @@ static bool read_line(loader *l, const char *s, const char *end, const char *fil
     piece value = trim(eq + 1, value_end), note = {"", 0};
     if (value_end < stop) note = trim(value_end + 1, stop);
 
-    bool first = (*settings)++ == 0;
+    bool first = from->settings++ == 0;
+    if (strcmp(key, "measured_on") == 0) return measured_on(l, value, from);
     if (strcmp(key, "inherit") == 0) {
         if (!first)
             return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: inherit must be the first setting of the file", file,
                             line);
         return inherit(l, value, file, line);
     }
-    return set(l, key, value, file, line, orr_arena_strndup(&l->g->arena, note.s, note.n));
+    return set(l, key, value, from, note);
 }
 
 static bool read_text(loader *l, const char *path, const char *text, size_t n) {
@@ -240,13 +348,13 @@ static bool read_text(loader *l, const char *path, const char *text, size_t n) {
         return orr_fail(l->e, ORR_BAD_INPUT, "%s: a description cannot be larger than 1 MB", path);
     const char *nul = memchr(text, 0, n);
     l->chain[l->depth++] = file;
-    int settings = 0;
-    for (int line = 1; text < end; line++) {
+    source from = {.file = file};
+    for (from.line = 1; text < end; from.line++) {
         const char *eol = memchr(text, '\n', (size_t)(end - text));
         if (!eol) eol = end;
         if (nul && nul < eol)
-            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: this is not a text file", file, line);
-        if (!read_line(l, text, eol, file, line, &settings)) return false;
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: this is not a text file", file, from.line);
+        if (!read_line(l, text, eol, &from)) return false;
         text = eol + (eol < end);
     }
     l->depth--;
@@ -263,6 +371,20 @@ static bool read_description(loader *l, const char *path) {
 }
 
 // ---- the whole ------------------------------------------------------------------------------
+
+// What models read in another form than descriptions say it: shares of a cache in lines, and what a profiler
+// adds.
+static void derive(orr_gpu *g) {
+    double lines_of_way = (double)g->l2_size / (double)g->l2_line / g->l2_ways;
+    g->l2_dirty_lines = (int)llround(g->l2_dirty_ways * lines_of_way);
+    g->l2_partial_lines = (int)llround(g->l2_partial_ways * lines_of_way);
+    g->l2_completed_lines = (int)llround(g->l2_completed_ways * lines_of_way);
+    g->l1_folded = g->l1_tag_hash.n > 0;
+    bool profiler = g->profiler == ORR_PROFILER_ON;
+    g->icache_warm = profiler && g->profiler_warm_code;
+    g->local_above = g->local_reserved + (profiler ? g->profiler_local : 0);
+    g->launch_overhead = g->launch_own_overhead + (profiler ? g->profiler_overhead : 0);
+}
 
 static bool check(loader *l) {
     orr_gpu *g = l->g;
@@ -289,8 +411,12 @@ static bool check(loader *l) {
                             orr_is_near(&near) ? "; did you mean '" : "", orr_is_near(&near) ? near.best : "",
                             orr_is_near(&near) ? "'?" : "");
     }
+    derive(g);
     if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;
     if (g->clock_l2 == 0) g->clock_l2 = g->clock_sm;
+    if (g->l1_tag_hash.n > ORR_L1_TAG_BITS)
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s: l1.tag_hash has more than %d masks", g->path,
+                        ORR_L1_TAG_BITS);
     if (g->shared_per_block_optin > g->shared_per_sm)
         return orr_fail(l->e, ORR_BAD_INPUT,
                         "%s: a block may have more shared memory (shared.per_block, "
@@ -313,7 +439,7 @@ static bool apply_sets(loader *l, const char *const *sets, int nsets) {
         // Line 0 marks an override: it may repeat, and messages say --set instead of a line.
         orr_err e = {0}, *outer = l->e;
         l->e = &e;
-        bool ok = set(l, key, trim(eq + 1, end), "--set", 0, "");
+        bool ok = set(l, key, trim(eq + 1, end), &(source){.file = "--set"}, (piece){"", 0});
         l->e = outer;
         if (!ok)
             return orr_fail(l->e, e.status, "--set%s",

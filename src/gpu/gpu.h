@@ -16,6 +16,7 @@ enum { ORR_WRITE_THROUGH, ORR_WRITE_BACK, ORR_WRITE_LOCAL, ORR_WRITE_EVICT };
 enum { ORR_L1_VALIDATE, ORR_L1_FETCH };
 enum { ORR_HASH_IPOLY, ORR_HASH_XOR, ORR_HASH_MODULO, ORR_HASH_SHUFFLE, ORR_HASH_FOLD };
 enum { ORR_L2_VALIDATE, ORR_L2_FETCH };
+enum { ORR_PROFILER_ON, ORR_PROFILER_OFF };
 enum { ORR_MEMORY_REAL, ORR_MEMORY_PERFECT };
 enum { ORR_LAUNCH_SPREAD, ORR_LAUNCH_TPC, ORR_LAUNCH_GPC };
 enum {
@@ -32,16 +33,32 @@ enum {
 enum { ORR_DRAM_FR_FCFS, ORR_DRAM_FCFS };
 
 #define ORR_GPU_LIST_MAX 24
+#define ORR_L1_TAG_BITS  3 // masks of l1.tag_hash: up to eight banks of tags
 typedef struct orr_gpu_array {
     int n;
     int64_t at[ORR_GPU_LIST_MAX];
 } orr_gpu_array;
 
+// Why a value is what it is (evidence.c tells how a description says it).
+enum orr_evidence {
+    ORR_NO_EVIDENCE, // nothing is said, or the value was given by --set
+    ORR_PUBLISHED,   // somebody else has printed it: where
+    ORR_MEASURED,    // by a microbenchmark that is in micro/ and whose result is in hardware/
+    ORR_CHOSEN,      // among several, because it does best: by what, among which
+    ORR_ASSUMED,     // nobody knows: why this one
+    ORR_INHERITED,   // measured or chosen on another GPU
+    ORR_EVIDENCE_KINDS
+};
+extern const char *const orr_evidence_name[ORR_EVIDENCE_KINDS]; // "none", "published", ...
+
 // Where a value came from, and what the file says about it.
 typedef struct orr_gpu_origin {
     const char *file; // NULL: the default of params.def. "--set" for overrides.
     int line;
-    const char *note; // the comment after the value, "" when there is none
+    const char *note;   // the comment after the value, "" when there is none
+    int evidence;       // enum orr_evidence, as the file has it
+    const char *source; // what the evidence is, "" when there is none
+    const char *chip;   // the description whose GPU a measured or chosen value is of; NULL: that of the file
 } orr_gpu_origin;
 
 // The C types of the kinds in params.def.
@@ -52,6 +69,7 @@ typedef bool orr_gpu_BOOL;
 typedef int orr_gpu_ENUM;
 typedef const char *orr_gpu_TEXT;
 typedef orr_gpu_array orr_gpu_LIST;
+typedef orr_gpu_array orr_gpu_ROW;
 
 #define ORR_GPU_FIELD(kind, key, field, unit, lo, hi, def, meaning) orr_gpu_##kind field;
 #define ORR_GPU_ONE(kind, key, field, unit, lo, hi, def, meaning)   +1
@@ -108,6 +126,7 @@ typedef struct orr_gpu_op { // a class of instructions: op.CLASS.*
 
 #define ORR_GPU_UNITS_MAX 32
 #define ORR_GPU_OPS_MAX   128
+#define ORR_GPU_NOTES_MAX 64
 typedef struct orr_gpu {
     const char *name; // "h200": the file's name without folder and .conf
     const char *path; // the file
@@ -122,7 +141,16 @@ typedef struct orr_gpu {
     int nunits;
     orr_gpu_op ops[ORR_GPU_OPS_MAX];
     int nops;
+    // Made of the parameters when all of them are known:
+    int l2_dirty_lines, l2_partial_lines, l2_completed_lines; // of all of L2 (l2.dirty_ways and so on)
+    bool l1_folded;                                           // tags are in banks (l1.tag_hash)
+    bool icache_warm;       // profiler.warm_code, unless there is no profiler
+    int local_above;        // local.above and profiler.local
+    double launch_overhead; // launch.overhead and profiler.overhead
     orr_gpu_origin origin[ORR_GPU_PARAMS];
+    const char
+        *notes[ORR_GPU_NOTES_MAX]; // what a reader of the description should know: keys under old names
+    int nnotes;
     orr_arena arena;
 } orr_gpu;
 
@@ -138,6 +166,21 @@ void orr_gpu_free(orr_gpu *g);
 char **orr_gpu_list(int *n);
 void orr_gpu_list_free(char **names, int n);
 
+// A value that a description or --set gives.
+typedef struct orr_gpu_value {
+    char key[96];
+    const orr_gpu_origin *origin;
+    enum orr_evidence evidence;    // for this description: what was measured on another GPU is inherited
+    const struct gpu_param *param; // for gpu/ itself: how to print it
+    const void *base;
+} orr_gpu_value;
+typedef ORR_VEC(orr_gpu_value) orr_gpu_values;
+void orr_gpu_all_values(const orr_gpu *g, orr_gpu_values *all); // free(all->at)
+enum orr_evidence orr_evidence_of(const orr_gpu *g, const orr_gpu_origin *o);
+
+// The table of values and their evidence with its counts, for people and for programs.
+void orr_gpu_print_evidence(const orr_gpu *g, orr_text *out);
+void orr_gpu_json_evidence(const orr_gpu *g, orr_text *out);
 // Text for people and JSON for programs: each parameter, its unit, where it was set, the comment.
 void orr_gpu_print(const orr_gpu *g, orr_text *out);
 void orr_gpu_json(const orr_gpu *g, orr_text *out);

@@ -30,9 +30,10 @@ static int64_t carveout_for(const orr_gpu *g, int64_t bytes) {
 }
 
 // What the driver takes for blocks of `block` bytes of which `fit` have room for their warps. Besides those
-// it makes room for others up to shared.ample: twice as many, four times as many where they use no shared
-// memory themselves, but not for blocks of the largest size. Registers do not count (H200: 117 kernels of 32
-// to 1024 threads with 0 to 100 KB under the profiler, launch__shared_mem_config_size; all of them as here).
+// it makes room for others up to shared.carveout_spare: twice as many, four times as many where they use no
+// shared memory themselves, but not for blocks of the largest size. Registers do not count (H200: 117 kernels
+// of 32 to 1024 threads with 0 to 100 KB under the profiler, launch__shared_mem_config_size; all of them as
+// here).
 static int64_t driver_carveout(const orr_gpu *g, int threads, int64_t shared, int64_t block, int64_t fit) {
     int64_t least = carveout_for(g, min64(fit, block ? g->shared_per_sm / block : 0) * block);
     int64_t times = threads >= g->limit_block_threads ? 1 : shared ? 2 : 4;

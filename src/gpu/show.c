@@ -78,8 +78,11 @@ static void rows(table *t, const char *lead, const char *name, const gpu_param *
         cell(t, &text);
         where(&text, &origin[i]);
         cell(t, &text);
-        // Without a comment of its own a value is told by what it means.
-        orr_text_add(&text, "%s", *origin[i].note ? origin[i].note : p[i].meaning);
+        // Without a comment of its own a value is told by the evidence of its block, else by what it means.
+        if (!*origin[i].note && origin[i].evidence != ORR_NO_EVIDENCE)
+            orr_text_add(&text, "%s: %s", orr_evidence_name[origin[i].evidence], origin[i].source);
+        else
+            orr_text_add(&text, "%s", *origin[i].note ? origin[i].note : p[i].meaning);
         cell(t, &text);
     }
 }
@@ -111,7 +114,8 @@ static void members(orr_text *out, const char *indent, const gpu_param *p, int n
         orr_text_json(out, from.s);
         orr_text_add(out, ", \"comment\": ");
         orr_text_json(out, origin[i].note);
-        orr_text_add(out, "}%s\n", i + 1 < n ? "," : "");
+        orr_text_add(out, ", \"evidence\": \"%s\"}%s\n", orr_evidence_name[origin[i].evidence],
+                     i + 1 < n ? "," : "");
         free(from.s);
     }
 }
@@ -138,6 +142,86 @@ void orr_gpu_json(const orr_gpu *g, orr_text *out) {
     orr_text_add(out, "  \"parameters\": {\n");
     members(out, "    ", gpu_params, ORR_GPU_PARAMS, g, g->origin);
     orr_text_add(out, "  }\n}\n");
+}
+
+// ---- evidence ---------------------------------------------------------------------------------
+
+static void count_evidence(const orr_gpu_values *all, int count[ORR_EVIDENCE_KINDS]) {
+    for (size_t i = 0; i < all->n; i++) count[all->at[i].evidence]++;
+}
+
+// `measured: micro/l2`; of a value from another GPU, `from h200, measured: micro/l2`.
+static void evidence_source(orr_text *out, const orr_gpu_value *v) {
+    const orr_gpu_origin *o = v->origin;
+    if (v->evidence == ORR_INHERITED) {
+        const char *label = gpu_label(o->file);
+        if (o->chip)
+            orr_text_add(out, "from %s", o->chip);
+        else
+            orr_text_add(out, "from %s", label);
+        if (o->evidence != ORR_INHERITED)
+            orr_text_add(out, ", %s: ", orr_evidence_name[o->evidence]);
+        else if (*o->source)
+            orr_text_add(out, ": ");
+    }
+    orr_text_add(out, "%s", o->source);
+}
+
+void orr_gpu_print_evidence(const orr_gpu *g, orr_text *out) {
+    orr_gpu_values all = {0};
+    int count[ORR_EVIDENCE_KINDS] = {0};
+    orr_gpu_all_values(g, &all);
+    count_evidence(&all, count);
+    table t = {.columns = 5};
+    cellf(&t, "parameter"), cellf(&t, "value"), cellf(&t, "evidence"), cellf(&t, "set in"),
+        cellf(&t, "source");
+    for (size_t i = 0; i < all.n; i++) {
+        const orr_gpu_value *v = &all.at[i];
+        orr_text text = {0};
+        cellf(&t, "%s", v->key);
+        gpu_value_text(v->param, v->base, &text);
+        cell(&t, &text);
+        cellf(&t, "%s", orr_evidence_name[v->evidence]);
+        where(&text, v->origin);
+        cell(&t, &text);
+        evidence_source(&text, v);
+        cell(&t, &text);
+    }
+    table_print(&t, out);
+    orr_text_add(out, "\n%zu values:", all.n);
+    for (int k = ORR_PUBLISHED; k < ORR_EVIDENCE_KINDS; k++)
+        orr_text_add(out, "%s %d %s", k > ORR_PUBLISHED ? "," : "", count[k], orr_evidence_name[k]);
+    if (count[ORR_NO_EVIDENCE]) orr_text_add(out, ", %d without evidence", count[ORR_NO_EVIDENCE]);
+    orr_text_add(out, "\n");
+    free(all.at);
+}
+
+void orr_gpu_json_evidence(const orr_gpu *g, orr_text *out) {
+    orr_gpu_values all = {0};
+    int count[ORR_EVIDENCE_KINDS] = {0};
+    orr_gpu_all_values(g, &all);
+    count_evidence(&all, count);
+    orr_text_add(out, "{");
+    for (int k = ORR_PUBLISHED; k < ORR_EVIDENCE_KINDS; k++)
+        orr_text_add(out, "\"%s\": %d, ", orr_evidence_name[k], count[k]);
+    orr_text_add(out, "\"none\": %d, \"values\": [", count[ORR_NO_EVIDENCE]);
+    for (size_t i = 0; i < all.n; i++) {
+        const orr_gpu_value *v = &all.at[i];
+        orr_text from = {0}, source = {0};
+        where(&from, v->origin);
+        evidence_source(&source, v);
+        orr_text_add(out, "%s\n  {\"key\": \"%s\", \"value\": ", i ? "," : "", v->key);
+        gpu_value_json(v->param, v->base, out);
+        orr_text_add(out, ", \"evidence\": \"%s\", \"source\": ", orr_evidence_name[v->evidence]);
+        orr_text_json(out, source.s ? source.s : "");
+        orr_text_add(out, ", \"set_in\": ");
+        orr_text_json(out, from.s);
+        orr_text_add(out, "}");
+        free(from.s);
+        free(source.s);
+    }
+    orr_text_add(out, "\n]}\n");
+    free(all.at);
 }
 
 // ---- list -----------------------------------------------------------------------------------
@@ -180,7 +264,7 @@ void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out) {
 // ---- keys -----------------------------------------------------------------------------------
 
 static void key_rows(table *t, const char *lead, const gpu_param *p, int n) {
-    static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list"};
+    static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list", "row"};
     for (int i = 0; i < n; i++) {
         orr_text text = {0};
         cellf(t, "| `%s%s`", lead, p[i].key);

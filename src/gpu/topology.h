@@ -3,7 +3,7 @@
 // Method. SMs are numbered GPC by GPC, in the order in which the first blocks of a grid go to them: an H200
 // fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 are on the SMs 6, 7, 22, 23, ... of
 // one). All GPCs have the same number of SMs, whole TPCs; what is left over goes to the last GPCs, one TPC
-// each. GPCs belong to the two halves of L2 in runs (l2.gpc_run), the first run being one GPC shorter. The
+// each. GPCs belong to the two halves of L2 in runs (l2.gpc_group), the first run being one GPC shorter. The
 // TPCs of a GPC are dealt out to its clusters one after the other. A GPU whose description has no GPCs has
 // TPCs in their place.
 //

@@ -108,6 +108,10 @@ static bool read_unit(const gpu_param *p, scanner *s, double *factor, char why[2
 static bool in_range(const gpu_param *p, double v, char why[256]) {
     if (v >= p->lo && v <= p->hi) return true;
     const char *space = *p->unit ? " " : "";
+    if (p->lo == p->hi)
+        return snprintf(why, 256, "%.15g is not possible; it can only be %.15g%s%s", v, p->lo, space,
+                        p->unit),
+               false;
     snprintf(why, 256, "%.15g is out of range; it can be %.15g to %.15g%s%s", v, p->lo, p->hi, space,
              p->unit);
     return false;
@@ -139,7 +143,8 @@ static bool read_list(const gpu_param *p, orr_gpu_array *list, scanner s, char w
         double x = v[i] * factor;
         if (!is_whole(x, why) || !in_range(p, x, why)) return false;
         list->at[i] = (int64_t)x;
-        if (i && list->at[i] <= list->at[i - 1]) return snprintf(why, 256, "the values must ascend"), false;
+        if (p->kind == GPU_LIST && i && list->at[i] <= list->at[i - 1])
+            return snprintf(why, 256, "the values must ascend"), false;
     }
     return true;
 }
@@ -189,6 +194,7 @@ bool gpu_value_read(const gpu_param *p, void *base, const char *s, size_t n, orr
     case GPU_TEXT: return read_text(p, field, s, n, a, why);
     case GPU_BOOL: return read_bool(field, s, n, why);
     case GPU_ENUM: return read_enum(p, field, s, n, why);
+    case GPU_ROW:
     case GPU_LIST: return read_list(p, field, sc, why);
     case GPU_INT:
     case GPU_SIZE:
@@ -239,6 +245,7 @@ void gpu_value_text(const gpu_param *p, const void *base, orr_text *out) {
     case GPU_TEXT: orr_text_add(out, "\"%s\"", *(const char *const *)field); return;
     case GPU_BOOL: orr_text_add(out, "%s", *(const bool *)field ? "yes" : "no"); return;
     case GPU_ENUM: enum_name(p, *(const int *)field, out); return;
+    case GPU_ROW:
     case GPU_LIST:
         if (strcmp(unit, "B") == 0) scale = byte_unit(list->at, list->n, &unit);
         for (int i = 0; i < list->n; i++)
@@ -266,6 +273,7 @@ void gpu_value_json(const gpu_param *p, const void *base, orr_text *out) {
         enum_name(p, *(const int *)field, out);
         orr_text_add(out, "\"");
         break;
+    case GPU_ROW:
     case GPU_LIST:
         orr_text_add(out, "[");
         for (int i = 0; i < list->n; i++) orr_text_add(out, "%s%lld", i ? ", " : "", (long long)list->at[i]);

@@ -4,7 +4,7 @@
 
 #include "gpu/gpu.h"
 
-enum gpu_kind { GPU_INT, GPU_SIZE, GPU_REAL, GPU_BOOL, GPU_ENUM, GPU_TEXT, GPU_LIST };
+enum gpu_kind { GPU_INT, GPU_SIZE, GPU_REAL, GPU_BOOL, GPU_ENUM, GPU_TEXT, GPU_LIST, GPU_ROW };
 
 typedef struct gpu_param { // a line of params.def
     const char *key;

@@ -7,6 +7,27 @@
 #include "input/input.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAMES 600 // bytes of names in a message
+
+// The names that go by are kept for whoever chooses none of them.
+static void keep_name(orr_input *in, const char *name) {
+    char *written = orr_demangle(name);
+    const char *shown = written ? written : name;
+    if (in->seen_names.n < MAX_NAMES && (!in->seen_names.n || !strstr(in->seen_names.s, shown)))
+        orr_text_add(&in->seen_names, "%s%.120s", in->seen_names.n ? ", " : "", shown);
+    free(written);
+}
+
+// Counts a launch, and says whether it was chosen.
+static bool choose(orr_input *in, const orr_kernel *k, uint32_t index) {
+    in->seen++;
+    if (!in->chosen && in->o->kernels) keep_name(in, k->name);
+    bool chosen = orr_input_chosen(in->o->kernels, in->o->launches, k, index);
+    in->chosen += chosen;
+    return chosen;
+}
 
 // ---- scripts ------------------------------------------------------------------------------------
 static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
@@ -18,10 +39,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     l->print = o->print;
     if (!orr_launch_prepare(l, in->gpu, e)) return false;
     in->source = l->kernel->module->source;
-    in->seen++;
-    if (!orr_input_chosen(o->kernels, o->launches, l->kernel, l->index))
-        return orr_exec_run(l, o->threads, false, NULL, NULL, NULL, e);
-    in->chosen++;
+    if (!choose(in, l->kernel, l->index)) return orr_exec_run(l, o->threads, false, NULL, NULL, NULL, e);
     orr_work w = {.info = orr_info_of(l), .launch = l, .threads = o->threads, .progress = in->progress};
     return in->work(in->arg, &w, e);
 }
@@ -72,10 +90,8 @@ static bool run_script(orr_input *in, orr_err *e) {
 
 // ---- what comes from files ------------------------------------------------------------------------
 static bool run_source(orr_input *in, orr_source *s, orr_err *e) {
-    in->seen++;
     if (!orr_progress_go(in->progress, e)) return false;
-    if (!orr_input_chosen(in->o->kernels, in->o->launches, s->info.kernel, s->info.index)) return true;
-    in->chosen++;
+    if (!choose(in, s->info.kernel, s->info.index)) return true;
     orr_work w = {.info = s->info, .source = s, .threads = in->o->threads, .progress = in->progress};
     return in->work(in->arg, &w, e);
 }
@@ -137,10 +153,8 @@ static bool run_tasks(orr_input *in, orr_err *e) {
             if (in->moved) in->moved(in->arg, s);
             continue;
         }
-        in->seen++;
         if (!orr_progress_go(in->progress, e)) return false;
-        if (!orr_input_chosen(in->o->kernels, in->o->launches, s->launch.kernel, s->launch.index)) continue;
-        in->chosen++;
+        if (!choose(in, s->launch.kernel, s->launch.index)) continue;
         in->step = s;
         orr_work w = {.threads = in->o->threads, .progress = in->progress};
         orr_step x;
@@ -194,11 +208,14 @@ bool orr_input_run(orr_input *in, orr_err *e) {
         ok = run_script(in, e);
     in->seconds = orr_seconds() - start;
     if (ok && in->seen && !in->chosen)
-        return orr_fail(
+        orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: --kernels and --launches choose none of its launches; there are %llu, numbered from 0",
-            in->name, (unsigned long long)in->seen);
-    return ok;
+            "%s: --kernels and --launches choose none of its launches; there are %llu, numbered from 0%s%s",
+            in->name, (unsigned long long)in->seen, in->seen_names.n ? "; the kernels are " : "",
+            in->seen_names.n ? in->seen_names.s : "");
+    free(in->seen_names.s);
+    in->seen_names = (orr_text){0};
+    return ok && !e->status;
 }
 
 void orr_input_close(orr_input *in) {

@@ -94,6 +94,7 @@ typedef struct orr_input {
     // What it was:
     const char *size, *source; // "" when it has none; "ptx", "sass", "trace", "tasks"
     uint64_t seen, chosen;     // launches
+    orr_text seen_names;       // kernels of those before the first that was chosen
     orr_script_stats stats;    // of a script
     double seconds;            // it took
     const orr_task_step *step; // of a task list: the one that `work` is given, else NULL

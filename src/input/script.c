@@ -1,8 +1,8 @@
 // From a name and options to a script (input.h).
+#include "clc/clc.h"
 #include "input/input.h"
 #include "sass/module.h"
 
-#include <fnmatch.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ bool orr_input_check(const orr_input_options *o, orr_err *e) {
 
 bool orr_input_chosen(const char *kernels, const char *launches, const orr_kernel *k, uint32_t index) {
     if (launches && orr_in_list(launches, index) != 1) return false;
-    return !kernels || fnmatch(kernels, k->name, 0) == 0;
+    return !kernels || orr_name_matches(kernels, k->name);
 }
 
 unsigned orr_input_sm(const orr_gpu *g) { return g ? (unsigned)(g->cc_major * 10 + g->cc_minor) : 0; }
@@ -35,7 +35,8 @@ static bool ends_with(const char *s, const char *end) {
 
 static orr_script *open_script(const orr_input_options *o, const char *input, orr_err *e) {
     orr_direct d = o->direct;
-    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_sass_probe(input)) {
+    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_clc_probe(input) ||
+        orr_sass_probe(input)) {
         if (o->size || o->nsets) {
             orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg",
                      input);
@@ -44,9 +45,10 @@ static orr_script *open_script(const orr_input_options *o, const char *input, or
         d.module = input;
         return orr_script_from_args(&d, e);
     }
-    if (d.kernel || d.grid || d.block || d.shared || d.nargs) {
+    if (d.kernel || d.grid || d.block || d.shared || d.nargs || d.global || d.local || d.build) {
         orr_fail(e, ORR_BAD_INPUT,
-                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin)%s", input,
+                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin, .cl)%s",
+                 input,
                  ends_with(input, ".ptx") || ends_with(input, ".cubin") ? ", and there is no such file" : "");
         return NULL;
     }

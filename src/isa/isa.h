@@ -631,6 +631,10 @@ typedef struct orr_module {
     orr_arena arena;
 } orr_module;
 
+// The kernel that a name means which is not one of the module's own: a C++ name as people write it ("reduce"
+// for _Z6reducePfi). NULL: none, or several.
+const char *orr_module_kernel_meant(const orr_module *m, const char *name);
+
 // ---- generic addresses ------------------------------------------------------------------------
 // Global and const memory as they are; shared and local memory, and the kernel's parameters, through windows
 // outside what device memory can be at.

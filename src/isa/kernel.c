@@ -114,3 +114,13 @@ void orr_kernel_print(const orr_kernel *k, orr_text *out) {
         }
     }
 }
+
+const char *orr_module_kernel_meant(const orr_module *m, const char *name) {
+    const char *meant = NULL;
+    for (uint32_t i = 0; i < m->nkernels; i++) {
+        if (!orr_name_is(name, m->kernel_names[i])) continue;
+        if (meant) return NULL;
+        meant = m->kernel_names[i];
+    }
+    return meant;
+}

@@ -3,12 +3,11 @@
 #include "lab/lab.h"
 #include "lab/page.h"
 #include "orrery.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PLACE "/*DATA*/" // in page.html
 
 static void number(orr_text *t, double v) {
     if (!isfinite(v))
@@ -168,21 +167,8 @@ static void data(const orr_comparison *c, orr_text *t) {
 }
 
 void orr_compare_html(const orr_comparison *c, orr_text *t) {
-    const char *page = (const char *)lab_page, *place = strstr(page, PLACE);
     orr_text json = {0};
     data(c, &json);
-    orr_text_addn(t, page, (size_t)(place - page));
-    // A name that says </script> must not end the block: '<' is only ever inside strings.
-    for (const char *p = json.s; *p;) {
-        size_t n = strcspn(p, "<");
-        orr_text_addn(t, p, n);
-        p += n;
-        if (*p) {
-            orr_text_addn(t, "\\u003c", 6);
-            p++;
-        }
-    }
+    orr_html_fill(lab_page, json.s, t);
     free(json.s);
-    place += strlen(PLACE);
-    orr_text_addn(t, place, strlen(place));
 }

@@ -62,7 +62,7 @@ static const rule rules[] = {
     {"unit.xu.lanes", "lanes", reading_lanes, "mufu_ex2.interval", NULL, 1, 0, 0, 1, 32},
     // The loop's instructions, by their stall counts: 1 + 5 + 13, and the branch's own 5 (micro/blocks.cu,
     // sm_90).
-    {"core.branch_jump", "cycles", reading_direct, "branch.loop", NULL, 1, -24, 1, 0, 100},
+    {"core.branch_taken", "cycles", reading_direct, "branch.loop", NULL, 1, -24, 1, 0, 100},
     // What other instructions of a fence take: one cycle, and one of the loop around 16 of them; or CCTL and
     // two others.
     {"core.fence_block", "cycles", reading_direct, "fence.cta", NULL, 1, -2, 1, 1, 2000},
@@ -80,11 +80,11 @@ static const rule rules[] = {
     {"const.interval", "cycles", reading_direct, "ldc.cycles", "words=1 step=1", 1, 0, 1, 1, 64},
     {"const.l15_latency", "cycles", reading_last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
     X("shared.latency", "cycles", "shared.latency", 8, 200),
-    {"shared.swap", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
+    {"shared.cas", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
     X("l1.latency", "cycles", "l1.latency", 8, 300),
     {"l1.local_latency", "cycles", reading_direct, "local.chase", "warps=1", 1, -5.5625, 1, 4,
      300}, // and its address
-    {"l1.store", "cycles", reading_direct, "pattern.st_stride", "stride=4", 1, 0, 1, 1, 16},
+    {"l1.store_interval", "cycles", reading_direct, "pattern.st_stride", "stride=4", 1, 0, 1, 1, 16},
     {"l1.size", "KB", reading_storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
     // beyond it. Where the clock of L2 was not measured it has that of the SMs.
     {"xbar.request", "B/cycle", reading_direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
@@ -92,8 +92,8 @@ static const rule rules[] = {
     {"xbar.reply", "B/cycle", reading_direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
     // Eight blocks go to eight SMs of one GPC.
     {"xbar.gpc_reply", "B/cycle", reading_direct, "sms.read", "some=8", 136.0 / 128, 0, 1, 4, 65536},
-    {"xbar.ask", "B", reading_ask, "sm.copy", NULL, 1, 0, 1, 8, 128},
-    {"xbar.mask", "B", reading_mask, "pattern.st_stride", "stride=128", 1, 0, 32, 0, 128},
+    {"xbar.load_header", "B", reading_ask, "sm.copy", NULL, 1, 0, 1, 8, 128},
+    {"xbar.byte_mask", "B", reading_mask, "pattern.st_stride", "stride=128", 1, 0, 32, 0, 128},
     XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576, 0.125, 1024),
     {"l2.slices", "slices", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"l2.latency", "cycles", reading_l2_hit, "l2.from_sm", NULL, 1, 0, 1, 50, 2000},
@@ -103,7 +103,7 @@ static const rule rules[] = {
     {"l2.write_bandwidth", "B/cycle", reading_largest, "sms.write", NULL, 1, 0, 10, 32, 100000},
     {"l2.atomic", "lanes/cycle", reading_direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
     // Eight lanes on a word, one after the other, floating point.
-    {"l2.atomic_again", "cycles", reading_direct, "slice.cycles", "op=2 lines=1 same=8", 1.0 / 8, 0, 1, 0,
+    {"l2.atomic_float", "cycles", reading_direct, "slice.cycles", "op=2 lines=1 same=8", 1.0 / 8, 0, 1, 0,
      1000},
     {"l2.atomic_latency", "cycles", reading_atomic, "atom.latency", NULL, 1, 0, 1, 0, 5000},
     XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30), 0.5, 4096),
@@ -119,7 +119,7 @@ static const struct {
     const char *key;
     int per;
 } of_l2[] = {{"xbar.request", 1},       {"xbar.reply", 1}, {"xbar.gpc_reply", 1},  {"l2.bandwidth", 1},
-             {"l2.write_bandwidth", 1}, {"l2.atomic", 1},  {"l2.atomic_again", -1}};
+             {"l2.write_bandwidth", 1}, {"l2.atomic", 1},  {"l2.atomic_float", -1}};
 
 static double in_l2_cycles(const char *key, double v, double longer, orr_text *why) {
     char by[40];
@@ -226,14 +226,14 @@ static void l1_banks(const orr_findings *f, orr_tuned *out) {
     double lines = orr_finding_value(f, "pattern.ld_stride", "stride=128"),
            words = orr_finding_value(f, "pattern.ld_stride", "stride=132");
     if (!isnan(lines) && !isnan(words))
-        orr_tuned_add(out, "l1.words", words < lines / 2 ? "yes" : "no",
+        orr_tuned_add(out, "l1.word_banks", words < lines / 2 ? "yes" : "no",
                       "pattern.ld_stride: lanes 132 bytes apart against 128");
 }
 
 static void l2_copies(const orr_findings *f, orr_tuned *out) {
     const char *copies = reading_copies(f);
     if (copies)
-        orr_tuned_add(out, "l2.copies", copies, "l2.size: the footprint that fits, of device.l2_size");
+        orr_tuned_add(out, "l2.replicate", copies, "l2.size: the footprint that fits, of device.l2_size");
 }
 
 // One line of all SMs: four lanes at each of its words against one. Lanes are done a word at a time, or a
@@ -365,9 +365,9 @@ void orr_tune_overhead(orr_tuned *t, double measured, double simulated) {
     char value[64], why[160];
     snprintf(why, sizeof why, "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
              measured, simulated);
-    if (!possible(t, "launch.overhead", measured - simulated, "cycles", 0, 100000, why)) return;
+    if (!possible(t, "profiler.overhead", measured - simulated, "cycles", 0, 100000, why)) return;
     snprintf(value, sizeof value, "%.0f cycles", measured - simulated);
-    orr_tuned_add(t, "launch.overhead", value, why);
+    orr_tuned_add(t, "profiler.overhead", value, why);
 }
 
 // ---- what contradicts itself ----------------------------------------------------------------------
@@ -509,7 +509,8 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     plain(out, f->date && *f->date ? f->date : "some day");
     orr_text_add(out, ". Behind each value is the reading it came from\n"
                       "# (docs/micro.md); what is not here is as the family has it.\n");
-    orr_text_add(out, "inherit = \"%s\"\n\n%-22s = \"", t->family, "product");
+    orr_text_add(out, "inherit = \"%s\"\n\n# published: as the driver calls it\n%-22s = \"", t->family,
+                 "product");
     orr_text product = {0};
     orr_text_add(&product, "%.70s", name);
     plain(out, product.s);
@@ -517,7 +518,8 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     orr_text_add(out, "\"\n");
     for (size_t k = 0; k < t->keys.n; k++) {
         const orr_tuned_key *x = &t->keys.at[k];
-        orr_text_add(out, "%-22s = %-20s # ", x->key, x->value);
+        bool chosen = strncmp(x->why, "chosen: ", 8) == 0; // the words of evidence (docs/gpus.md)
+        orr_text_add(out, "%-22s = %-20s # %s", x->key, x->value, chosen ? "" : "measured: ");
         plain(out, x->why);
         orr_text_add(out, "\n");
     }

@@ -25,7 +25,7 @@ static void quote(orr_text *t, const char *s) {
 }
 
 static const char usage[] =
-    "it should be TYPE:VALUE or buf:TYPE:COUNT:FILL with FILL one of zero, value:V, "
+    "it should be TYPE:VALUE, local:BYTES or buf:TYPE:COUNT:FILL with FILL one of zero, value:V, "
     "random[:LO:HI[:SEED]], iota[:START[:STEP]], list:V,V,..., file:NAME, each optionally with :print";
 
 // buf:TYPE:COUNT:FILL[:print] to `buffer argN TYPE[COUNT] FILL`, and `print argN` in `after`.
@@ -76,9 +76,14 @@ static bool one_arg(orr_text *t, orr_text *after, orr_text *args, const char *ar
         orr_text_add(args, "arg%d", index);
         return buffer_arg(t, after, arg, index, e);
     }
+    if (*arg == '{' && strspn(arg, "{}abcdefghijklmnopqrstuvwxyz0123456789_:,.+-* ") == strlen(arg)) {
+        orr_text_add(args, "%s", arg); // a structure, or a vector of OpenCL: {f32:1, f32:2}
+        return true;
+    }
     const char *colon = strchr(arg, ':');
     size_t n = colon ? (size_t)(colon - arg) : 0;
-    if (!colon || orr_elem_type(arg, n) == ORR_T_NONE || !plain(colon + 1, strlen(colon + 1)) ||
+    bool local = n == 5 && !memcmp(arg, "local", 5); // of OpenCL: bytes of shared memory
+    if (!colon || (!local && orr_elem_type(arg, n) == ORR_T_NONE) || !plain(colon + 1, strlen(colon + 1)) ||
         strchr(colon + 1, ',')) {
         return orr_fail(e, ORR_BAD_INPUT, "--arg %s: %s", arg, usage);
     }
@@ -108,13 +113,58 @@ static bool option(const orr_direct *d, const char *name, const char *value, int
                     most == 1 ? "a number" : "one to three numbers, as in 64 or 16,16");
 }
 
-orr_script *orr_script_from_args(const orr_direct *d, orr_err *e) {
+// --global and --local are OpenCL's way of saying --grid and --block: in work-items, not in thread blocks.
+static bool three(const char *s, unsigned long long v[3], int *n) {
+    int at = 0;
+    *n = 0;
+    v[0] = v[1] = v[2] = 1;
+    while (*n < 3 && sscanf(s, "%llu%n", &v[*n], &at) == 1 && *s >= '0' && *s <= '9') {
+        s += at;
+        ++*n;
+        if (*s != ',') break;
+        s++;
+    }
+    return *n > 0 && !*s;
+}
+
+static bool work_size(const orr_direct *d, char grid[100], char block[100], orr_err *e) {
+    unsigned long long global[3], local[3];
+    int ng, nl;
+    if (!d->global || !d->local || d->grid || d->block)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "--global and --local go together, and stand for --grid and --block");
+    if (!three(d->global, global, &ng) || !three(d->local, local, &nl) || ng != nl)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "--global %.60s --local %.60s: each is one to three numbers, as many of one as of the other",
+            d->global, d->local);
+    for (int i = 0; i < 3; i++)
+        if (!local[i] || !global[i] || global[i] % local[i])
+            return orr_fail(e, ORR_BAD_INPUT, "--local %.60s does not divide --global %.60s", d->local,
+                            d->global);
+    snprintf(grid, 100, "%llu,%llu,%llu", global[0] / local[0], global[1] / local[1], global[2] / local[2]);
+    snprintf(block, 100, "%llu,%llu,%llu", local[0], local[1], local[2]);
+    return true;
+}
+
+orr_script *orr_script_from_args(const orr_direct *asked, orr_err *e) {
+    char grid[100], block[100];
+    orr_direct own = *asked, *d = &own;
+    if (d->global || d->local) {
+        if (!work_size(asked, grid, block, e)) return NULL;
+        d->grid = grid;
+        d->block = block;
+    }
     orr_text t = {0}, after = {0}, args = {0};
     orr_script *s = NULL;
     bool ok = option(d, "--grid", d->grid, 3, e) && option(d, "--block", d->block, 3, e) &&
               (!d->shared || option(d, "--shared", d->shared, 1, e));
     orr_text_add(&t, "module ");
     quote(&t, d->module);
+    if (d->build) {
+        orr_text_add(&t, " build ");
+        quote(&t, d->build);
+    }
     orr_text_add(&t, "\n");
     orr_text_add(&args, "%s", "");
     orr_text_add(&after, "%s", "");

@@ -60,6 +60,8 @@ typedef struct orr_direct { // orrery run k.ptx --kernel NAME --grid 1024 --bloc
     const char *module, *kernel, *grid, *block, *shared;
     const char *const *args;
     int nargs;
+    const char *build;          // of OpenCL C, NULL: no options
+    const char *global, *local; // OpenCL's way of saying grid and block, in work-items
 } orr_direct;
 orr_script *orr_script_from_args(const orr_direct *d, orr_err *e);
 void orr_script_free(orr_script *s); // and its modules: after the backend that uses them is gone
@@ -68,8 +70,9 @@ void orr_script_opener(orr_script *s, orr_module_opener *open);
 // What modules to take, of those that are there as PTX and as machine code: "ptx" or "sass"; NULL: machine
 // code if it is for a GPU of architecture `sm` (90; 0: any), else PTX. False: no such source.
 bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *e);
-// A module's file: "k.ptx"; "k.cubin", a fatbin or a program; or "k", which is k.cubin or k.ptx.
-orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e);
+// A module's file: "k.ptx"; "k.cubin", a fatbin or a program; "k.cl", which is compiled with the options in
+// `build` (NULL: none); or "k", which is k.cubin or k.ptx.
+orr_module *orr_module_find(const char *path, const char *build, const char *source, unsigned sm, orr_err *e);
 void orr_script_print(orr_script *s, FILE *to); // where `print` goes; NULL: stderr
 void orr_script_plain(orr_script *s);           // a GPU executes it: PTX as it is (orr_ptx_long_ways)
 

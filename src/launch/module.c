@@ -4,6 +4,7 @@
 // runs on a GPU is machine code, so that is taken when it is for that GPU: code of one generation (sm_80)
 // runs on later members of it (sm_86) and nowhere else. Otherwise the driver would compile the PTX, and so
 // the PTX is taken.
+#include "clc/clc.h"
 #include "launch/script.h"
 #include "ptx/ptx.h"
 #include "sass/module.h"
@@ -48,7 +49,13 @@ static const char *other(orr_arena *a, const char *path, const char *from, const
     return there(s) ? s : NULL;
 }
 
-orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e) {
+orr_module *orr_module_find(const char *path, const char *build, const char *source, unsigned sm,
+                            orr_err *e) {
+    if (orr_clc_probe(path)) return orr_clc_open(path, build, sm, source, e);
+    if (build) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: build options are for OpenCL C (.cl)", path);
+        return NULL;
+    }
     orr_arena a = {0};
     orr_module *m = NULL;
     bool machine = there(path) && orr_sass_probe(path);

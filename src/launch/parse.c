@@ -196,6 +196,18 @@ static int parse_arg_type(parser *p) {
     return ORR_T_NONE;
 }
 
+// "local:" in front of a number of bytes; `local` alone is a name like others.
+static bool take_local(parser *p) {
+    if (!orr_lex_word(p, "local")) return false;
+    parser before = *p;
+    orr_lex(p);
+    if (orr_lex_take(p, ':')) return true;
+    p->t = before.t;
+    p->at = before.at;
+    p->line = before.line;
+    return false;
+}
+
 static uint32_t parse_args(parser *p, arg **out, bool field);
 
 static void parse_arg(parser *p, arg *a, bool field) {
@@ -205,7 +217,8 @@ static void parse_arg(parser *p, arg *a, bool field) {
         orr_lex_need(p, '}', "'}'");
         return;
     }
-    a->type = parse_arg_type(p);
+    a->local = !field && take_local(p);
+    a->type = a->local ? ORR_T_NONE : parse_arg_type(p);
     a->e = orr_expr(p);
     if (field && a->type == ORR_T_NONE && a->e->op == X_CONST) {
         bad(p, line, "a number in { } needs its type, as in {f32:1.5, s32:2}");
@@ -438,7 +451,8 @@ static stmt *parse_stmt(parser *p) {
         if (p->nesting) bad(p, t.line, "a module cannot stand inside for, repeat or if");
         if (p->s->modules.n >= MAX_MODULES) bad(p, t.line, "more than %d modules", MAX_MODULES);
         const char *path = orr_script_resolve(p->s, need_string(p, "the module's file"));
-        *ORR_PUSH(&p->s->modules) = (module_ref){.path = path, .line = t.line};
+        const char *build = orr_lex_take_word(p, "build") ? need_string(p, "build options") : NULL;
+        *ORR_PUSH(&p->s->modules) = (module_ref){.path = path, .build = build, .line = t.line};
     } else if (orr_lex_take_word(p, "size")) {
         st = parse_size(p, t.line);
     } else if (orr_lex_take_word(p, "let")) {

@@ -220,6 +220,13 @@ static void find_kernel(run *r, const stmt *st) {
             if (kernels++ < 20) orr_text_add(&known, " %s", m->kernel_names[j]);
         }
     }
+    for (size_t k = 0; k < s->modules.n && c->module < 0 && *c->kernel;
+         k++) { // a C++ name as people write it
+        const char *meant = orr_module_kernel_meant(s->modules.at[k].module, c->kernel);
+        if (!meant) continue;
+        c->module = (int)k;
+        c->kernel = meant;
+    }
     if (c->module < 0 && !*c->kernel && kernels == 1) { // none named and there is but one
         for (size_t k = 0; k < s->modules.n; k++) {
             if (!s->modules.at[k].module->nkernels) continue;
@@ -258,7 +265,8 @@ static void open_modules(run *r) {
         module_ref *m = &s->modules.at[k];
         orr_err why = {0};
         if (!m->module) {
-            m->module = s->open ? s->open(m->path, &why) : orr_module_find(m->path, s->source, s->sm, &why);
+            m->module =
+                s->open ? s->open(m->path, &why) : orr_module_find(m->path, m->build, s->source, s->sm, &why);
             if (m->module && !s->open && !s->as_is) orr_ptx_long_ways(m->module);
         }
         if (!m->module) {
@@ -373,7 +381,18 @@ static void pack_arg(run *r, const arg *a, const orr_param *p, uint32_t index, c
     }
 }
 
-static void pack_args(run *r, const stmt *st, const orr_kernel *k) {
+// local:BYTES: more dynamic shared memory, behind what there is; the argument is its address.
+static void pack_local(run *r, const arg *a, const orr_param *p, uint32_t index, orr_call *out) {
+    uint64_t bytes = (uint64_t)orr_eval_int(r, a->e, "the local memory", 1, 1 << 20);
+    uint64_t at = ((out->kernel->shared_bytes + 15) & ~15u) + (((uint64_t)out->dynamic_shared + 15) & ~15ull);
+    if (p->bytes != 8 && p->bytes != 4)
+        stop(r, ORR_BAD_INPUT, a->e->line, "argument %u is not a pointer to local memory", index + 1);
+    out->dynamic_shared = ((out->dynamic_shared + 15) & ~15u) + (uint32_t)bytes;
+    memcpy(r->params + p->offset, &at, p->bytes);
+}
+
+static void pack_args(run *r, const stmt *st, orr_call *out) {
+    const orr_kernel *k = out->kernel;
     const call *c = st->call;
     if (c->nargs != k->nparams) {
         orr_text types = {0};
@@ -388,7 +407,11 @@ static void pack_args(run *r, const stmt *st, const orr_kernel *k) {
     }
     free(r->params);
     r->params = orr_calloc(1, (size_t)k->param_bytes + 8);
-    for (uint32_t j = 0; j < c->nargs; j++) pack_arg(r, &c->args[j], &k->params[j], j, st);
+    for (uint32_t j = 0; j < c->nargs; j++)
+        if (c->args[j].local)
+            pack_local(r, &c->args[j], &k->params[j], j, out);
+        else
+            pack_arg(r, &c->args[j], &k->params[j], j, st);
 }
 
 static void do_launch(run *r, const stmt *st) {
@@ -409,7 +432,7 @@ static void do_launch(run *r, const stmt *st) {
         out.block[k] = c->block[k] ? (uint32_t)orr_eval_int(r, c->block[k], "a block's size", 1, wide[k]) : 1;
     }
     if (c->shared) out.dynamic_shared = (uint32_t)orr_eval_int(r, c->shared, "the shared memory", 0, 1 << 20);
-    pack_args(r, st, c->loaded);
+    pack_args(r, st, &out);
     out.params = r->params;
     r->cache_bytes = 0;
     if (!r->b->launch(r->b->self, &out, &why)) backend_failed(r, st->line, &why);

@@ -109,6 +109,7 @@ typedef struct check {
 
 typedef struct arg { // of a launch
     int type;        // enum orr_type, ORR_T_NONE: the parameter's
+    bool local;      // shared memory of so many bytes: the parameter is where it begins (OpenCL)
     expr *e;         // NULL: a struct
     struct arg *fields;
     uint32_t nfields;
@@ -170,7 +171,8 @@ typedef struct name {
 } name;
 
 typedef struct module_ref {
-    const char *path; // resolved
+    const char *path;  // resolved
+    const char *build; // options for OpenCL C, NULL: none
     int line;
     orr_module *module; // once opened
 } module_ref;

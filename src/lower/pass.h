@@ -58,7 +58,7 @@ enum file { FILE_R, FILE_P, FILE_U, FILE_UP }; // vector registers, predicates, 
 typedef struct vreg { // a virtual register: 32 bits of a value, or a predicate
     uint8_t file;
     uint8_t part, parts; // which of a tuple that wants to be aligned
-    uint16_t reg;        // the machine's (regs.c), in timed.h's numbering
+    uint16_t reg;        // the machine's (regs.c), in lower.h's numbering
 } vreg;
 
 // What runs an instruction, as far as ptxas keeps instructions apart by it (stalls.c); up to PIPE_UNIFORM

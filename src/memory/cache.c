@@ -40,23 +40,14 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     }
 }
 
-// Which set a line has: for each bit of its number, those of the nine bits of the set's that it turns over.
-// Measured on an H200 (docs/h200/l1.md, What L1 keeps longer) up to bit 18; bit 19 follows from that and from
-// an earlier measurement in memory that began at 32 MB, where bits 18 and 19 turned over together. The two
-// lowest of the nine are the bank of the tag. What is above is taken as if it came again from bit 0 on, which
-// nobody has measured.
-#define SETS     512
-#define MEASURED 20
-static const uint16_t turns[MEASURED] = {0x049, 0x132, 0x105, 0x0c2, 0x0ab, 0x061, 0x082,
-                                         0x087, 0x02a, 0x001, 0x112, 0x055, 0x023, 0x041,
-                                         0x007, 0x10a, 0x091, 0x103, 0x109, 0x10b};
-
-void orr_cache_fold(orr_cache *c) {
-    if (c->sets != SETS) return;
+void orr_cache_fold(orr_cache *c, const int64_t *turns, int n) {
+    bool fits = n > 0 && c->set_mask;
+    for (int i = 0; i < n; i++) fits = fits && (uint64_t)turns[i] <= c->set_mask;
+    if (!fits) return;
     uint16_t *table = orr_calloc(3 * 256, sizeof *table); // of each byte of the number
     for (uint32_t i = 0; i < 3 * 256; i++)
         for (uint32_t b = 0; b < 8; b++)
-            if (i >> b & 1) table[i] ^= turns[(i / 256 * 8 + b) % MEASURED];
+            if (i >> b & 1) table[i] ^= (uint16_t)turns[(i / 256 * 8 + b) % (uint32_t)n];
     c->fold = table;
 }
 

@@ -66,8 +66,9 @@ typedef struct orr_cache {
 // `ways` 0: fully associative. Sizes are rounded down to whole sets; at least one line.
 void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed,
                     bool partial);
-// Sets as an L1 of an H200 has them, where there are 512. Before the first use.
-void orr_cache_fold(orr_cache *c);
+// For each of the lowest n bits of a line's number, the bits of its set that it turns over; what is above is
+// taken as if it came again from bit 0 on. Nothing changes where a set would not exist. Before the first use.
+void orr_cache_fold(orr_cache *c, const int64_t *turns, int n);
 // Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
 // to ORR_CACHE_PACKED ways only.
 void orr_cache_share(orr_cache *c, uint32_t lines);

@@ -1,7 +1,7 @@
 // What a memory access costs (cost.h).
 #include "memory/cost.h"
 
-#define FOLDED_BANKS 4
+#define TAG_BANKS    (1 << ORR_L1_TAG_BITS)
 #define FOLDED_LINES 64 // more than that are local memory's, or of lanes that cross lines
 
 static uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
@@ -9,31 +9,33 @@ static uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 // ---- L1 ----------------------------------------------------------------------------------------
 
 orr_l1_spec orr_l1_spec_of(const orr_gpu *g) {
-    return (orr_l1_spec){.words = g->l1_words,
-                         .folded = g->l1_folded,
-                         .global = g->l1_global,
-                         .banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1,
-                         .bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1,
-                         .store = (uint32_t)g->l1_store,
-                         .conflict = (uint32_t)g->l1_pass,
-                         .wide = (uint32_t)g->lsu_wide};
+    orr_l1_spec s = {.words = g->l1_words,
+                     .global = g->l1_global,
+                     .banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1,
+                     .bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1,
+                     .store = (uint32_t)g->l1_store,
+                     .conflict = (uint32_t)g->l1_pass,
+                     .wide = (uint32_t)g->lsu_wide,
+                     .tag_bits = (uint32_t)g->l1_tag_hash.n};
+    for (uint32_t i = 0; i < s.tag_bits && i < ORR_L1_TAG_BITS; i++)
+        s.tag_hash[i] = (uint64_t)g->l1_tag_hash.at[i];
+    return s;
 }
 
-// Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other.
-// H200: l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit
-// 19, and of 32 lanes 1 to 512 lines apart: as many lookups as there are lines on the fullest bank
-// (docs/h200/l1.md).
-static uint32_t tag_bank(uint64_t line) {
-    return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
+// Which bank a line's tag is in (l1.tag_hash): lines of one bank are looked up one after the other.
+static uint32_t tag_bank(const orr_l1_spec *s, uint64_t line) {
+    uint32_t bank = 0;
+    for (uint32_t i = 0; i < s->tag_bits; i++) bank |= (uint32_t)(orr_popc64(line & s->tag_hash[i]) & 1) << i;
+    return bank;
 }
 
 // Cycles to look up the first `lines` lines of an access.
 static uint32_t lookups(const orr_l1_spec *s, const orr_coalesced *x, uint32_t lines, bool local,
                         uint8_t *turn) {
-    uint32_t on[FOLDED_BANKS] = {0}, most = 0;
-    if (!s->folded || local || lines > FOLDED_LINES) return (lines + s->banks - 1) / s->banks;
+    uint32_t on[TAG_BANKS] = {0}, most = 0;
+    if (!s->tag_bits || local || lines > FOLDED_LINES) return (lines + s->banks - 1) / s->banks;
     for (uint32_t n = 0; n < lines; n++) {
-        uint32_t b = tag_bank(x->line[n].line);
+        uint32_t b = tag_bank(s, x->line[n].line);
         if (turn) turn[n] = (uint8_t)on[b];
         most = max(most, ++on[b]);
     }

@@ -4,11 +4,11 @@
 // model uses it: what a model adds is who waits for whom, not what an access takes. Nothing here keeps state
 // or counts.
 //
-// L1's data banks are those of shared memory, a word each (l1.words), or hold sectors. With banks of words an
-// access takes the words on the busiest bank, as it would in shared memory, and its lines are looked up
-// meanwhile: l1.banks of them a cycle, or as many cycles as there are lines on the fullest of four tag banks
-// (l1.folded). With banks of sectors it takes the most sectors that fall on one, or the way to the registers
-// (l1.bandwidth) if that is longer.
+// L1's data banks are those of shared memory, a word each (l1.word_banks), or hold sectors. With banks of
+// words an access takes the words on the busiest bank, as it would in shared memory, and its lines are looked
+// up meanwhile: l1.banks of them a cycle, or as many cycles as there are lines on the fullest of the tag
+// banks (l1.tag_hash). With banks of sectors it takes the most sectors that fall on one, or the way to the
+// registers (l1.bandwidth) if that is longer.
 //
 // An atomic is done at L2 in passes: lanes on different words of a line go together, lanes on one word one
 // after the other (l2.atomic_words). A pass takes a slice's unit so many quarters of an operation for each
@@ -23,14 +23,17 @@
 // ---- L1 ----------------------------------------------------------------------------------------
 
 typedef struct orr_l1_spec {
-    bool words;        // l1.words
-    bool folded;       // l1.folded: lines are spread over four tag banks by parity
-    bool global;       // l1.global: loads of global memory are cached
-    uint32_t banks;    // l1.banks: of sectors; or lines that are looked up in a cycle
-    uint32_t bytes;    // l1.bandwidth: bytes a cycle to the registers
-    uint32_t store;    // l1.store: cycles that a store takes at least
-    uint32_t conflict; // l1.pass: cycles from one conflicting pass to the next, as seen by the load's result
-    uint32_t wide;     // lsu.wide: more for each pass that a wide load needs anyway
+    bool words;        // l1.word_banks
+    uint32_t tag_bits; // masks of l1.tag_hash, each of which gives a bit of a tag's bank; 0: there are no
+                       // such banks
+    uint64_t tag_hash[ORR_L1_TAG_BITS];
+    bool global;    // l1.global: loads of global memory are cached
+    uint32_t banks; // l1.banks: of sectors; or lines that are looked up in a cycle
+    uint32_t bytes; // l1.bandwidth: bytes a cycle to the registers
+    uint32_t store; // l1.store_interval: cycles that a store takes at least
+    uint32_t
+        conflict;  // l1.replay: cycles from one conflicting pass to the next, as seen by the load's result
+    uint32_t wide; // lsu.wide_replay: more for each pass that a wide load needs anyway
 } orr_l1_spec;
 
 orr_l1_spec orr_l1_spec_of(const orr_gpu *g);
@@ -135,8 +138,8 @@ static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope) {
 
 // An access of shared memory that needs `b`: how long the banks are busy, and how much later than with an
 // access of one pass its last word comes. Passes of wide lanes without a conflict take the result longer too
-// (lsu.wide), passes with one most of all (lsu.pass). A compare and swap takes each pass longer
-// (shared.swap).
+// (lsu.wide_replay), passes with one most of all (lsu.replay). A compare and swap takes each pass longer
+// (shared.cas).
 typedef struct orr_shared_cost {
     uint32_t each;   // cycles of a pass
     uint32_t cycles; // that the banks are busy
@@ -144,11 +147,11 @@ typedef struct orr_shared_cost {
 } orr_shared_cost;
 typedef struct orr_shared_spec {
     uint32_t pass_cycles; // of a pass over the banks, a word each
-    uint32_t swap;        // shared.swap: a compare and swap takes so many times as long
-    uint32_t swap_wide;   // shared.swap_wide: and the result of one of 64 bits so many cycles more
+    uint32_t swap;        // shared.cas: a compare and swap takes so many times as long
+    uint32_t swap_wide;   // shared.cas_wide: and the result of one of 64 bits so many cycles more
     uint32_t atomic;      // shared.atomic: cycles more of an atomic's result
-    uint32_t conflict;    // lsu.pass: cycles of a result for each pass with a conflict; 0: as the banks
-    uint32_t wide;        // lsu.wide: cycles more for each further pass of a wide load
+    uint32_t conflict;    // lsu.replay: cycles of a result for each pass with a conflict; 0: as the banks
+    uint32_t wide;        // lsu.wide_replay: cycles more for each further pass of a wide load
 } orr_shared_spec;
 orr_shared_spec orr_shared_spec_of(const orr_gpu *g);
 orr_shared_cost orr_shared_cost_of(const orr_shared_spec *s, const orr_tinst *i, orr_banked b);

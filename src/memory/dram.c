@@ -21,7 +21,7 @@
 // number rotates the banks by another hash of it, so that streams a power of two apart do not meet in one
 // bank.
 //
-// A row nobody asks for is closed after IDLE_NS. The time that is lost to refresh (and to what else makes a
+// A row nobody asks for is closed after dram.idle. The time that is lost to refresh (and to what else makes a
 // plain stream slower than the bus) is 1 - dram.efficiency of each sixteenth of JEDEC's 3.9 us between
 // refreshes, in which no column access starts: in many small pieces. With dram.trfc each bank is refreshed by
 // itself besides, once in dram.trefi, all banks in turn: its row is closed, and it opens none meanwhile. A
@@ -41,7 +41,6 @@
 #define NEVER       UINT64_MAX
 #define SERVED_MAX  64
 #define RUN         256 // bytes
-#define IDLE_NS     500
 #define REFRESH_NS  (3900.0 / 16)
 #define TURN_CLOCKS 2 // between the data of a read and of a write; as GPGPU-Sim's tRTW has it
 
@@ -98,7 +97,7 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
                    {&c->timing.rtp, g->dram_trtp},
                    {&c->timing.rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
-    c->policy.idle = (uint64_t)llround(IDLE_NS * ns);
+    c->policy.idle = (uint64_t)llround(g->dram_idle * ns);
     c->refresh.bank_takes = (uint64_t)llround(g->dram_trfc * clock);
     c->refresh.bank_every = max(1, (uint64_t)llround(g->dram_trefi * ns));
     c->refresh.channels = (uint32_t)g->dram_channels;
@@ -325,7 +324,7 @@ static void change_mode(orr_dram *d, int k) {
 // Reads or writes? With dram.write_start a batch of writes is not given up when a read comes: of so many that
 // wait while no read does, or of dram.write_early while few reads do, less than an eighth of the queue, until
 // nearly all are written, those as well whose bank is being refreshed. Fewer wait for others to come, but not
-// longer than IDLE_NS, and are given up for a read.
+// longer than dram.idle, and are given up for a read.
 static void choose_mode(orr_dram *d) {
     const orr_dram_spec *c = d->spec;
     if (!c->policy.write_queue) return;

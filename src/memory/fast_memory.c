@@ -7,8 +7,8 @@
 // before its bank changed rows still finds the old one open. Writes to DRAM take their share of the bus.
 // Refresh and the like (dram.efficiency) make every use of the bus longer.
 //
-// Where L2 has two halves that keep copies of each other's lines (l2.copies), an SM asks its own; what that
-// does not have it gets from the other, half of l2.far_latency away, and keeps.
+// Where L2 has two halves that keep copies of each other's lines (l2.replicate), an SM asks its own; what
+// that does not have it gets from the other, half of l2.far_latency away, and keeps.
 #include "memory/fast_memory.h"
 
 #include <math.h>
@@ -95,7 +95,8 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
         q->half_of[n] = (uint8_t)orr_half_of_sm(n, q->l2.topology);
         q->gpc_of[n] = (uint16_t)orr_gpc_of_sm(n, q->l2.topology);
     }
-    // As l2.c has it: l2.lookup is for answers with data, others are taken in a cycle; atomics by two units.
+    // As l2.c has it: l2.tag_interval is for answers with data, others are taken in a cycle; atomics by two
+    // units.
     uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;
     uint64_t atomic = q->l2.atomic.unit_mask ? q->l2.cycle / 2 : cycle;
     q->atomic_pass = atomic;
@@ -397,7 +398,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
     return reply;
 }
 
-// Books a store at its line's own slice, l2.store_again after others to the same line.
+// Books a store at its line's own slice, l2.same_line_store after others to the same line.
 static uint64_t book_store(const orr_fast_memory *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
     stored *last = &s->stored[tag % ORR_L2_FAST_STORES];
     if (last->line != tag + 1) {
@@ -419,7 +420,7 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
     bool stores = r->kind == ORR_REQ_WRITE, late = false;
     uint32_t n = orr_sectors_in(r->sectors);
     uint64_t t = r->time + q->base, own = q->atomic_takes[n];
-    if (stores) { // a sector of which not all is written is read, too (l2.partial)
+    if (stores) { // a sector of which not all is written is read, too (l2.partial_write)
         uint32_t part = orr_sectors_in(r->sectors & (uint8_t)~whole);
         own = max(q->write_takes[n], (n - part) * q->l2.store.sector + part * q->l2.store.partial);
     }

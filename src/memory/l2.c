@@ -245,8 +245,9 @@ static orr_l2_event event_pop(orr_l2 *p) {
     return first;
 }
 
-// What comes from DRAM and what is stored take turns (l2.fill), but for what completes a line: that costs the
-// slice l2.partial_again or l2.partial_fill where it costs anything. True: it has to wait.
+// What comes from DRAM and what is stored take turns (l2.fill_interval), but for what completes a line: that
+// costs the slice l2.complete_rewritten or l2.complete_scattered where it costs anything. True: it has to
+// wait.
 static bool fill_waits(orr_l2 *p, orr_l2_event *e) {
     if (!p->spec->fill || e->kind != ORR_L2_EV_FILL || e->back || e->waited) return false;
     if (p->mshrs.at[e->at].write_back) return false;

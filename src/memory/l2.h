@@ -32,12 +32,12 @@ typedef struct orr_l2_store_spec { // stores
     uint64_t sector;               // a whole sector through a port
     uint64_t partial;              // one of which not every byte is written
     uint64_t mask;                 // the same with `turn`, and once more for the byte mask
-    uint64_t allocate;             // more for a line that is not there (l2.store_new)
+    uint64_t allocate;             // more for a line that is not there (l2.partial_miss)
     uint64_t again;                // from a store to the next one to its line
     uint64_t turn;                 // from a store of one half to the next one to its line of the other
     uint64_t far;                  // and for the one that comes from the other half, at most
     uint32_t queue;                // stores behind each port that wait for that
-    bool waits;                    // for loads of its line, and all behind it (l2.store_waits)
+    bool waits;                    // for loads of its line, and all behind it (l2.store_after_fill)
 } orr_l2_store_spec;
 
 typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes are valid
@@ -62,11 +62,12 @@ typedef struct orr_l2_atomic_spec {
 } orr_l2_atomic_spec;
 
 typedef struct orr_l2_halves_spec { // two halves that keep copies of each other's lines
-    bool copies;                    // l2.copies: there are such
-    bool acknowledge; // a write is acknowledged when the other half has dropped its copy (l2.copy_told)
-    uint64_t latency; // from one half to the other
-    uint64_t sector;  // a sector on that way; 0: any number at once
-    uint64_t ahead;   // that stores which wait for it may be ahead
+    bool copies;                    // l2.replicate: there are such
+    bool acknowledge;               // a write is acknowledged when the other half has dropped its copy
+                                    // (l2.invalidate_replicas)
+    uint64_t latency;               // from one half to the other
+    uint64_t sector;                // a sector on that way; 0: any number at once
+    uint64_t ahead;                 // that stores which wait for it may be ahead
 } orr_l2_halves_spec;
 
 typedef struct orr_l2_merge_spec { // loads of a line, from one GPC, that are answered together
@@ -158,7 +159,7 @@ enum orr_l2_event_kind {
     ORR_L2_EV_FILL,   // sectors have come for MSHR `at`
     ORR_L2_EV_REPLY,  // the atomic of waiter `at` is done, and its result leaves
     ORR_L2_EV_WORKED, // an atomic that had missed is done
-    ORR_L2_EV_NEXT,   // the next atomic of unit `at` has its turn (l2.atomic_turns)
+    ORR_L2_EV_NEXT,   // the next atomic of unit `at` has its turn (l2.atomic_round_robin)
 };
 typedef struct orr_l2_event {
     uint64_t time;
@@ -167,14 +168,14 @@ typedef struct orr_l2_event {
     uint16_t slice; // of the atomic
     uint8_t sectors;
     uint8_t kind; // orr_l2_event_kind
-    bool waited;  // a fill: it has waited for the slice's data (l2.fill)
+    bool waited;  // a fill: it has waited for the slice's data (l2.fill_interval)
     bool back;    // a fill from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
 // ---- a slice
 // --------------------------------------------------------------------------------------------------
 
-// Where requests wait at a slice. With l2.store_turn, stores of part of a sector that come from the other
+// Where requests wait at a slice. With l2.side_switch, stores of part of a sector that come from the other
 // half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
 // for their line. What is for lines of the other half, or a load of it, is taken in order with all else,
 // except where the port stalls because its queue is full.
@@ -184,7 +185,7 @@ enum {
     ORR_L2_STORE_QUEUE,     // behind PORT
     ORR_L2_FAR_STORE_QUEUE, // behind FAR_PORT
     ORR_L2_BYPASS,          // goes by a stalled port: for lines of the other half, or loads by it
-    ORR_L2_FAR_LOADS,       // loads by the other half, with l2.store_waits
+    ORR_L2_FAR_LOADS,       // loads by the other half, with l2.store_after_fill
     ORR_L2_LANES
 };
 // Why a lane's first request is not taken.
@@ -264,7 +265,7 @@ typedef struct orr_l2_merges {
     uint32_t opened; // lines so far
 } orr_l2_merges;
 
-#define ORR_L2_STORES      64        // of a slice: more than there are in l2.store_turn
+#define ORR_L2_STORES      64        // of a slice: more than there are in l2.side_switch
 #define ORR_L2_FAST_STORES 16        // of a slice of fast_memory.h
 typedef struct orr_l2_recent_store { // a line that was stored to, and when it can be again
     uint64_t line, until;

@@ -1,9 +1,9 @@
 // The atomic units of an L2 slice (l2.h).
 //
 // An atomic needs its sectors in L2. Then its unit works on it, one at a time, in order of arrival or with
-// the clusters of SMs served round robin (l2.atomic_turns). Sums of floating-point numbers on one sector
-// follow each other l2.atomic_again apart; meanwhile the unit does others. A result leaves l2.atomic_latency
-// later; a reduction is acknowledged when it is done.
+// the clusters of SMs served round robin (l2.atomic_round_robin). Sums of floating-point numbers on one
+// sector follow each other l2.atomic_float apart; meanwhile the unit does others. A result leaves
+// l2.atomic_latency later; a reduction is acknowledged when it is done.
 #include "memory/l2.h"
 #include "memory/memory.h"
 

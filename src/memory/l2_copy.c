@@ -1,4 +1,4 @@
-// Two halves of L2 that keep copies of each other's lines (l2.copies).
+// Two halves of L2 that keep copies of each other's lines (l2.replicate).
 //
 // Each half is a partition's and keeps copies of what it has read of the other's lines; their tags have
 // ORR_L2_FAR. What is not there is asked for at the other half's slice as if that were DRAM; stores and
@@ -20,7 +20,7 @@ void orr_l2_forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t
 }
 
 // A line of this half is written: the other half's copy is old. True: who has done that (`far`: the other
-// half) hears of it when the other half has said that it has none any more (l2.copy_told).
+// half) hears of it when the other half has said that it has none any more (l2.invalidate_replicas).
 bool orr_l2_invalidate_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t) {
     bool told = p->spec->halves.acknowledge && !far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED);
     if (l->used & ORR_LINE_COPIED) {
@@ -52,7 +52,8 @@ void orr_l2_forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag) {
     l->user = NONE;
 }
 
-// A store to a line of the other half leaves the sectors that it writes whole where it passes (l2.copy_told).
+// A store to a line of the other half leaves the sectors that it writes whole where it passes
+// (l2.invalidate_replicas).
 void orr_l2_update_copy(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t) {
     orr_cache *c = &p->slice[slice].cache;
     uint8_t whole = p->spec->halves.acknowledge ? orr_l2_whole_sectors(r) : 0;
@@ -64,7 +65,7 @@ void orr_l2_update_copy(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint
 }
 
 // And the copy that the other half has of it, when somebody there (`far`) has read it; a store from there
-// goes into it (l2.copy_told).
+// goes into it (l2.invalidate_replicas).
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write,
                       bool far) {
     orr_cache *c = &p->slice[slice].cache;

@@ -6,7 +6,7 @@
 // idle slice is answered when it comes.
 //
 // Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
-// their own, and where both halves store to one line they do so in turns (l2.store_turn): behind each port
+// their own, and where both halves store to one line they do so in turns (l2.side_switch): behind each port
 // such stores wait for their line, and when there are too many of them the port stalls. Atomics keep the
 // input waiting while their unit works on earlier ones. What asks for a copy is never blocked: a half never
 // waits for the other before it takes a request that came from there.
@@ -63,10 +63,10 @@ static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
 }
 
 // When a store that is its lane's first from `t` on is done: a line that the other half has stored to has to
-// wait, those of this half until the other has not stored there for l2.store_turn, those of the other half
-// for l2.store_far and no longer. So where both store to a line all the time, the other half goes first. Were
-// both times the same, each could wait for the other at every store: this half in front of one line, the
-// other in front of the next.
+// wait, those of this half until the other has not stored there for l2.side_switch, those of the other half
+// for l2.side_switch_far and no longer. So where both store to a line all the time, the other half goes
+// first. Were both times the same, each could wait for the other at every store: this half in front of one
+// line, the other in front of the next.
 static uint64_t store_at(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r, uint64_t t) {
     const orr_l2_recent_store *last = &s->stores[r->line % ORR_L2_STORES];
     t = after_data(p, s, t);
@@ -229,7 +229,8 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
         }
     }
     uint64_t n = (uint64_t)orr_popc(r->sectors);
-    // l2.lookup is for answers with data; others are taken in a cycle (micro/atomics: one line of all SMs)
+    // l2.tag_interval is for answers with data; others are taken in a cycle (micro/atomics: one line of all
+    // SMs)
     uint64_t takes =
         r->kind != ORR_REQ_READ && p->spec->lookup > p->spec->cycle ? p->spec->cycle : p->spec->lookup;
     // A load behind an atomic on its line waits until that has been done (H200: an atomic and a load of one

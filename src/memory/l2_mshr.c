@@ -2,7 +2,7 @@
 // it.
 //
 // Sectors that are missing are asked for once: a line on its way has an MSHR, with a list of those who wait
-// for its sectors. A slice that has l2.misses of them, or all lines of the set on their way, or too much to
+// for its sectors. A slice that has l2.mshrs of them, or all lines of the set on their way, or too much to
 // write waiting at DRAM, is blocked: it takes nothing more until that changes.
 #include "memory/l2.h"
 #include "memory/memory.h"

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define ATOMIC_AHEAD 32 // cycles of work that may wait for one of a slice's units, while the other goes on
-
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) {
@@ -26,7 +24,7 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->store.sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
     c->fill = (uint64_t)llround(cycle * g->l2_fill);
-    c->fill_ahead = 64 * c->cycle;
+    c->fill_ahead = (uint64_t)g->l2_fill_ahead * c->cycle;
     c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial));
     c->store.mask = (uint64_t)llround(cycle * g->l2_store_mask);
     c->store.allocate = (uint64_t)llround(cycle * g->l2_store_new);
@@ -48,7 +46,7 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->atomic.unit_mask = g->l2_atomic_units > 1;
     c->atomic.turns = g->l2_atomic_turns;
     c->atomic.clusters = g->xbar_clusters > 0 ? (uint32_t)g->xbar_clusters : 1;
-    c->atomic.ahead = ATOMIC_AHEAD * c->cycle;
+    c->atomic.ahead = (uint64_t)g->l2_atomic_ahead * c->cycle;
     c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->halves.copies = g->l2_copies && g->l2_partitions == 2;
     c->halves.acknowledge = c->halves.copies && g->l2_copy_told;

@@ -4,10 +4,10 @@
 // (write-validate) and is fetched only when it is read; or, with l2.write = fetch, it is fetched at once. A
 // dirty sector that is evicted is written to DRAM, once, whole or not.
 //
-// Of each set so many lines can be partial (l2.partial_lines), as byte masks are kept for them. When one more
+// Of each set so many lines can be partial (l2.partial_ways), as byte masks are kept for them. When one more
 // is stored to in part, the sectors of the one used least recently are read from DRAM: so many at a time
-// (l2.completing), and when they have come the line is written back whole, at once or when so many others
-// have been completed (l2.completed_lines). And so many can be dirty (l2.dirty_lines): before one more is,
+// (l2.completions), and when they have come the line is written back whole, at once or when so many others
+// have been completed (l2.completed_ways). And so many can be dirty (l2.dirty_ways): before one more is,
 // another is written back, and stays.
 #include "memory/l2.h"
 #include "memory/memory.h"
@@ -107,7 +107,7 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.notified++;
-    // One of the other half goes into the copy that it passes, or leaves one (l2.copy_told).
+    // One of the other half goes into the copy that it passes, or leaves one (l2.invalidate_replicas).
     bool kept = r->far && p->spec->halves.acknowledge;
     p->slice[slice].front.ack_late = !kept && orr_l2_invalidate_copy(p, slice, l, r->far, t);
     l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;

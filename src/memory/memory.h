@@ -1,5 +1,8 @@
-// The memory system below a warp instruction. Today: the coalescer and the shared-memory banks, which
-// every model shares.
+// The coalescer and shared memory's banks: from the addresses of a warp's lanes to lines, sectors and passes.
+//
+// Every model asks here what an access touches; what that costs is cost.h, where it lies is space.h and
+// interleave.h. A line has 128 bytes and four sectors; sectors are what is transferred, lines are what tags
+// are for. Nothing here keeps state.
 #ifndef ORR_MEMORY_H
 #define ORR_MEMORY_H
 

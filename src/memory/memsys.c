@@ -3,7 +3,7 @@
 //
 // A partition is a group of slices and channels that share nothing with others (interleave.h).
 //
-// Where L2 has two halves that keep copies (l2.copies), a partition is one of each half. They are a known
+// Where L2 has two halves that keep copies (l2.replicate), a partition is one of each half. They are a known
 // time apart (half of l2.far_latency), so neither can disturb the other sooner: they run in turn for as long
 // as that from the next thing that happens, then what they sent each other is handed over.
 #include "memory/l2.h"
@@ -49,7 +49,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     if (ok && m->halves > 1 && !has_halves(&m->map))
         ok = orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: l2.copies needs two equal halves: l2.slices and dram.channels must be even, and have "
+            "%s: l2.replicate needs two equal halves: l2.slices and dram.channels must be even, and have "
             "a large common divisor",
             g->path);
     if (!ok) {
@@ -59,7 +59,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     }
     m->l2_bytes = (uint64_t)g->l2_size;
     m->topology = orr_topology_of(g);
-    orr_tlb_init(&m->tlb, g);
+    orr_tlb_init(&m->tlb, orr_tlb_spec_of(g));
     m->parts = m->map.groups / m->halves;
     m->part = orr_calloc(m->parts, sizeof *m->part);
     for (uint32_t n = 0; n < m->map.units; n++) {
@@ -199,8 +199,8 @@ static const orr_l2_crossing *next_to(const partition *p, uint32_t half, int *ki
     return first;
 }
 
-// What has come to a half from the other, before `until`.
-static void come(partition *p, uint32_t half, uint64_t until) {
+// Delivers what has crossed to a half from the other before `until`.
+static void deliver(partition *p, uint32_t half, uint64_t until) {
     const orr_l2_crossing *a;
     int kind = 0;
     while ((a = next_to(p, half, &kind)) && a->r.time < until) {
@@ -260,14 +260,14 @@ static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t
         for (; at < k && keys[at].time < to; at++) {
             uint32_t i = keys[at].index;
             const orr_request *q = i < held ? &p->later.at[i] : &r[i - held];
-            come(p, 0, q->time + 1);
-            come(p, 1, q->time + 1);
+            deliver(p, 0, q->time + 1);
+            deliver(p, 1, q->time + 1);
             add(m, p, q, &keys[at]);
         }
         for (; first < at; first++)
             orr_cache_prefetch_line(&p->l2[keys[first].index].slice[keys[first].slice].cache,
                                     keys[first].time);
-        for (uint32_t h = 0; h < 2; h++) come(p, h, to);
+        for (uint32_t h = 0; h < 2; h++) deliver(p, h, to);
         for (uint32_t h = 0; h < 2; h++) orr_l2_run(&p->l2[h], to, out);
         for (uint32_t h = 0; h < 2; h++) exchange(p, h);
     }

@@ -17,10 +17,10 @@
 
 enum orr_request_kind {
     ORR_REQ_READ,   // answered
-    ORR_REQ_WRITE,  // not answered, but for `told`
+    ORR_REQ_WRITE,  // not answered, but acknowledged where `told` says so
     ORR_REQ_ATOMIC, // answered
-    ORR_REQ_REDUCE, // not answered, but for `told`: with no sectors, when it is done
-    ORR_REQ_FENCE,  // told, when what came before it has been taken, and atomics are done
+    ORR_REQ_REDUCE, // the same; an acknowledgement has no sectors, and comes when it is done
+    ORR_REQ_FENCE,  // acknowledged when what came before it has been taken, and atomics are done
 };
 enum { // where a request comes from, for the counters
     ORR_FROM_GLOBAL,
@@ -35,21 +35,21 @@ typedef struct orr_request {
     uint64_t line;     // address / 128
     uint64_t bytes[2]; // WRITE: bytes of the line that are written, bit 0 of [0] the first
     uint32_t sm;
-    uint32_t token;     // the sender's; comes back with the answer
-    uint8_t sectors;    // of the line
-    uint8_t kind;       // orr_request_kind
-    uint8_t from;       // ORR_FROM_*
-    uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
-    uint8_t quarters;   // and so many quarters of that
-    bool slow;          // the next one on the same sector has to wait for it (l2.atomic_again)
-    bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_switch)
-    bool told;          // REDUCE, WRITE: the sender wants to know when it is done
-    bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_load)
-    bool late;          // ATOMIC: its answer comes later, by the way to the other half and back
-    bool cold;          // for the sender: nobody has asked for its translation yet
-    uint32_t partition; // for the sender, who has to know where it goes
-    uint32_t open;      // and for how many ticks it waits to be joined by others
-    bool single;        // and whether a load that leaves behind it ends that
+    uint32_t token;         // the sender's; comes back with the answer
+    uint8_t sectors;        // of the line
+    uint8_t kind;           // orr_request_kind
+    uint8_t from;           // ORR_FROM_*
+    uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint8_t quarters;       // and so many quarters of that
+    bool slow;              // the next one on the same sector has to wait for it (l2.atomic_float)
+    bool more;              // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_row)
+    bool told;              // REDUCE, WRITE: the sender wants an acknowledgement when it is done
+    bool behind;            // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
+    bool late;              // ATOMIC: its answer comes later, by the way to the other half and back
+    bool cold;              // for the sender: nobody has asked for its translation yet
+    uint32_t partition;     // for the sender, who has to know where it goes
+    uint32_t open;          // and for how many ticks it waits to be joined by others
+    bool single;            // and whether a load that leaves behind it ends that
     uint32_t order, norder; // for the sender too: what it must not overtake
     uint32_t live;          // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
@@ -87,7 +87,7 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     uint64_t evicted, written_back;     // lines; sectors
     uint64_t fetched_for_write;         // sectors read because they were written in part
     uint64_t slice_busy, dram_busy;     // ticks, summed over slices and channels
-    // l2.copies: looked up again in the half that a line belongs to, after the SM's own; not in the sums
+    // l2.replicate: looked up again in the half that a line belongs to, after the SM's own; not in the sums
     // above
     uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
     uint64_t far_requests;                             // lookups for reads and atomics
@@ -134,7 +134,7 @@ void orr_memsys_restart(orr_memsys *m);                              // time is 
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart
 // What the barriers take that SMs send when a kernel ends, to every slice that they have asked for something
 // (see orr_memsys_stats.asked): all of them at once, so that a slice has one of each SM, and three for lines
-// of the other half, one after the other (l2.fence_time); to the other half it is half of l2.far_latency.
+// of the other half, one after the other (l2.fence_interval); to the other half it is half of l2.far_latency.
 // Ticks, besides what a lone one takes in the SM's own half (launch.drain).
 uint64_t orr_memsys_barriers(const orr_memsys *m);
 

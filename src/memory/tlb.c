@@ -9,11 +9,17 @@
 
 #define FIRST_BITS 8 // of the table's size
 
-void orr_tlb_init(orr_tlb *t, const orr_gpu *g) {
-    *t = (orr_tlb){.walk = (uint64_t)llround(g->tlb_walk * (double)ORR_TICKS),
-                   .interval = (uint64_t)llround(g->tlb_interval * (double)ORR_TICKS)};
-    if (!g->tlb_cold || g->tlb_page < ORR_LINE || !t->walk) return;
-    while ((uint64_t)ORR_LINE << (t->shift + 1) <= (uint64_t)g->tlb_page) t->shift++;
+orr_tlb_spec orr_tlb_spec_of(const orr_gpu *g) {
+    orr_tlb_spec s = {.walk = (uint64_t)llround(g->tlb_walk * (double)ORR_TICKS),
+                      .interval = (uint64_t)llround(g->tlb_interval * (double)ORR_TICKS)};
+    s.cold = g->tlb_cold && g->tlb_page >= ORR_LINE && s.walk;
+    while (s.cold && (uint64_t)ORR_LINE << (s.shift + 1) <= (uint64_t)g->tlb_page) s.shift++;
+    return s;
+}
+
+void orr_tlb_init(orr_tlb *t, orr_tlb_spec spec) {
+    *t = (orr_tlb){.spec = spec};
+    if (!spec.cold) return;
     t->bits = FIRST_BITS;
     t->piece = orr_calloc(1u << t->bits, sizeof *t->piece);
     t->ready = orr_calloc(1u << t->bits, sizeof *t->ready);
@@ -52,9 +58,9 @@ uint64_t orr_tlb_walk(orr_tlb *t, uint64_t line, uint64_t time) {
     uint64_t ready = orr_tlb_ready(t, line);
     if (ready != ORR_TLB_NEW) return ready;
     uint64_t begins = time > t->next ? time : t->next;
-    t->next = begins + t->interval;
+    t->next = begins + t->spec.interval;
     t->walks++;
     if (2 * ++t->n > 1u << t->bits) grow(t);
-    put(t, (line >> t->shift) + 1, begins + t->walk);
-    return begins + t->walk;
+    put(t, (line >> t->spec.shift) + 1, begins + t->spec.walk);
+    return begins + t->spec.walk;
 }

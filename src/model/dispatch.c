@@ -53,7 +53,7 @@ uint32_t *orr_dispatch_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks) {
     return order;
 }
 
-// The GPU looks at one GPC after the other for SMs that have room, and finds launch.run of them (H200: of
+// The GPU looks at one GPC after the other for SMs that have room, and finds launch.gpc_run of them (H200: of
 // 9,400 blocks of three loads the next one is in the same GPC in 63 % of cases, the next but one in 37, 19, 9
 // %, on the other SM of the TPC in 13 %). Here it is always so many, and never the other SM of a TPC.
 uint32_t *orr_dispatch_refill(const orr_gpu *g, uint32_t nsms) {
@@ -71,9 +71,9 @@ uint32_t *orr_dispatch_refill(const orr_gpu *g, uint32_t nsms) {
     return order;
 }
 
-// The full rounds of a first wave where launch.again lets the first SMs (launch.first) have theirs at a pace
-// of their own, ahead of the others: a round of the first ones each time that `again` of the others have had
-// a block.
+// The full rounds of a first wave where launch.first_period lets the first SMs (launch.first) have theirs at
+// a pace of their own, ahead of the others: a round of the first ones each time that `again` of the others
+// have had a block.
 static void rounds_with_head_start(const orr_gpu *g, uint32_t nsms, const uint32_t *order, uint32_t rounds,
                                    uint32_t *wave) {
     uint32_t first = (uint32_t)g->launch_first, again = (uint32_t)g->launch_again;

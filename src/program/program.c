@@ -74,8 +74,6 @@ void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst) {
     }
     p->regs = grown(p->regs, p->nregs, &p->regs_cap, sizeof *p->regs);
     p->regs[p->nregs++] = (uint16_t)(p->place[reg] - 1);
-    if (dst && i->tclass == ORR_TC_SHFL && reg >= ORR_TREG_P && reg < ORR_TREG_U)
-        i->latency = (uint16_t)(i->latency + cycles(p->gpu->core_shfl_predicate));
     if (dst)
         i->ndst++;
     else

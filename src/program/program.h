@@ -125,6 +125,8 @@ void orr_program_free(orr_program *p);
 // How many of a launch's thread blocks an SM holds; false with e set when it holds none.
 bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
                       orr_occupancy_result *o, orr_err *e);
+// How many vector registers are live in front of each instruction: live[p->ninsts].
+void orr_program_live(const orr_program *p, uint16_t *live);
 // `orrery show --timed`: a listing with units, latencies and registers.
 void orr_program_print(const orr_program *p, orr_text *out);
 

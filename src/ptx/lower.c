@@ -276,6 +276,8 @@ orr_kernel *ptx_load(orr_module *m, const char *name, orr_err *e) {
     orr_kernel *k = orr_map_get(&f->kernels, name);
     if (k) return k;
     ptx_global *g = ptx_global_named(f, name, strlen(name), false);
+    const char *meant = g ? NULL : orr_module_kernel_meant(m, name);
+    if (meant) return ptx_load(m, meant, e);
     if (!g || !g->func || !g->func->entry || !g->func->defined) {
         orr_text names = {0};
         for (uint32_t i = 0; i < m->nkernels && names.n < 300; i++)

@@ -5,6 +5,7 @@
 // code.
 #include "report/report.h"
 #include "program/program.h"
+#include "sass/sass.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,8 @@ static void add_place(orr_place_cost *p, const orr_timing *t, uint32_t n) {
 static void add_places(work *w, const orr_timing *t) {
     const orr_program *p = t->program;
     if (!t->by_inst || !t->issued || !t->threads) return;
+    uint16_t *live = orr_calloc(p->ninsts ? p->ninsts : 1, sizeof *live);
+    orr_program_live(p, live);
     for (uint32_t n = 0; n < t->ninsts; n++) {
         uint64_t any = t->issued[n];
         for (int s = 0; s < ORR_STALLS; s++) any |= t->by_inst[n][s];
@@ -105,9 +108,14 @@ static void add_places(work *w, const orr_timing *t) {
         key.pc = i->pc;
         key.name = (uint64_t)i->sass + 1;
         orr_place_cost *place = place_of(&w->inst_map, &w->insts, &key, file);
-        if (!place->name) place->name = i->name < p->nnames && p->names[i->name] ? p->names[i->name] : "?";
+        if (!place->name) {
+            place->name = i->name < p->nnames && p->names[i->name] ? p->names[i->name] : "?";
+            place->code = from && p->kernel->codes ? &p->kernel->codes[i->inst] : NULL;
+            place->live = live[n];
+        }
         add_place(place, t, n);
     }
+    free(live);
 }
 
 static int by_cycles(const void *a, const void *b) {

@@ -1,11 +1,14 @@
 // A result as JSON (docs/design.md section 6, docs/counters.md): one object, fields in a fixed order.
 // Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
-#include <math.h>
-
 #include "report/json.h"
 #include "report/limits.h"
+#include "report/page.h"
 #include "report/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 void json_counters(orr_text *t, const double *c, const char *indent) {
     orr_text_add(t, "\"counters\": {");
@@ -19,9 +22,19 @@ void json_counters(orr_text *t, const double *c, const char *indent) {
     orr_text_add(t, first ? "}" : "\n%s}", indent);
 }
 
-static void launch(orr_text *t, const orr_launch_result *l) {
+void json_kernel_name(orr_text *t, const orr_kernel *k) {
+    char *written = orr_demangle(k->name);
+    json_string(t, "kernel", k->name);
+    if (written) {
+        orr_text_add(t, ", ");
+        json_string(t, "demangled", written);
+    }
+    free(written);
+}
+
+static void launch(orr_text *t, const orr_launch_result *l, bool brief) {
     orr_text_add(t, "    {");
-    json_string(t, "kernel", l->kernel->name);
+    json_kernel_name(t, l->kernel);
     orr_text_add(t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l->index,
                  l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
     orr_text_add(t, "\"dynamic_shared\": %u, ", l->dynamic_shared);
@@ -36,6 +49,10 @@ static void launch(orr_text *t, const orr_launch_result *l) {
     json_field(t, "occupancy", l->occupancy);
     if (l->events && !isnan(l->cycles))
         orr_text_add(t, ", \"events\": \"%s\"", l->events == ORR_EVENTS_IN_TIME ? "in time" : "one order");
+    if (brief) {
+        orr_text_add(t, "}");
+        return;
+    }
     orr_text_add(t, ",\n     ");
     json_counters(t, l->counters, "     ");
     orr_text_add(t, ",\n     ");
@@ -113,7 +130,7 @@ static void profile(orr_text *t, const orr_profile *p, bool with_lines) {
     orr_sums s;
     orr_sums_make(p, &s);
     orr_text_add(t, "    {");
-    json_string(t, "kernel", k->name);
+    json_kernel_name(t, k);
     orr_text_add(t, ", \"launches\": %u, \"registers\": %u, \"shared_bytes\": %u, ", p->launches, k->regs,
                  k->shared_bytes);
     json_count(t, "warp_insts", s.warp);
@@ -241,7 +258,65 @@ static void application(orr_text *t, const orr_app *x) {
     orr_text_add(t, "},\n");
 }
 
+// A page shows what went on over time in a kernel's longest launch alone: which launches those are.
+static void mark_longest(const orr_result *r, bool *longest) {
+    orr_map best = {0};
+    for (size_t i = 0; i < r->launches.n; i++) {
+        const orr_launch_result *l = &r->launches.at[i];
+        size_t at = (size_t)orr_map_get(&best, l->kernel->name);
+        if (at && !(l->time_ns > r->launches.at[at - 1].time_ns)) continue;
+        if (at) longest[at - 1] = false;
+        longest[i] = true;
+        orr_map_put(&best, l->kernel->name, (void *)(i + 1));
+    }
+    orr_map_free(&best);
+}
+
+static void source(orr_text *t, const char *name, const char *text) {
+    orr_text_add(t, "\n    ");
+    orr_text_json(t, name);
+    orr_text_add(t, ": [");
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        char *copy = strndup(line, n);
+        if (!copy) break;
+        if (line != text) orr_text_add(t, ",");
+        orr_text_json(t, copy);
+        free(copy);
+        line += n + (line[n] == '\n');
+    }
+    orr_text_add(t, "]");
+}
+
+// The lines of every file that the kernels' instructions name and that is there to be read. PTX that names no
+// file is its own source: "".
+static void sources(orr_text *t, const orr_result *r) {
+    orr_map seen = {0};
+    const char *between = "";
+    orr_text_add(t, "  \"sources\": {");
+    for (size_t i = 0; i < r->launches.n; i++) {
+        const orr_kernel *k = r->launches.at[i].kernel;
+        const orr_module *m = k->module;
+        page_sources files = {.module = m && m->path ? m->path : ""};
+        uint32_t n = m ? m->nfiles : 0;
+        for (uint32_t f = 0; f <= n; f++) {
+            const char *name = f < n ? m->files[f] : NULL, *key = name ? name : "";
+            if ((!name && (!m || k->machine)) || !orr_map_put(&seen, key, (void *)1)) continue;
+            const char *text = page_source_text(&files, name);
+            if (!text) continue;
+            orr_text_add(t, "%s", between);
+            source(t, key, text);
+            between = ",";
+        }
+        page_sources_free(&files);
+    }
+    orr_text_add(t, "},\n");
+    orr_map_free(&seen);
+}
+
 void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
+    bool *longest = orr_calloc(r->launches.n ? r->launches.n : 1, sizeof *longest);
+    if (o->page) mark_longest(r, longest);
     orr_text_add(t, "{\n  ");
     json_string(t, "input", r->input);
     orr_text_add(t, ", ");
@@ -256,8 +331,9 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
                  (unsigned long long)r->buffer_bytes);
     for (size_t i = 0; i < r->launches.n; i++) {
         orr_text_add(t, i ? ",\n" : "\n");
-        launch(t, &r->launches.at[i]);
+        launch(t, &r->launches.at[i], o->page && !longest[i]);
     }
+    free(longest);
     orr_text_add(t, "%s],\n", r->launches.n ? "\n  " : "");
     if (r->profiles.n) {
         orr_text_add(t, "  \"kernels\": [");
@@ -269,6 +345,7 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
     } else if (orr_result_gpu(r)) {
         json_costs(t, r, o);
     }
+    if (o->page) sources(t, r);
     if (r->sample) json_sample(t, r);
     if (r->blocks_in_all)
         orr_text_add(t, "  \"blocks_executed\": %llu, \"blocks_in_all\": %llu,\n",

@@ -36,6 +36,8 @@ static inline void json_count(orr_text *t, const char *name, uint64_t v) {
     orr_text_add(t, "\"%s\": %llu", name, (unsigned long long)v);
 }
 
+// "kernel": its name in the code and, where that is mangled, "demangled": as people write it (json.c).
+void json_kernel_name(orr_text *t, const orr_kernel *k);
 // {"gpc__cycles_elapsed.max": 116063, ...}: those that are counted (json.c).
 void json_counters(orr_text *t, const double *counters, const char *indent);
 

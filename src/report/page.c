@@ -35,11 +35,14 @@ const char *page_time(char buf[32], double ns) {
 }
 
 const char *page_name(char buf[120], const char *name) {
-    size_t n = strlen(name);
+    char *written = orr_demangle(name);
+    const char *s = written ? written : name;
+    size_t n = strlen(s);
     bool cut = n > 119;
     if (cut) n = 116;
-    for (size_t i = 0; i < n; i++) buf[i] = (unsigned char)name[i] < 32 || name[i] == 127 ? '?' : name[i];
+    for (size_t i = 0; i < n; i++) buf[i] = (unsigned char)s[i] < 32 || s[i] == 127 ? '?' : s[i];
     strcpy(buf + n, cut ? "..." : "");
+    free(written);
     return buf;
 }
 
@@ -93,21 +96,26 @@ static void cut_line(const char *text, uint32_t n, char to[64]) {
     strcpy(to + len, cut ? "..." : "");
 }
 
-void page_source_line(page_sources *s, const char *file, uint32_t line, char to[64]) {
+const char *page_source_text(page_sources *s, const char *file) {
     const char *module = s->module ? s->module : "", *name = file ? file : module;
     size_t at = 0;
-    to[0] = 0;
-    if (!line) {
-        strcpy(to, "(the compiler's own)"); // .loc with line 0
-        return;
-    }
     while (at < s->at.n && s->at.at[at].name != name) at++;
     if (at == s->at.n) {
         struct page_source *new = ORR_PUSH(&s->at);
         new->name = name;
         new->text = read_source(name, module);
     }
-    if (s->at.at[at].text) cut_line(s->at.at[at].text, line, to);
+    return s->at.at[at].text;
+}
+
+void page_source_line(page_sources *s, const char *file, uint32_t line, char to[64]) {
+    to[0] = 0;
+    if (!line) {
+        strcpy(to, "(the compiler's own)"); // .loc with line 0
+        return;
+    }
+    const char *text = page_source_text(s, file);
+    if (text) cut_line(text, line, to);
 }
 
 void page_sources_free(page_sources *s) {

@@ -32,6 +32,7 @@ typedef struct page_sources {
 } page_sources;
 // The line, without the blanks around it, shortened, harmless to a terminal; "" when the file is not there.
 void page_source_line(page_sources *s, const char *file, uint32_t line, char to[64]);
+const char *page_source_text(page_sources *s, const char *file); // all of it; NULL: the file is not there
 void page_sources_free(page_sources *s);
 
 // Kernels as a model of time saw them (timing_text.c).

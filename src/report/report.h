@@ -9,6 +9,7 @@ typedef struct orr_report_options {
     bool lines;  // per source line
     bool colour; // headings in bold
     bool host;   // how long it took on the host (text; JSON always says)
+    bool page;   // JSON for run.html: source files, and of each kernel only the longest launch in full
 } orr_report_options;
 
 void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text *out);
@@ -98,8 +99,10 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v);
 typedef struct orr_place_cost { // an instruction, or a source line
     const char *file;           // NULL: `line` is one of the PTX
     uint32_t line;
-    uint32_t pc;      // instruction
-    const char *name; // instruction; NULL: a line
+    uint32_t pc;                 // instruction
+    const char *name;            // instruction; NULL: a line
+    const struct orr_code *code; // of machine code; NULL: there is only the name
+    uint16_t live;               // instruction: vector registers that hold a value somebody needs
     uint64_t issued, threads;
     uint64_t cycles; // warp cycles == sum of stalls
     uint64_t stalls[ORR_STALLS];

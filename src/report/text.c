@@ -23,9 +23,9 @@ static void kernel_head(const page *p, const orr_result *r, const orr_profile *f
                 !memcmp(l->block, first->block, sizeof l->block) &&
                 l->dynamic_shared == first->dynamic_shared;
     }
-    char a[48], b[48];
-    orr_text_add(p->t, "\n%skernel %s%s  %u launch%s", bold(p), k->name, plain(p), f->launches,
-                 f->launches == 1 ? "" : "es");
+    char a[48], b[48], name[120];
+    orr_text_add(p->t, "\n%skernel %s%s  %u launch%s", bold(p), page_name(name, k->name), plain(p),
+                 f->launches, f->launches == 1 ? "" : "es");
     if (first && same) {
         orr_text_add(p->t, "  grid %s  block %s", page_shape(a, first->grid), page_shape(b, first->block));
         if (first->dynamic_shared) orr_text_add(p->t, "  dynamic shared %u B", first->dynamic_shared);

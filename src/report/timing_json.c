@@ -4,6 +4,9 @@
 // those of instructions and of lines to those of the kernel, those of the samples to those of the launch.
 #include "report/json.h"
 #include "program/program.h"
+#include "sass/sass.h"
+
+#include <stdlib.h>
 
 void json_stalls(orr_text *t, const uint64_t stalls[ORR_STALLS]) {
     orr_text_add(t, "\"stalls\": {");
@@ -183,7 +186,14 @@ static void place(orr_text *t, const orr_place_cost *p) {
     if (p->name) {
         orr_text_add(t, "\"address\": %u, ", p->pc);
         json_string(t, "instruction", p->name);
-        orr_text_add(t, ", ");
+        orr_text_add(t, ", \"live_registers\": %u, ", p->live);
+        if (p->code) {
+            orr_text text = {0};
+            orr_sass_print(&text, p->code);
+            json_string(t, "text", text.s);
+            orr_text_add(t, ", ");
+            free(text.s);
+        }
     }
     json_string(t, "file", p->file);
     orr_text_add(t, ", \"line\": %u, ", p->line);
@@ -215,7 +225,7 @@ static void places(orr_text *t, const char *name, const orr_place_cost *p, size_
 static void kernel(orr_text *t, const orr_cost *c, bool lines) {
     const orr_launch_result *l = &c->sum;
     orr_text_add(t, "    {");
-    json_string(t, "kernel", l->kernel->name);
+    json_kernel_name(t, l->kernel);
     orr_text_add(t, ", \"launches\": %u, \"registers\": %u, \"shared_bytes\": %u, ", c->launches,
                  c->timing.program->registers, l->kernel->shared_bytes);
     json_count(t, "cycles", c->timing.cycles);

@@ -156,7 +156,7 @@ orr_sampler *orr_control_sampler(orr_control *c);
 double orr_control_end(orr_control *c, orr_launch_sample *s, orr_arena *a);
 void orr_control_free(orr_control *c);
 
-// ---- the whole (whole.c) ------------------------------------------------------------------------
+// ---- the whole --------------------------------------------------------------------------------
 // How much is to be believed of a sum of predictions.
 typedef struct orr_sample_result {
     orr_launch_sample *launches; // as many as result launches

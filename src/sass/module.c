@@ -204,6 +204,8 @@ static void own_banks(orr_module *m, orr_kernel *k) {
 static orr_kernel *load(orr_module *m, const char *name, orr_err *e) {
     sass_front *f = m->front;
     uintptr_t n = (uintptr_t)orr_map_get(&f->kernel_of, name);
+    const char *meant = n ? NULL : orr_module_kernel_meant(m, name);
+    if (meant) n = (uintptr_t)orr_map_get(&f->kernel_of, meant);
     if (!n) {
         orr_nearest near = {.to = name};
         for (uint32_t i = 0; i < m->nkernels; i++) orr_consider(&near, m->kernel_names[i]);

@@ -1,6 +1,7 @@
 // What a kernel asks of its surroundings: special registers, addresses in its own frame, the stack, and
 // the functions the CUDA device runtime provides (printf, malloc, free, assert).
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/block.h"
@@ -206,9 +207,48 @@ static bool string_at(const warp *w, int lane, uint64_t addr, char *out, size_t 
     return true;
 }
 
+// One value by one conversion, whose flags, width and precision are `spec`, n characters. False: a fault.
+static bool print_one(warp *w, const uop *u, int lane, FILE *out, uint64_t buffer, uint64_t *at, char *spec,
+                      size_t n, char how, bool wide) {
+    char text[1024];
+    uint32_t size = wide ? 8 : 4;
+    *at = (*at + size - 1) / size * size;
+    const uint8_t *p = bytes_at(w, lane, buffer + *at, size);
+    if (!p) {
+        orr_fault(w, u, lane, "printf's arguments are not in memory");
+        return false;
+    }
+    *at += size;
+    uint64_t v = 0;
+    memcpy(&v, p, size);
+    char *end = spec + n;
+    if (strchr("eEfFgGaA", how)) {
+        double x;
+        memcpy(&x, &v, 8);
+        snprintf(end, 4, "%c", how);
+        fprintf(out, spec, x);
+    } else if (how == 's') {
+        snprintf(end, 4, "s");
+        if (!string_at(w, lane, v, text, sizeof text)) snprintf(text, sizeof text, "(null)");
+        fprintf(out, spec, text);
+    } else if (how == 'p') {
+        fprintf(out, "0x%llx", (unsigned long long)v);
+    } else if (how == 'c') {
+        snprintf(end, 4, "c");
+        fprintf(out, spec, (int)v);
+    } else {
+        snprintf(end, 8, "ll%c", how);
+        if (how == 'd' || how == 'i')
+            fprintf(out, spec, wide ? (long long)v : (long long)(int32_t)v);
+        else
+            fprintf(out, spec, (unsigned long long)v);
+    }
+    return true;
+}
+
 // One thread's printf. Arguments are packed in the buffer, each at its natural alignment.
 static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t form, uint64_t buffer) {
-    char format[4096], spec[64], text[1024];
+    char format[4096], spec[64];
     if (!string_at(w, lane, form, format, sizeof format)) {
         orr_fault(w, u, lane, "printf's format is not in memory");
         return 0;
@@ -228,49 +268,29 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
         const char *start = f++;
         size_t n = strspn(f, "-+ #0123456789.*");
         f += n;
+        unsigned elements = 1; // of a vector, as OpenCL C's %v4hlf
+        if (*f == 'v' && f[1] >= '1' && f[1] <= '9') {
+            char *behind;
+            elements = (unsigned)strtoul(f + 1, &behind, 10);
+            f = behind;
+        }
         int longs = 0;
-        while (*f == 'l' || *f == 'h') longs += *f++ == 'l'; // CUDA has no other sizes
-        if (n > 40 || memchr(start, '*', n + 1) || !*f ||
+        bool four = elements > 1 && f[0] == 'h' && f[1] == 'l'; // elements of four bytes
+        while (*f == 'l' || *f == 'h') longs += *f++ == 'l';    // CUDA has no other sizes
+        longs = four ? 0 : longs;
+        if (n > 40 || elements > 16 || memchr(start, '*', n + 1) || !*f ||
             !strchr("diouxXeEfFgGaAcsp", *f)) { // not one of CUDA's
             fwrite(start, 1, (size_t)(f - start) + (*f != 0), out);
             if (!*f) break;
             continue;
         }
         bool wide = longs || strchr("eEfFgGaAsp", *f);
-        uint32_t size = wide ? 8 : 4;
-        at = (at + size - 1) / size * size;
-        const uint8_t *p = bytes_at(w, lane, buffer + at, size);
-        if (!p) {
-            orr_fault(w, u, lane, "printf's arguments are not in memory");
-            return args;
-        }
-        at += size;
-        args++;
-        uint64_t v = 0;
-        memcpy(&v, p, size);
         memcpy(spec, start, n + 1);
-        char *end = spec + n + 1;
-        if (strchr("eEfFgGaA", *f)) {
-            double x;
-            memcpy(&x, &v, 8);
-            snprintf(end, 4, "%c", *f);
-            fprintf(out, spec, x);
-        } else if (*f == 's') {
-            snprintf(end, 4, "s");
-            if (!string_at(w, lane, v, text, sizeof text)) snprintf(text, sizeof text, "(null)");
-            fprintf(out, spec, text);
-        } else if (*f == 'p') {
-            fprintf(out, "0x%llx", (unsigned long long)v);
-        } else if (*f == 'c') {
-            snprintf(end, 4, "c");
-            fprintf(out, spec, (int)v);
-        } else {
-            snprintf(end, 8, "ll%c", *f);
-            if (*f == 'd' || *f == 'i')
-                fprintf(out, spec, wide ? (long long)v : (long long)(int32_t)v);
-            else
-                fprintf(out, spec, (unsigned long long)v);
+        for (unsigned i = 0; i < elements; i++) {
+            if (i) fputc(',', out);
+            if (!print_one(w, u, lane, out, buffer, &at, spec, n + 1, *f, wide)) return args;
         }
+        args++;
     }
     return args;
 }

@@ -208,7 +208,7 @@ static uint64_t serve(warp *w, pace_slice *l, uint64_t now, const uint64_t addr[
 }
 
 // Lines of L2: which half has it, and until when loads of it are on their way to SMs of each half. A store
-// waits in front of its slice for those, and all behind it (l2.store_waits).
+// waits in front of its slice for those, and all behind it (l2.store_after_fill).
 #define LINES (1u << 16)
 typedef struct pace_line {
     uint64_t key, until[2];

@@ -1,6 +1,6 @@
 // The abstract model's nouns (docs/abstract.md): Punniyamurthy, Boroujerdian, Gerstlauer, "GATSim: Abstract
 // Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone
-// (cycle/alone.h); what is simulated is who issues when, and memory.
+// (cycle/precharacterise.h); what is simulated is who issues when, and memory.
 //
 // Instructions between two that wait for something unknown (memory, other warps) are one event, a segment,
 // and a segment has been scheduled when the kernel was loaded. So time is spent per segment and per memory
@@ -150,7 +150,7 @@ typedef struct amemos { // the last patterns of an instruction
     amemo memo[MEMOS];
 } amemos;
 
-// What the traces of warps that do the same have in common: all bytes but those of addresses (convoy.c).
+// What the traces of warps that do the same have in common: all bytes but those of addresses (warp_batch.c).
 #define FORMS 16
 typedef struct aform {
     uint32_t n, cap; // bytes; 0: none
@@ -190,14 +190,14 @@ typedef struct acode {
 #define COMING        128 // stretches of 2^COMING_SHIFT cycles
 #define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
-#define CONVOY        8  // warps at most
+#define BATCH         8  // warps at most
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments
     uint32_t end;
     uint32_t mask;
-    // A convoy: warps that do the same, simulated as one (convoy.c). `n` of them, 1: it is alone. The others
-    // follow; the last is `skew` cycles behind.
+    // A batch: warps that do the same, simulated as one (warp_batch.c). `n` of them, 1: it is alone. The
+    // others follow; the last is `skew` cycles behind.
     uint32_t skew;
     uint8_t n, nparts;
     uint8_t sched;
@@ -218,21 +218,21 @@ typedef struct awarp {
     uint64_t fetched;
     uint32_t *access;
     uint64_t *many;
-    uint32_t block;        // its thread block's slot
-    uint8_t index[CONVOY]; // in the block
-    uint32_t stretch;      // how much longer than alone its last segment took, 1/16
+    uint32_t block;       // its thread block's slot
+    uint8_t index[BATCH]; // in the block
+    uint32_t stretch;     // how much longer than alone its last segment took, 1/16
     uint32_t group;
     uint32_t need;    // of its block's needs, the next one (order.c)
     const amem *for_; // what it has asked for, and when the last of what has been answered was
     uint64_t answer;
     struct { // by scheduler: warps that follow
         uint8_t sched, n;
-    } part[CONVOY];
+    } part[BATCH];
     uint32_t pending; // the segment, + 1, that those that follow have still to be booked for,
 
     uint64_t pending_from, pending_to; // and when the first of them had it
-    uint16_t id[CONVOY];               // of those that follow, from 1 on
-    const uint8_t *bytes[CONVOY];
+    uint16_t id[BATCH];                // of those that follow, from 1 on
+    const uint8_t *bytes[BATCH];
     uint64_t group_ready[MAX_GROUPS];
 } awarp;
 
@@ -245,12 +245,12 @@ typedef struct asched {
     uint64_t *seen; // [segment] bit: its code, and what is fetched ahead of it, is there
 } asched;
 
-// SMs that do the same are simulated as one (twins.c).
+// SMs that do the same are simulated as one (sm_group.c).
 #define GROUP 4
 typedef struct ablock {
     tbuf *buf; // NULL: free
-    tbuf *twin[GROUP - 1];
-    uint32_t ntwins;
+    tbuf *peer[GROUP - 1];
+    uint32_t npeers;
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
     uint64_t came;        // at the barrier, the last
@@ -300,7 +300,7 @@ typedef struct acore {
     uint16_t coming[COMING];
     uint32_t nmisses;
     uint64_t send_free; // ticks
-    struct {            // stores at the port, by line: later ones join those that wait (xbar.join)
+    struct {            // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
         uint64_t line, leaves;
         uint8_t sectors;
     } stores[64];
@@ -341,7 +341,7 @@ typedef struct atrip {
     uint32_t before, latest; // of the way and of the set, until it is made; JOIN, STAND: with which
     uint16_t tag;
     uint8_t kind, from, sectors, whole, lanes, way;
-    uint8_t index; // of the convoy's warps
+    uint8_t index; // of the batch's warps
 } atrip;
 typedef struct awork { // an access under way
     access k;
@@ -349,7 +349,7 @@ typedef struct awork { // an access under way
     uint64_t t, from, ready;
     uint32_t trip, ntrips;
     uint32_t lag, span;   // cycles after the first access that are those of the one at hand, of the last
-    uint8_t which, index; // of the segment's; of the convoy's warps, the last
+    uint8_t which, index; // of the segment's; of the batch's warps, the last
     uint8_t whose;        // the one at hand
 } awork;
 typedef struct aissue { // of the first warp
@@ -402,9 +402,9 @@ typedef struct machine {
     aissue issue[SEGMENT_INSTS];
     awork work[WORKS];
     atrip trips[TRIPS];
-    orr_fast_place twins[TRIPS][GROUP - 1]; // where the same trips of twins go
+    orr_fast_place peers[TRIPS][GROUP - 1]; // where the same trips of peers go
     uint32_t group, apart;                  // SMs that are simulated as one at most; how far they are apart
-    uint64_t wanted, found;                 // twins
+    uint64_t wanted, found;                 // peers
 } machine;
 
 // ---- code.c: a program and its latencies to what is simulated ----------------------------------------
@@ -420,23 +420,23 @@ bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 void abt_core_run(acore *s, uint64_t until);
 void abt_core_soon(const acore *s); // it will: the host fetches what is needed first
 
-// ---- convoy.c ----------------------------------------------------------------------------------------
+// ---- warp_batch.c ----------------------------------------------------------------------------------------
 // The form of a trace; NULL: not looked for, or it has none.
 const aform *abt_form_of(acode *c, orr_warp_trace t);
 const aform *abt_form_any(acode *c, orr_warp_trace t); // wide ones, too, whether it pays or not
 bool abt_form_has(const aform *f, orr_warp_trace t);
 void abt_form_free(acode *c);
-void abt_convoy_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t);
+void abt_batch_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t);
 
-// ---- twins.c -----------------------------------------------------------------------------------------
-void abt_twins_open(machine *m, const orr_launch_info *info, bool sampled); // of a launch
+// ---- sm_group.c -----------------------------------------------------------------------------------------
+void abt_group_open(machine *m, const orr_launch_info *info, bool sampled); // of a launch
 // A block that does what b does, for another SM of the group; NULL: there is none near. Seconds that reading
 // took are added.
-tbuf *abt_twins_find(machine *m, supply *supply, const tbuf *b, double *reading);
-bool abt_twins_over(machine *m); // too few were found: from now on each SM is simulated by itself
+tbuf *abt_group_find(machine *m, supply *supply, const tbuf *b, double *reading);
+bool abt_group_over(machine *m); // too few were found: from now on each SM is simulated by itself
 
 // ---- block.c -----------------------------------------------------------------------------------------
-void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when); // its twins are in the slot already
+void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when); // its peers are in the slot already
 // Warp `id` comes to barrier i in cycle `when`; s->when[id] is when it could go on by itself.
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when);
 void abt_block_warp_ended(acore *s, uint32_t id);
@@ -465,7 +465,7 @@ void abt_lines_hold(acore *s, uint64_t from, uint64_t until); // L1 takes nothin
 void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uint64_t t);
 uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n); // of n, quiet ones among them
 // Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has; *all: of
-// the whole convoy.
+// the whole batch.
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint32_t *all);
 // The warp will run soon: what is known of the line that it goes to next.
 void abt_memory_prefetch(const acore *s, const awarp *w);

@@ -85,7 +85,7 @@ static void count_passes(machine *m, const orr_tinst *i) {
         uint32_t passes = orr_atomic_passes(&m->access, i->bytes, m->lines.line[n].line, pass), quarters = 0;
         for (uint32_t p = 0; p < passes; p++)
             quarters += orr_atomic_work(&pass[p], i->atomic, i->bytes, passes > 1);
-        // Sums of floating-point numbers on one word follow each other l2.atomic_again apart.
+        // Sums of floating-point numbers on one word follow each other l2.atomic_float apart.
         double sums = i->atomic == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * m->gpu->l2_atomic_again : 0;
         if (sums > quarters) quarters = (uint32_t)sums;
         m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);

@@ -58,7 +58,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     b->at_barrier = 0;
     b->bar_latency = 1;
     b->nwarps = b->running = buf->nwarps;
-    s->n.blocks += 1 + b->ntwins;
+    s->n.blocks += 1 + b->npeers;
     uint64_t first = when + m->c->dispatch.block_latency;
     awarp *head = NULL;
     const aform *form = NULL;
@@ -68,10 +68,10 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
             s->damaged = true;
             return;
         }
-        s->n.warps += 1 + b->ntwins;
-        if (head && form && head->n < CONVOY && abt_form_has(form, buf->warps[n])) {
+        s->n.warps += 1 + b->npeers;
+        if (head && form && head->n < BATCH && abt_form_has(form, buf->warps[n])) {
             head->index[head->n] = (uint8_t)n;
-            abt_convoy_join(head, &s->warps[id], id, buf->warps[n]);
+            abt_batch_join(head, &s->warps[id], id, buf->warps[n]);
             head->skew += (uint32_t)m->c->dispatch.warp_interval;
             b->warp[n] = NOBODY;
             s->when[id] = NEVER;
@@ -142,12 +142,12 @@ static void end_block(acore *s, ablock *b) {
     b->buf->next = s->done;
     s->done = b->buf;
     b->buf = NULL;
-    for (uint32_t k = 0; k < b->ntwins; k++) {
-        b->twin[k]->ended = b->end;
-        b->twin[k]->next = s->done;
-        s->done = b->twin[k];
+    for (uint32_t k = 0; k < b->npeers; k++) {
+        b->peer[k]->ended = b->end;
+        b->peer[k]->next = s->done;
+        s->done = b->peer[k];
     }
-    b->ntwins = 0;
+    b->npeers = 0;
     if (!--s->running) s->active += b->end - s->since;
 }
 

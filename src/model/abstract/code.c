@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "model/abstract/latencies.h"
-#include "model/cycle/alone.h"
+#include "model/cycle/precharacterise.h"
 
 #define BARS 6 // of the control bits
 // How long a segment gets, in instructions and cycles, and how far apart instructions of a burst may be. A
@@ -459,7 +459,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     c->latency = orr_realloc(c->latency, n * sizeof *c->latency);
     c->memo_of = orr_realloc(c->memo_of, n * sizeof *c->memo_of);
     memset(c->memo_of + c->ninsts, 0, (n - c->ninsts) * sizeof *c->memo_of);
-    if (!c->characterised && !orr_alone(p, m->gpu, c->nblocks, c->latency, e)) return false;
+    if (!c->characterised && !orr_precharacterise(p, m->gpu, c->nblocks, c->latency, e)) return false;
     c->characterised = false; // what comes later has to be
     c->nplaces = p->control ? BARS : p->nplaces;
     c->blocks = orr_realloc(c->blocks, (p->nblocks + 1) * sizeof *c->blocks);
@@ -487,7 +487,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
 // ---- files -------------------------------------------------------------------------------------------
 bool abt_code_from(acode *c, const machine *m, const orr_latencies *l) {
     const orr_program *p = c->program;
-    const orr_latencies_kernel *k = orr_latencies_find(l, orr_alone_key(p, m->gpu), p->ninsts);
+    const orr_latencies_kernel *k = orr_latencies_find(l, orr_precharacterise_key(p, m->gpu), p->ninsts);
     if (!k) return false;
     for (uint32_t n = 0; n < p->ninsts; n++)
         if (k->inst[n].kind != p->insts[n].kind) return false;
@@ -499,7 +499,8 @@ bool abt_code_from(acode *c, const machine *m, const orr_latencies *l) {
 
 bool abt_code_into(const acode *c, const machine *m, orr_latencies *l) {
     const orr_program *p = c->program;
-    orr_latencies_kernel *k = orr_latencies_add(l, orr_alone_key(p, m->gpu), p->kernel->name, p->ninsts);
+    orr_latencies_kernel *k =
+        orr_latencies_add(l, orr_precharacterise_key(p, m->gpu), p->kernel->name, p->ninsts);
     k->registers = p->registers;
     k->shared = (uint32_t)p->kernel->shared_bytes;
     for (uint32_t n = 0; n < p->ninsts; n++) k->inst[n] = (orr_latency){c->latency[n], p->insts[n].kind};

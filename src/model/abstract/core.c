@@ -12,7 +12,7 @@
 
 #define AHEAD 8   // warps before it has its turn the host fetches what it needs
 #define STEP  64  // cycles that a warp is simulated before the next one has its turn
-#define SKEW  256 // cycles that the last warp of a convoy may be behind the first
+#define SKEW  256 // cycles that the last warp of a batch may be behind the first
 
 // Cycles side by side, of which `left` are free: from each of those in `run` on as many as an instruction
 // takes; at the end of a word it does not matter.
@@ -88,7 +88,7 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     return t;
 }
 
-// The next code block of its trace; false: there is none. Bodies: timed.h, orr_tblock.
+// The next code block of its trace; false: there is none. Bodies: program/program.h, orr_tblock.
 static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const machine *m = s->m;
     acode *code = m->code;
@@ -108,7 +108,7 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
         bool dry = b->ndry && w->far <= *t;
         w->seg = dry ? b->dry : b->wet;
         w->end = w->seg + (dry ? b->ndry : b->nwet);
-        uint64_t warps = w->n * (1ull + s->blocks[w->block].ntwins);
+        uint64_t warps = w->n * (1ull + s->blocks[w->block].npeers);
         s->n.issued += b->count * warps;
         s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
         if (!w->ghost) {
@@ -171,7 +171,7 @@ static uint64_t ramp(acore *s, const aseg *g, uint64_t t) {
     return t < s->ramp ? g->tensor : 0;
 }
 
-// ---- a convoy ----------------------------------------------------------------------------------------
+// ---- a batch ----------------------------------------------------------------------------------------
 // The segment for those that follow, booked all at once between when the first of them has begun with it, at
 // `from`, and when the last of them can have issued the last of it, skew cycles after `to`.
 static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uint64_t to) {
@@ -198,7 +198,7 @@ static void catch_up(acore *s, awarp *w) {
 }
 
 // ---- a warp ------------------------------------------------------------------------------------------
-// The segment begins when what it needs of loads is there: for the first of a convoy, and for the last.
+// The segment begins when what it needs of loads is there: for the first of a batch, and for the last.
 static inline uint64_t wait_for_loads(acore *s, awarp *w, const aseg *g, uint64_t t) {
     const uint16_t *at = s->m->code->waits.at + g->wait;
     catch_up(s, w);

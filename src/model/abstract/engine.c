@@ -110,7 +110,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->topology = orr_topology_of(g);
     m->numbers = orr_sm_numbers(g, m->ncores);
     m->l1_spec = orr_l1_spec_of(g);
-    m->l1_spec.folded = false;
+    m->l1_spec.tag_bits = 0;
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
@@ -245,7 +245,7 @@ static void prepare(machine *m, acore *s) {
         for (uint32_t n = 0; n < blocks; n++)
             s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
     }
-    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = s->blocks[n].ntwins = 0;
+    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = s->blocks[n].npeers = 0;
     s->prepared = true;
     s->running = s->next_sched = s->norder = s->turn = s->started = s->started_last = 0;
     s->next = NEVER;
@@ -272,29 +272,29 @@ static void prepare(machine *m, acore *s) {
     abt_memory_start(s);
 }
 
-// Block b goes to an SM, and others to those of its group (twins.c), cycle `since` or `earliest`.
+// Block b goes to an SM, and others to those of its group (sm_group.c), cycle `since` or `earliest`.
 static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t when) {
     machine *m = x->m;
     ablock *to = &s->blocks[slot];
     uint64_t earliest = b->earliest;
     uint32_t n = 0;
-    to->ntwins = 0;
+    to->npeers = 0;
     for (uint32_t k = 1; k < s->members && m->more; k++) {
         acore *other = s + (size_t)k * m->apart;
         if (other->prepared && other->blocks[slot].buf) continue;
-        tbuf *twin = n == k - 1 ? abt_twins_find(m, x->supply, b, &x->reading) : NULL;
-        if (twin) {
-            to->twin[n++] = twin;
+        tbuf *peer = n == k - 1 ? abt_group_find(m, x->supply, b, &x->reading) : NULL;
+        if (peer) {
+            to->peer[n++] = peer;
             continue;
         }
         tbuf *odd = next_block(x);
         if (!odd || x->failed) break;
         if (!other->prepared) prepare(m, other);
         odd->earliest = earliest;
-        other->blocks[slot].ntwins = 0;
+        other->blocks[slot].npeers = 0;
         abt_block_start(other, slot, odd, when);
     }
-    to->ntwins = n;
+    to->npeers = n;
     abt_block_start(s, slot, b, when);
 }
 
@@ -345,7 +345,7 @@ static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
 static void refill(engine *x) {
     machine *m = x->m;
     bool some = true;
-    if (abt_twins_over(m))
+    if (abt_group_over(m))
         for (uint32_t n = 0; n < m->ncores; n++)
             if (!m->cores[n].prepared) prepare(m, &m->cores[n]);
     for (uint32_t n = 0; n < m->ncores; n++) {
@@ -509,9 +509,9 @@ static void sum_up(machine *m, supply *supply, arun *out) {
         for (uint32_t b = 0; b < s->nblocks; b++) // what an error left behind
             if (s->blocks[b].buf) {
                 s->blocks[b].buf->next = NULL;
-                for (uint32_t k = 0; k < s->blocks[b].ntwins; k++) {
-                    s->blocks[b].twin[k]->next = s->blocks[b].buf->next;
-                    s->blocks[b].buf->next = s->blocks[b].twin[k];
+                for (uint32_t k = 0; k < s->blocks[b].npeers; k++) {
+                    s->blocks[b].peer[k]->next = s->blocks[b].buf->next;
+                    s->blocks[b].buf->next = s->blocks[b].peer[k];
                 }
                 cyc_supply_done(supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;
@@ -561,7 +561,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     }
     m->occ = occ;
     abt_order_open(m, !x.sampler);
-    abt_twins_open(m, &source->info, x.sampler != NULL);
+    abt_group_open(m, &source->info, x.sampler != NULL);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
         if (m->gpu->l2_flush) orr_fast_flush(m->memory);

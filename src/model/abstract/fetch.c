@@ -1,4 +1,4 @@
-// Instruction caches, as the cycle model has them (cycle/fetch.c): one of each scheduler, one of the SM, then
+// Instruction caches, as the cycle model has them (core/fetch.c): one of each scheduler, one of the SM, then
 // L2. A line of code that comes brings the constants that its instructions are the first to name: the cycle
 // model's warps wait for those one by one, here all at once.
 #include "model/abstract/abstract.h"

@@ -4,9 +4,9 @@
 //   kernel 0123456789abcdef insts 3 registers 20 shared 0 name
 //   0:22 0:26 1:0
 //
-// The number after `kernel` names code and pipeline (orr_alone_key); then for each instruction its kind and
-// its latency, sixteen to a line. Whoever wrote the file is not trusted: counts are checked before memory is
-// taken for them, and a kernel is only used for the code that its key names.
+// The number after `kernel` names code and pipeline (orr_precharacterise_key); then for each instruction its
+// kind and its latency, sixteen to a line. Whoever wrote the file is not trusted: counts are checked before
+// memory is taken for them, and a kernel is only used for the code that its key names.
 #include "model/abstract/latencies.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@ typedef struct orr_latency { // an instruction
 } orr_latency;
 
 typedef struct orr_latencies_kernel {
-    uint64_t key; // orr_alone_key: code and pipeline
+    uint64_t key; // orr_precharacterise_key: code and pipeline
     char *name;
     uint32_t registers, shared; // per thread; bytes per block
     uint32_t ninsts;

@@ -107,19 +107,19 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
     return ready;
 }
 
-// ---- twins -------------------------------------------------------------------------------------------
-static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
+// ---- peers -------------------------------------------------------------------------------------------
+static inline uint32_t peer_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
 
 // A line of local memory, as the same warp of another SM has it.
-static uint64_t local_of_twin(const acore *s, uint64_t line, uint32_t sm) {
+static uint64_t local_of_peer(const acore *s, uint64_t line, uint32_t sm) {
     const machine *m = s->m;
     uint64_t apart = (uint64_t)m->per_sched * m->nsched;
     apart *= orr_local_stride(&m->local, line);
     return line + m->numbers[sm] * apart - m->numbers[s->id] * apart;
 }
 
-// Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
-static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b) {
+// Where the trips of an access go for the peers of its block: as far from the block's as the addresses are.
+static void find_peers(acore *s, const awarp *w, const awork *a, const ablock *b) {
     machine *m = s->m;
     size_t offset = (size_t)(m->issue[a->which].at.at - w->base);
     for (uint32_t n = a->trip; n < a->trip + a->ntrips; n++) {
@@ -129,12 +129,12 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
         uint32_t base = *own & 8 ? 5 : 1;
         uint64_t at, other;
         memcpy(&at, own + base, 8);
-        for (uint32_t k = 0; k < b->ntwins; k++) {
-            memcpy(&other, b->twin[k]->warps[w->index[x->index]].bytes + offset + base, 8);
+        for (uint32_t k = 0; k < b->npeers; k++) {
+            memcpy(&other, b->peer[k]->warps[w->index[x->index]].bytes + offset + base, 8);
             uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
-            if (x->line >= ORR_LOCAL_LINES) line = local_of_twin(s, x->line, twin_sm(s, k));
-            m->twins[n][k] =
-                orr_fast_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
+            if (x->line >= ORR_LOCAL_LINES) line = local_of_peer(s, x->line, peer_sm(s, k));
+            m->peers[n][k] =
+                orr_fast_find(m->memory, line, peer_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
         }
     }
 }
@@ -142,7 +142,7 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
 // A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
 static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     machine *m = s->m;
-    const orr_fast_place *twin = m->twins[x - m->trips];
+    const orr_fast_place *peer = m->peers[x - m->trips];
     uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     if (m->mem->order && m->order) {
@@ -158,8 +158,8 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     held_back(s, when, t, there, a.taken);
     uint64_t sum = answer(s, s->id, x->sectors, a.done), n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
-        a = orr_fast_load(m->memory, &twin[k], x->sectors, x->from, there);
-        sum += answer(s, twin_sm(s, k), x->sectors, a.done);
+        a = orr_fast_load(m->memory, &peer[k], x->sectors, x->from, there);
+        sum += answer(s, peer_sm(s, k), x->sectors, a.done);
     }
     if (n > 1) sum = (sum + n / 2) / n;
     push_miss(s, sum);
@@ -182,8 +182,8 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
     send(s, &x->place, &r, when, bytes, x->whole);
     for (uint32_t k = 0; k + 1 < s->times; k++) {
-        r.sm = twin_sm(s, k);
-        orr_fast_change(s->m->memory, &s->m->twins[x - m->trips][k], &r, x->whole);
+        r.sm = peer_sm(s, k);
+        orr_fast_change(s->m->memory, &s->m->peers[x - m->trips][k], &r, x->whole);
     }
     if (!joins) return;
     s->stores[at].line = x->line + 1;
@@ -198,9 +198,9 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     uint64_t done = send(s, &x->place, &r, when, bytes, 0);
     uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done) : when, n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
-        r.sm = twin_sm(s, k);
-        done = orr_fast_change(s->m->memory, &s->m->twins[x - s->m->trips][k], &r, 0).done;
-        if (answered) sum += answer(s, twin_sm(s, k), x->sectors, done);
+        r.sm = peer_sm(s, k);
+        done = orr_fast_change(s->m->memory, &s->m->peers[x - s->m->trips][k], &r, 0).done;
+        if (answered) sum += answer(s, peer_sm(s, k), x->sectors, done);
     }
     if (!answered) return 0;
     if (n > 1) sum = (sum + n / 2) / n;
@@ -406,7 +406,7 @@ void abt_lines_look_up(acore *s, awork *a) {
 void abt_lines_travel(acore *s, const awarp *w, awork *a) {
     machine *m = s->m;
     const ablock *b = &s->blocks[w->block];
-    if (b->ntwins) find_twins(s, w, a, b);
+    if (b->npeers) find_peers(s, w, a, b);
     access *k = &a->k;
     atrip *x = &m->trips[a->trip];
     uint64_t latency = m->c->core.l1.latency;

@@ -46,7 +46,7 @@ void abt_memory_done(awarp *w, const amem *x, uint64_t ready) {
     set_ready(w, x, ready, ready);
 }
 
-// The trace of the n-th warp of a convoy at the place where the first one's is at `at`.
+// The trace of the n-th warp of a batch at the place where the first one's is at `at`.
 static orr_trace others(const awarp *w, const orr_trace *at, uint32_t n) {
     const uint8_t *p = w->bytes[n];
     return (orr_trace){p + (at->at - w->base), p + (at->end - w->base), at->mask};
@@ -85,7 +85,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     acode *code = s->m->code;
     amemos *memo = &code->memo[x->memo];
     uint32_t id = (uint32_t)(w - s->warps);
-    s->times = 1 + s->blocks[w->block].ntwins;
+    s->times = 1 + s->blocks[w->block].npeers;
     orr_trace at = abt_access_at(s, w, x), begin = at;
     if (memo->skip) {
         memo->skip--;
@@ -109,7 +109,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     return cost;
 }
 
-// ---- the accesses of a segment, of the first warp of a convoy and of those that follow ---------------
+// ---- the accesses of a segment, of the first warp of a batch and of those that follow ---------------
 // One is issued at t: decoded, the unit's cycles taken, L1 looked up.
 static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t index, uint64_t t) {
     machine *m = s->m;
@@ -169,7 +169,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
     return a->ready > due && a->ready - due > held ? a->ready - due : held;
 }
 
-// What the first warp of a convoy has asked for is there at `ready`, the last of what those that follow asked
+// What the first warp of a batch has asked for is there at `ready`, the last of what those that follow asked
 // for at `rear`; 0: they have not yet.
 static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     uint64_t last = rear > ready ? rear : ready;
@@ -213,7 +213,7 @@ void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uin
     machine *m = s->m;
     m->first = first;
     m->warp = w;
-    s->times = 1 + s->blocks[w->block].ntwins;
+    s->times = 1 + s->blocks[w->block].npeers;
     orr_trace at = abt_access_at(s, w, first + which);
     m->issue[which] = (aissue){at, t, 0, 0};
     have_room(s, w);

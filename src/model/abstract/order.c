@@ -28,7 +28,6 @@ void abt_order_open(machine *m, bool whole) {
     for (uint32_t n = 0; m->order && n < m->ncores; n++) {
         sm *s = &m->view->sms[n];
         s->port.out.n = s->port.observed_words.n = 0;
-        s->nblocks = (uint32_t)m->occ->blocks;
     }
 }
 

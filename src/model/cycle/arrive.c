@@ -62,7 +62,7 @@ static bool copies_there(const warp *w, uint8_t until, uint64_t *when) {
 }
 
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
-    block *b = &s->blocks[w->block];
+    block *b = &s->tb.slot[w->block];
     w->copies_open[which]--;
     if (w->copies_ready[which] < ready) w->copies_ready[which] = ready;
     uint32_t left = 0, all = (uint32_t)b->mcopies.n, me = warp_id(w);
@@ -90,7 +90,7 @@ static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lan
 // It is in its unit at `start`.
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start) {
     const orr_gpu *g = s->c->gpu;
-    block *b = &s->blocks[w->block];
+    block *b = &s->tb.slot[w->block];
     orr_trace t = *access;
     orr_access a;
     if (!orr_trace_access(&t, &a)) {

@@ -8,16 +8,16 @@
 static warp *place_warp(sm *s, uint32_t block) {
     cycle *c = s->c;
     for (uint32_t n = 0; n < c->nsched; n++) {
-        const scheduler *q = &s->sched[s->next_sched];
-        uint32_t at = s->next_sched;
-        s->next_sched = (s->next_sched + 1) % c->nsched;
+        const scheduler *q = &s->sched[s->tb.next_sched];
+        uint32_t at = s->tb.next_sched;
+        s->tb.next_sched = (s->tb.next_sched + 1) % c->nsched;
         uint64_t room = ~q->live & (c->per_sched >= 64 ? UINT64_MAX : (1ull << c->per_sched) - 1);
         if (!room) continue;
         uint32_t slot = (uint32_t)__builtin_ctzll(room);
         warp *w = warp_of(s, warp_number(at, slot));
         w->sched = (uint8_t)at;
         w->slot = (uint8_t)slot;
-        w->age = s->next_age++;
+        w->age = s->tb.next_age++;
         w->block = block;
         scheduler_add(&s->sched[at], slot, block, w->age);
         return w;
@@ -51,22 +51,22 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
 }
 
 void cyc_block_start(sm *s, uint64_t when) {
-    while (s->stock && s->resident < s->nblocks) {
+    while (s->tb.stock && s->tb.resident < s->tb.n) {
         cycle *c = s->c;
         uint32_t slot = 0;
-        while (s->blocks[slot].buf) slot++;
-        block *b = &s->blocks[slot];
-        tbuf *buf = s->stock;
-        s->stock = buf->next;
-        if (!s->stock) s->stock_end = &s->stock;
-        s->nstock--;
-        if (when < s->block_free) when = s->block_free;
+        while (s->tb.slot[slot].buf) slot++;
+        block *b = &s->tb.slot[slot];
+        tbuf *buf = s->tb.stock;
+        s->tb.stock = buf->next;
+        if (!s->tb.stock) s->tb.stock_end = &s->tb.stock;
+        s->tb.nstock--;
+        if (when < s->tb.free) when = s->tb.free;
         if (b->end && when < b->end + c->dispatch.turnaround)
             when = b->end + c->dispatch.turnaround; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
-        s->block_free = when + c->spacing;
-        if (!s->resident++) s->since = when;
-        s->started++;
+        s->tb.free = when + c->spacing;
+        if (!s->tb.resident++) s->tb.since = when;
+        s->tb.started++;
         barriers_reset(&b->barriers);
         b->buf = buf;
         b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
@@ -88,7 +88,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         }
         // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
         if (c->gpu->launch_turn && buf->nwarps % c->nsched == 0)
-            s->next_sched = (s->next_sched + 1) % c->nsched;
+            s->tb.next_sched = (s->tb.next_sched + 1) % c->nsched;
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);
             w->front = first + n * c->dispatch.warp_interval;
@@ -129,7 +129,7 @@ static void release(sm *s, block *b, int which) {
 }
 
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
-    block *b = &s->blocks[w->block];
+    block *b = &s->tb.slot[w->block];
     uint32_t which = i->imm < BLOCK_BARRIERS ? i->imm : 0;
     bool waits = !(i->flags & ORR_TF_ARRIVE);
     b->barriers.latency = i->latency ? i->latency : 1;
@@ -140,38 +140,38 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
 // ---- the end ------------------------------------------------------------------------------------
 static void end_block(sm *s, uint32_t slot, uint64_t when) {
     cycle *c = s->c;
-    block *b = &s->blocks[slot];
-    if (when > s->finished) s->finished = when;
+    block *b = &s->tb.slot[slot];
+    if (when > s->tb.finished) s->tb.finished = when;
     if (c->timeline) {
-        if (s->spans.n < MAX_SPANS)
-            *ORR_PUSH(&s->spans) = (orr_span){b->buf->index, b->start, when, s->id, slot};
+        if (s->tb.spans.n < MAX_SPANS)
+            *ORR_PUSH(&s->tb.spans) = (orr_span){b->buf->index, b->start, when, s->id, slot};
         else
-            s->spans_left_out++;
+            s->tb.spans_left_out++;
     }
     if (b->live) orr_step_end(b->live);
     b->live = NULL;
     b->buf->started = b->start;
     b->buf->ended = when;
-    b->buf->next = s->done;
-    s->done = b->buf;
+    b->buf->next = s->tb.done;
+    s->tb.done = b->buf;
     b->buf = NULL;
-    s->block_cycles += when - b->start;
+    s->tb.block_cycles += when - b->start;
     uint64_t next =
         NEVER; // of those that are here the first start; later than this end: the SM is idle until then
-    for (uint32_t n = 0; n < s->nblocks; n++)
-        if (s->blocks[n].buf && s->blocks[n].start < next) next = s->blocks[n].start;
-    s->resident--;
+    for (uint32_t n = 0; n < s->tb.n; n++)
+        if (s->tb.slot[n].buf && s->tb.slot[n].start < next) next = s->tb.slot[n].start;
+    s->tb.resident--;
     if (next > when) {
-        s->active_cycles += when - s->since;
-        s->since = next;
+        s->tb.active_cycles += when - s->tb.since;
+        s->tb.since = next;
     }
     b->end = when;
     cyc_block_start(s, when);
-    s->starved = c->more && !s->stock && s->resident < s->nblocks;
+    s->starved = c->more && !s->tb.stock && s->tb.resident < s->tb.n;
 }
 
 void cyc_block_warp_ended(sm *s, warp *w) {
-    block *b = &s->blocks[w->block];
+    block *b = &s->tb.slot[w->block];
     uint64_t gone = w->front + (w->pc.at ? s->c->dispatch.exit_latency : 0),
              when = gone > w->landed ? gone : w->landed;
     when = latest(when, s->lsu.warp[warp_id(w)].stores_read);

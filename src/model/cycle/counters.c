@@ -156,12 +156,12 @@ static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
 // other half is two more there (H200: 32 lines of one 4 KB, on eight slices, 8 barriers where the SM is near
 // and 24 where it is far); and halves tell each other of stores. And a launch reads and writes something
 // itself.
-typedef struct unasked {
-    double code, far_code, barriers, told, reads, writes;
-} unasked;
+typedef struct overhead_traffic {
+    double code, far_code, barriers, notices, reads, writes;
+} overhead_traffic;
 
-static unasked count_unasked(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k) {
-    unasked u = {0};
+static overhead_traffic count_overhead(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k) {
+    overhead_traffic u = {0};
     if (g->launch_code > 0) {
         u.far_code = (double)g->launch_code + 8 * ceil((double)k->ninsts * 16 / 256);
         u.code = u.far_code * (double)g->gpc_count;
@@ -169,7 +169,7 @@ static unasked count_unasked(const orr_gpu *g, const orr_memsys_stats *m, const 
     }
     if (g->launch_barriers > 0)
         u.barriers = (double)g->launch_barriers + (double)m->asked[0] + (double)m->asked[1] * 3;
-    u.told = (double)m->notified;
+    u.notices = (double)m->notified;
     u.reads = (double)g->launch_reads;
     u.writes = (double)g->launch_writes;
     return u;
@@ -184,8 +184,8 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     reads += m->far_read;
     writes += m->far_write;
     hits += m->far_hit + m->far_write;
-    unasked u = count_unasked(g, m, k);
-    double others = (u.code + u.far_code) / 4 + u.barriers + u.told + u.reads + u.writes;
+    overhead_traffic u = count_overhead(g, m, k);
+    double others = (u.code + u.far_code) / 4 + u.barriers + u.notices + u.reads + u.writes;
     c[ORR_C_L2_REQUESTS] = (double)m->requests + others;
     if (m->slices) { // what nobody asked for is on all of them
         c[ORR_C_L2_FULLEST] = (double)m->fullest + others / (double)m->slices;
@@ -193,7 +193,7 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     }
     uint64_t atomics = m->atomic + m->far_atomic;
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
-    c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.told;
+    c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.notices;
     c[ORR_C_L2_HIT] = (double)hits + u.code + u.writes;
     // What is fetched with a sector that missed counts as missed, though nobody looked it up (H200: of pairs
     // whose one sector was asked for, and then the other, 2 missed and 1 hit).

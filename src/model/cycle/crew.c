@@ -1,5 +1,5 @@
-// Host threads for jobs that last some microseconds (crew.h): between two rounds they look for the next one
-// for a moment before they sleep, because waking a thread takes longer than a short round.
+// Host threads for jobs that last some microseconds (crew.h): between two rounds they spin for a moment
+// before they sleep, because waking a thread takes longer than a short round.
 //
 // Each has a share of the jobs, the same in every round, so that what a job works on stays in the caches of
 // one core. Who is done with its share goes on with what is left of the others'.
@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-#define LOOKS 100000 // some 100 us
+#define SPINS 100000 // some 100 us
 
 typedef struct share {                  // in a cache line of its own
     _Alignas(64) _Atomic uint32_t next; // job to be taken
@@ -20,7 +20,7 @@ typedef struct share {                  // in a cache line of its own
 
 struct crew {
     int n;
-    int looks; // 0 when there are more threads than cores: who looks then keeps another from working
+    int spins; // 0 when there are more threads than cores: who spins then keeps another from working
     pthread_t *threads;
     pthread_mutex_t lock;
     pthread_cond_t more, all;
@@ -49,7 +49,7 @@ static void *hand_main(void *arg) {
     crew *c = h->crew;
     uint32_t seen = 0;
     for (;;) {
-        for (int n = 0; n < c->looks && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
+        for (int n = 0; n < c->spins && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
             continue;
         if (atomic_load_explicit(&c->round, memory_order_acquire) == seen) {
             pthread_mutex_lock(&c->lock);
@@ -78,7 +78,7 @@ static void start_round(crew *c) {
 crew *cyc_crew_new(int threads) {
     crew *c = orr_calloc(1, sizeof *c);
     c->n = 1;
-    c->looks = threads <= orr_host_threads() ? LOOKS : 0;
+    c->spins = threads <= orr_host_threads() ? SPINS : 0;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->more, NULL);
     pthread_cond_init(&c->all, NULL);
@@ -108,7 +108,7 @@ void cyc_crew_run(crew *c, uint32_t n, void (*job)(void *arg, int worker, uint32
     }
     start_round(c);
     work(c, 0);
-    for (int k = 0; k < c->looks && atomic_load_explicit(&c->busy, memory_order_acquire); k++) continue;
+    for (int k = 0; k < c->spins && atomic_load_explicit(&c->busy, memory_order_acquire); k++) continue;
     if (atomic_load_explicit(&c->busy, memory_order_acquire)) {
         pthread_mutex_lock(&c->lock);
         while (atomic_load(&c->busy)) pthread_cond_wait(&c->all, &c->lock);

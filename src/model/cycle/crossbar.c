@@ -121,10 +121,10 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
 }
 
 // What the SMs store passes on to the slices, those of a cluster of TPCs one after the other
-// (xbar.cluster_stores). Each slice takes stores of the clusters in turn, its share of xbar.all_stores, so
-// that an SM of a small cluster has more than one of a large cluster, and one whose lines are on busy slices
-// less than others. Some clusters have more of it than others (xbar.cluster_spread). What does not pass
-// before `until` waits.
+// (xbar.cluster_bandwidth). Each slice takes stores of the clusters in turn, its share of
+// xbar.store_bandwidth, so that an SM of a small cluster has more than one of a large cluster, and one whose
+// lines are on busy slices less than others. Some clusters have more of it than others (xbar.cluster_spread).
+// What does not pass before `until` waits.
 //
 // Whose turn it is: each cluster has a tag, the share of the slice that it has had; the one with the least
 // of those that have something there is next. Who had nothing there does not catch up.
@@ -140,7 +140,7 @@ static bool may_follow(const orr_request *r) {
 }
 
 bool cyc_crossbar_passes(const cycle *c, const orr_request *r, uint64_t until) {
-    return c->crossbar.slice_ticks[0][0] && !c->outside && r->kind == ORR_REQ_WRITE && !r->order &&
+    return c->crossbar.slice_ticks[0][0] && !c->foreign && r->kind == ORR_REQ_WRITE && !r->order &&
            r->time < until && r->partition != UINT32_MAX;
 }
 

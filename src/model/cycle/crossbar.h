@@ -13,8 +13,8 @@ typedef struct crossbar_spec {
     uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
     uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors
     uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
-                                  // (xbar.all_stores)
-    uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
+                                  // (xbar.store_bandwidth)
+    uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_bandwidth)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
     uint32_t *cluster_share; // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as
                              // others)
@@ -31,8 +31,8 @@ typedef struct gpc_port { // from the network
     timed_list answers;
 } gpc_port;
 
-// Stores on their way to the slices (xbar.all_stores): in front of each slice a queue for each cluster of
-// TPCs.
+// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each cluster
+// of TPCs.
 typedef struct cluster_queue {
     request_list at; // in order
     size_t next;

@@ -2,8 +2,8 @@
 //
 // In a window all SMs run on their own, on any host thread; then the requests they sent are handed to the
 // memory partitions, which run the same stretch of time, again on any thread; then their answers are handed
-// to the SMs. A window is as long as the shortest way from an instruction to L2 and back, so no answer is due
-// in the window it was asked for in: nobody ever sees the future, and nothing depends on who ran first.
+// to the SMs. A window is as long as the shortest way from an instruction to L2 and back, so no answer is
+// due in the window it was asked for in: nobody ever sees the future, and nothing depends on who ran first.
 //
 // Between two windows one thread deals out thread blocks. An SM that finishes a block in the middle of a
 // window starts another at once: it has some in stock. What it did not start goes back, so that blocks still
@@ -30,8 +30,9 @@ typedef struct engine {
     uint64_t from, until; // the window
     uint64_t mem_until;   // in ticks, at the slices
     uint64_t clock;       // 1/256 cycle: when the next block can be sent out
-    uint64_t told; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
-    bool filled;   // each SM has had as many as it can hold
+    uint64_t
+        noticed; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
+    bool filled; // each SM has had as many as it can hold
     bool looked, runs_little; // at the first block's code, which is little of the program's
     uint32_t *order;          // SMs as blocks are dealt to them,
     uint32_t *later;          // and when all have had as many as they hold
@@ -42,7 +43,7 @@ typedef struct engine {
     bool ended;            // no more blocks
     orr_replies *replies;  // by partition
     gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
-    store_network *stores; // with xbar.all_stores
+    store_network *stores; // with xbar.store_bandwidth
     request_list *in;      // by partition
     orr_sample last;
     run *out;
@@ -80,9 +81,9 @@ static bool hand_out(engine *x, sm *s, bool now) {
         b->earliest = x->clock / 256;
         x->clock += (uint64_t)((fill > 0 && !x->filled ? fill : g->launch_block_interval) * 256);
     }
-    *s->stock_end = b;
-    s->stock_end = &b->next;
-    s->nstock++;
+    *s->tb.stock_end = b;
+    s->tb.stock_end = &b->next;
+    s->tb.nstock++;
     return true;
 }
 
@@ -95,9 +96,9 @@ static void share_out(engine *x) {
     uint32_t takers = 0;
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[x->order[n]];
-        if (!s->started && !s->started_last) continue;
+        if (!s->tb.started && !s->tb.started_last) continue;
         uint64_t turn = (uint64_t)(at + takers++ * interval);
-        if (x->clock > x->from * 256 && s->block_free < turn) s->block_free = turn;
+        if (x->clock > x->from * 256 && s->tb.free < turn) s->tb.free = turn;
     }
     double share = takers * interval;
     c->spacing = (uint64_t)(share > c->gpu->launch_sm_interval ? share : c->gpu->launch_sm_interval);
@@ -112,14 +113,14 @@ static void deal(engine *x) {
         some = false;
         for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
             sm *s = &c->sms[x->order[n]];
-            if (s->resident + s->nstock >= s->nblocks) continue;
+            if (s->tb.resident + s->tb.nstock >= s->tb.n) continue;
             some |= hand_out(x, s, true);
         }
     }
     x->filled = true;
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[x->order[n]];
-        if (s->stock) cyc_block_start(s, x->from);
+        if (s->tb.stock) cyc_block_start(s, x->from);
     }
     share_out(x);
     some = true;
@@ -127,21 +128,21 @@ static void deal(engine *x) {
         some = false;
         for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
             sm *s = &c->sms[x->later[n]];
-            uint32_t want = s->started_last + 3;
-            if (want > s->nblocks) want = s->nblocks;
-            if (s->nstock >= want) continue;
+            uint32_t want = s->tb.started_last + 3;
+            if (want > s->tb.n) want = s->tb.n;
+            if (s->tb.nstock >= want) continue;
             some |= hand_out(x, s, false);
         }
     }
-    for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].started = 0;
+    for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0;
 }
 
 static void give_back(engine *x, sm *s) {
-    cyc_supply_return(x->supply, s->stock);
-    if (s->stock) x->ended = false;
-    s->stock = NULL;
-    s->stock_end = &s->stock;
-    s->nstock = 0;
+    cyc_supply_return(x->supply, s->tb.stock);
+    if (s->tb.stock) x->ended = false;
+    s->tb.stock = NULL;
+    s->tb.stock_end = &s->tb.stock;
+    s->tb.nstock = 0;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -156,8 +157,8 @@ static void notice_ends(engine *x) {
     uint64_t each = (uint64_t)(x->c->gpu->launch_block_interval * 256);
     if (x->ends.n > 1) qsort(x->ends.at, x->ends.n, sizeof *x->ends.at, by_time);
     for (size_t n = 0; n < x->ends.n; n++) {
-        if (x->told < x->ends.at[n] * 256) x->told = x->ends.at[n] * 256;
-        x->told += each;
+        if (x->noticed < x->ends.at[n] * 256) x->noticed = x->ends.at[n] * 256;
+        x->noticed += each;
     }
     x->ends.n = 0;
 }
@@ -167,17 +168,17 @@ static void collect_blocks(engine *x, orr_progress *progress) {
     if (x->clock < x->from * 256) x->clock = x->from * 256;
     for (uint32_t n = 0; n < x->c->nsms; n++) {
         sm *s = &x->c->sms[n];
-        s->started_last = s->started;
-        x->clock += (uint64_t)(s->started * x->c->gpu->launch_block_interval * 256);
+        s->tb.started_last = s->tb.started;
+        x->clock += (uint64_t)(s->tb.started * x->c->gpu->launch_block_interval * 256);
         uint64_t done = 0;
-        for (tbuf *b = s->done; b; b = b->next) done++;
-        for (tbuf *b = s->done; b && notices; b = b->next) *ORR_PUSH(&x->ends) = b->ended;
-        for (tbuf *b = s->done; b && x->out->sampler; b = b->next)
+        for (tbuf *b = s->tb.done; b; b = b->next) done++;
+        for (tbuf *b = s->tb.done; b && notices; b = b->next) *ORR_PUSH(&x->ends) = b->ended;
+        for (tbuf *b = s->tb.done; b && x->out->sampler; b = b->next)
             *ORR_PUSH(&x->spans) =
                 (orr_span){.block = b->index, .start = b->started, .end = b->ended, .sm = n};
         if (done && progress) orr_progress_part(progress, done);
-        cyc_supply_done(x->supply, s->done);
-        s->done = NULL;
+        cyc_supply_done(x->supply, s->tb.done);
+        s->tb.done = NULL;
         give_back(x, s);
     }
     notice_ends(x);
@@ -247,13 +248,13 @@ static void feed(engine *x, uint32_t n) {
         some = false;
         for (uint32_t i = 0; i < n && !x->ended; i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->nstock < s->nblocks - s->resident + s->started) some |= hand_out(x, s, false);
+            if (s->tb.nstock < s->tb.n - s->tb.resident + s->tb.started) some |= hand_out(x, s, false);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
         sm *s = &c->sms[x->busy[i]];
         s->starved = false;
-        if (s->stock) cyc_block_start(s, s->clock.now);
+        if (s->tb.stock) cyc_block_start(s, s->clock.now);
     }
 }
 
@@ -280,7 +281,7 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     engine *x = arg;
     (void)worker;
     x->replies[p].n = 0;
-    const outside *o = x->c->outside;
+    const foreign_memory *o = x->c->foreign;
     if (o)
         x->c->net.free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
     else
@@ -353,7 +354,7 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->core.l1.latency) * ORR_TICKS + c->core.port.request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
-    if (c->outside) return;
+    if (c->foreign) return;
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
@@ -385,7 +386,7 @@ static void sample(engine *x) {
         now.insts += s->n.issued;
         for (int k = 0; k < ORR_L1_KINDS; k++)
             now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
-        now.blocks += s->block_cycles;
+        now.blocks += s->tb.block_cycles;
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
     if (!c->perfect) {
@@ -448,7 +449,7 @@ static void fit_program(engine *x) {
     c->sreg_unit = NO_UNIT;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         if (p->insts[n].pc > last) last = p->insts[n].pc;
-        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
+        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->foreign;
         if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
     }
     const fetch_spec *f = &c->core.fetch;
@@ -457,9 +458,9 @@ static void fit_program(engine *x) {
     c->code.warm = c->gpu->icache_warm && (x->runs_little || c->code.lines <= warm_lines(c));
 }
 
-// A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of it
-// at most (H200: micro/icache, 48 KB were there, 96 KB were not; nor 97 KB of tests/features, sorts). Of a
-// larger program that is as much as its first thread block executes.
+// A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
+// it at most (H200: micro/icache, 48 KB were there, 96 KB were not; nor 97 KB of tests/features, sorts). Of
+// a larger program that is as much as its first thread block executes.
 static void look_at_code(engine *x, const tbuf *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
@@ -486,48 +487,43 @@ static void look_at_code(engine *x, const tbuf *b) {
 }
 
 // ---- a launch -----------------------------------------------------------------------------------
-static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
-    const orr_gpu *g = c->gpu;
-    uint32_t blocks = (uint32_t)occ->blocks;
-    if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
-        for (uint32_t n = 0; n < s->blocks_cap; n++) cyc_block_free(&s->blocks[n]);
-        s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
-        memset(s->blocks, 0, blocks * sizeof *s->blocks);
-        s->blocks_cap = blocks;
-        s->warps_cap = occ->warps_per_block;
-        for (uint32_t n = 0; n < blocks; n++)
-            s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
+// Slots for as many thread blocks as the occupancy says; nothing is left of the launch before.
+static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_t first) {
+    uint32_t n = (uint32_t)occ->blocks;
+    if (n > t->cap || occ->warps_per_block > t->warps_cap) {
+        for (uint32_t k = 0; k < t->cap; k++) cyc_block_free(&t->slot[k]);
+        t->slot = orr_realloc(t->slot, n * sizeof *t->slot);
+        memset(t->slot, 0, n * sizeof *t->slot);
+        t->cap = n;
+        t->warps_cap = occ->warps_per_block;
+        for (uint32_t k = 0; k < n; k++)
+            t->slot[k].warp = orr_calloc((size_t)t->warps_cap, sizeof *t->slot[k].warp);
     }
-    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
-    s->nblocks = blocks;
+    for (uint32_t k = 0; k < n; k++) t->slot[k].end = 0;
+    t->spans.n = 0;
+    *t = (block_slots){
+        .slot = t->slot, .n = n, .cap = t->cap, .warps_cap = t->warps_cap, .free = first, .spans = t->spans};
+    t->stock_end = &t->stock;
+}
+
+static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
+    reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
     s->starved = false;
-    s->next_sched = 0;
-    s->next_age = 0;
-    s->block_free = (uint64_t)g->launch_overhead;
-    s->stock_end = &s->stock;
-    s->since = s->active_cycles = s->finished = s->block_cycles = s->spans_left_out = 0;
-    s->started = s->started_last = 0;
-    s->spans.n = 0;
     memset(&s->n, 0, sizeof s->n);
     memset(s->stalls, 0, sizeof s->stalls);
     events_reset(&s->clock);
     for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
-    for (uint32_t n = 0; n < (uint32_t)g->core_subcores; n++) operands_reset(&s->operands[n]);
-    units_reset(&s->units);
-    fetch_reset(&s->fetch);
-    constants_reset(&s->constants);
-    port_reset(&s->port);
-    fence_reset(&s->fence);
-    l1_reset(&s->l1, (uint64_t)occ->l1_bytes);
-    shared_reset(&s->shared);
-    lsu_reset(&s->lsu);
+    for (uint32_t n = 0; n < (uint32_t)c->gpu->core_subcores; n++) operands_reset(&s->operands[n]);
+#define PART(type, name, ...) name##_reset(&s->name);
+#include "core/parts.def"
+#undef PART
     s->lsu.client.observe = c->live ? cyc_step_observe : c->order ? cyc_observe : NULL;
     s->worker = &c->workers[0];
 }
 
-// The SMs of a GPC ask for the same code and parameters at the same time, and all have them at about the same
-// time, the later the more they are (launch.gpc_code, launch.gpc_constants; H200: at the first barrier of a
-// kernel they are 90 cycles apart, however many lines each has asked for).
+// The SMs of a GPC ask for the same code and parameters at the same time, and all have them at about the
+// same time, the later the more they are (launch.gpc_code, launch.gpc_constants; H200: at the first barrier
+// of a kernel they are 90 cycles apart, however many lines each has asked for).
 static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     uint32_t used = blocks && blocks < c->nsms ? (uint32_t)blocks : c->nsms;
     uint32_t *on = orr_calloc(c->crossbar.ngpcs, sizeof *on);
@@ -573,7 +569,7 @@ static uint64_t next_event(const engine *x) {
 
 static bool resident(const cycle *c) {
     for (uint32_t n = 0; n < c->nsms; n++)
-        if (c->sms[n].resident || c->sms[n].port.nparked) return true;
+        if (c->sms[n].tb.resident || c->sms[n].port.nparked) return true;
     return false;
 }
 
@@ -586,7 +582,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->until = x->from + c->window;
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
-            if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].resident) x->busy[x->nbusy++] = n;
+            if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].tb.resident) x->busy[x->nbusy++] = n;
         run_sms(x);
         memory(x);
         sample(x);
@@ -632,11 +628,8 @@ static void drain(engine *x) {
     sample(x); // what the memory did after the last window
 }
 
-bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
-             orr_progress *progress, run *out, orr_err *e) {
-    engine x = {.c = c, .out = out};
-    x.crew = cyc_crew_new(threads);
-    int n = cyc_crew_size(x.crew);
+// Each host thread starts a launch with sums of its own, all 0.
+static void prepare_workers(cycle *c, int n) {
     if (n > c->nworkers) {
         c->workers = orr_realloc(c->workers, (size_t)n * sizeof *c->workers);
         memset(c->workers + c->nworkers, 0, (size_t)(n - c->nworkers) * sizeof *c->workers);
@@ -648,88 +641,125 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         free(k->issued);
         free(k->threads);
         free(k->memo);
-        memset(k, 0, sizeof *k);
+        *k = (worker){0};
     }
-    c->in_order = c->kernel->machine;
-    c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
-    c->net.foreign = c->outside != NULL;
-    // Whoever waits for thread blocks that are not simulated would look for ever.
-    // Of machine code: what PTX's loops become is only known roughly.
-    bool rounds = !c->perfect && !c->outside && !c->live && !out->sampler && c->kernel->machine;
+}
+
+// The rule of who waits for whom through memory. Whoever waits for thread blocks that are not simulated
+// would poll for ever, so loops that only poll go round only where all are; and only of machine code: what
+// PTX's loops become is only known roughly.
+static void open_order(cycle *c, bool sampled) {
+    bool rounds = !c->perfect && !c->foreign && !c->live && !sampled && c->kernel->machine;
     c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
-    c->order = c->perfect || c->live ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
-    if (!c->order) {
-        cyc_looks_free(c->looks);
-        c->looks = NULL;
-    }
-    fit_program(&x);
-    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
-    if (!c->perfect) {
-        if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
-        orr_memsys_restart(c->mem);
-        memset(c->net.free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->net.free);
-        memset(c->net.cluster_free, 0,
-               (size_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves * c->crossbar.ngpcs *
-                   MAX_CLUSTERS * sizeof *c->net.cluster_free);
-    }
-    uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
-    x.order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
-    x.later = orr_dispatch_refill(c->gpu, c->nsms);
-    x.wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
-    set_late(c, x.order, out->blocks);
-    x.busy = orr_malloc(c->nsms * sizeof *x.busy);
-    x.replies = orr_calloc(parts + 1, sizeof *x.replies);
-    if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x.gpc);
-    if (c->crossbar.slice_ticks[0][0] && !c->outside) x.stores = cyc_store_network_new(c);
-    x.in = orr_calloc(parts + 1, sizeof *x.in);
+    c->order = c->perfect || c->live ? NULL : cyc_order_new(c->kernel, c, !sampled);
+    if (c->order) return;
+    cyc_looks_free(c->looks);
+    c->looks = NULL;
+}
+
+static void close_order(cycle *c) {
+    cyc_order_free(c->order);
+    cyc_looks_free(c->looks);
+    c->looks = NULL;
+    c->order = NULL;
+}
+
+static void restart_memory(cycle *c) {
+    if (c->perfect) return;
+    size_t parts = (size_t)orr_memsys_partitions(c->mem);
+    if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
+    orr_memsys_restart(c->mem);
+    memset(c->net.free, 0, parts * sizeof *c->net.free);
+    memset(c->net.cluster_free, 0,
+           parts * c->crossbar.store_halves * c->crossbar.ngpcs * MAX_CLUSTERS * sizeof *c->net.cluster_free);
+}
+
+static uint32_t partitions(const cycle *c) {
+    return c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
+}
+
+static void open_engine(engine *x, orr_source *source, int threads) {
+    cycle *c = x->c;
+    run *out = x->out;
+    x->order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
+    x->later = orr_dispatch_refill(c->gpu, c->nsms);
+    x->wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].tb.n, &x->nwave);
+    set_late(c, x->order, out->blocks);
+    x->busy = orr_malloc(c->nsms * sizeof *x->busy);
+    x->replies = orr_calloc(partitions(c) + 1, sizeof *x->replies);
+    if (c->gpu->xbar_gpc_reply > 0) x->gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x->gpc);
+    if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
+    x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
-    x.supply = cyc_supply_open(source, threads > 1);
-    bool ok = windows(&x, progress, e);
-    for (uint32_t i = 0; i < c->nsms; i++) { // what an error left behind
-        sm *s = &c->sms[i];
-        cyc_supply_done(x.supply, s->stock);
-        s->stock = NULL;
-        for (uint32_t b = 0; b < s->nblocks; b++)
-            if (s->blocks[b].buf) {
-                s->blocks[b].buf->next = NULL;
-                if (s->blocks[b].live) orr_step_end(s->blocks[b].live);
-                s->blocks[b].live = NULL;
-                cyc_supply_done(x.supply, s->blocks[b].buf);
-                s->blocks[b].buf = NULL;
-            }
-        s->resident = 0;
-        s->damaged = false;
-        if (s->finished > out->cycles) out->cycles = s->finished;
+    x->supply = cyc_supply_open(source, threads > 1);
+}
+
+static void close_engine(engine *x) {
+    const cycle *c = x->c;
+    for (uint32_t p = 0; p < partitions(c); p++) {
+        free(x->replies[p].at);
+        free(x->in[p].at);
     }
-    if (x.told / 256 > out->cycles) out->cycles = x.told / 256;
+    for (uint32_t g = 0; x->gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x->gpc[g].answers);
+    free(x->gpc);
+    cyc_store_network_free(c, x->stores);
+    free(x->replies);
+    free(x->in);
+    free(x->busy);
+    free(x->order);
+    free(x->later);
+    free(x->wave);
+    free(x->unit.issued);
+    free(x->spans.at);
+    free(x->ends.at);
+    cyc_crew_free(x->crew);
+}
+
+// What an error left behind on an SM goes back; a launch has none of it.
+static void clear_slots(engine *x, sm *s) {
+    cyc_supply_done(x->supply, s->tb.stock);
+    s->tb.stock = NULL;
+    for (uint32_t b = 0; b < s->tb.n; b++) {
+        tbuf *buf = s->tb.slot[b].buf;
+        if (!buf) continue;
+        buf->next = NULL;
+        if (s->tb.slot[b].live) orr_step_end(s->tb.slot[b].live);
+        s->tb.slot[b].live = NULL;
+        cyc_supply_done(x->supply, buf);
+        s->tb.slot[b].buf = NULL;
+    }
+    s->tb.resident = 0;
+    s->damaged = false;
+}
+
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
+             orr_progress *progress, run *out, orr_err *e) {
+    engine x = {.c = c, .out = out, .crew = cyc_crew_new(threads)};
+    prepare_workers(c, cyc_crew_size(x.crew));
+    c->in_order = c->kernel->machine;
+    c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
+    c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
+    c->net.foreign = c->foreign != NULL;
+    open_order(c, out->sampler != NULL);
+    fit_program(&x);
+    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
+    restart_memory(c);
+    open_engine(&x, source, threads);
+    bool ok = windows(&x, progress, e);
+    for (uint32_t i = 0; i < c->nsms; i++) {
+        clear_slots(&x, &c->sms[i]);
+        if (c->sms[i].tb.finished > out->cycles) out->cycles = c->sms[i].tb.finished;
+    }
+    if (x.noticed / 256 > out->cycles) out->cycles = x.noticed / 256;
     if (ok && !c->perfect) drain(&x);
     if (ok && out->pieces && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
-    free(x.unit.issued);
-    free(x.spans.at);
-    free(x.ends.at);
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {
         if (ok) orr_fail(e, read.status, "%s", read.text);
         ok = false;
     }
-    for (uint32_t p = 0; p < parts; p++) {
-        free(x.replies[p].at);
-        free(x.in[p].at);
-    }
-    for (uint32_t g = 0; x.gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
-    free(x.gpc);
-    cyc_store_network_free(c, x.stores);
-    free(x.replies);
-    free(x.in);
-    free(x.busy);
-    free(x.order);
-    free(x.later);
-    free(x.wave);
-    cyc_order_free(c->order);
-    cyc_looks_free(c->looks);
-    c->looks = NULL;
-    c->order = NULL;
-    cyc_crew_free(x.crew);
+    close_engine(&x);
+    close_order(c);
     return ok;
 }

@@ -27,17 +27,12 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
     s->warps = orr_apart(nwarps, sizeof *s->warps);
     s->operands = orr_apart((size_t)g->core_subcores, sizeof *s->operands);
     for (uint32_t n = 0; n < (uint32_t)g->core_subcores; n++) operands_init(&s->operands[n], &k->operands);
-    s->units.spec = &k->units;
-    fetch_init(&s->fetch, &k->fetch, &c->code, c->nsched);
-    constants_init(&s->constants, &k->constants);
-    port_init(&s->port, &k->port, &c->net, &s->clock, nwarps);
+#define PART(type, name, ...) name##_init(&s->name, &k->name, ##__VA_ARGS__);
+#include "core/parts.def"
+#undef PART
     s->port.sm = id;
     s->port.cluster = orr_gpc_of_sm(id, k->port.gpcs) * MAX_CLUSTERS +
                       orr_cluster_of_sm(id, k->port.gpcs, (uint32_t)g->xbar_clusters);
-    fence_init(&s->fence, &k->fence, &s->port, nwarps);
-    l1_init(&s->l1, &k->l1, &c->launch, &s->port, &s->pipe, nwarps);
-    s->shared = (shared_memory){.spec = &k->shared, .launch = &c->launch, .pipe = &s->pipe};
-    lsu_init(&s->lsu, &k->lsu, &s->l1, &s->shared, &s->constants);
     s->lsu.sm = number;
     cyc_sm_connect(s);
 }
@@ -51,31 +46,23 @@ static void free_sm(cycle *c, sm *s) {
     free(s->sched);
     for (uint32_t n = 0; n < (uint32_t)c->gpu->core_subcores; n++) operands_free(&s->operands[n]);
     free(s->operands);
-    fetch_free(&s->fetch);
-    constants_free(&s->constants);
-    for (uint32_t n = 0; n < s->blocks_cap; n++) cyc_block_free(&s->blocks[n]);
-    free(s->blocks);
-    lsu_free(&s->lsu);
-    l1_free(&s->l1);
-    fence_free(&s->fence);
-    port_free(&s->port);
+    for (uint32_t n = 0; n < s->tb.cap; n++) cyc_block_free(&s->tb.slot[n]);
+    free(s->tb.slot);
+#define PART(type, name, ...) name##_free(&s->name);
+#include "core/parts.def"
+#undef PART
     events_free(&s->clock);
-    free(s->spans.at);
+    free(s->tb.spans.at);
 }
 
 static void read_specs(cycle *c) {
     const orr_gpu *g = c->gpu;
     core_spec *k = &c->core;
     operands_spec_read(&k->operands, g);
-    units_spec_read(&k->units, g);
-    fetch_spec_read(&k->fetch, g);
-    constants_spec_read(&k->constants, g);
     issue_spec_read(&k->issue, g);
-    lsu_spec_read(&k->lsu, g);
-    l1_spec_read(&k->l1, g);
-    shared_spec_read(&k->shared, g);
-    port_spec_read(&k->port, g);
-    fence_spec_read(&k->fence, g);
+#define PART(type, name, ...) name##_spec_read(&k->name, g);
+#include "core/parts.def"
+#undef PART
     cyc_crossbar_spec_read(&c->crossbar, g, &k->port);
     c->window = k->port.window / ORR_TICKS;
     const orr_gpu_op *branch = orr_gpu_find_op(g, "branch"), *barrier = orr_gpu_find_op(g, "barrier");

@@ -74,17 +74,17 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
         sum(t->unit_busy, s->units.busy, sizeof t->unit_busy);
         orr_sm_counts counts = cyc_sm_counts(s);
         sum((uint64_t *)(void *)&raw->sm, &counts, sizeof counts);
-        t->sm_active += s->active_cycles;
+        t->sm_active += s->tb.active_cycles;
         t->register_conflicts += cyc_sm_operand_cycles(s);
-        t->nspans += s->spans.n;
-        t->spans_left_out += s->spans_left_out;
+        t->nspans += s->tb.spans.n;
+        t->spans_left_out += s->tb.spans_left_out;
     }
     for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
     t->issue_slots = t->sm_active * c->nsched;
     t->spans = orr_arena_alloc(&r->arena, (t->nspans + 1) * sizeof *t->spans);
-    for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].spans.n)
-        if (c->sms[n].spans.n)
-            memcpy(t->spans + at, c->sms[n].spans.at, c->sms[n].spans.n * sizeof *t->spans);
+    for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.spans.n)
+        if (c->sms[n].tb.spans.n)
+            memcpy(t->spans + at, c->sms[n].tb.spans.at, c->sms[n].tb.spans.n * sizeof *t->spans);
     t->samples = orr_arena_alloc(&r->arena, (x->nsamples + 1) * sizeof *t->samples);
     memcpy(t->samples, x->samples, x->nsamples * sizeof *t->samples);
     t->nsamples = x->nsamples;
@@ -109,7 +109,7 @@ static bool runs_live(const cycle *c, const orr_work *w) {
     uint32_t seen = l ? orr_kernel_observable(l->kernel) : 0;
     // Where warps see each other through shared memory alone, streams are as exact.
     if (!(seen & ~(uint32_t)ORR_OBS_SHARED)) return false;
-    return l && !l->elsewhere && !w->sampler && !w->pieces && !c->perfect && !c->outside &&
+    return l && !l->elsewhere && !w->sampler && !w->pieces && !c->perfect && !c->foreign &&
            c->gpu->l1_write != ORR_WRITE_BACK && c->program->kernel == l->kernel && c->program->control &&
            orr_step_can(l->kernel, &why);
 }

@@ -19,7 +19,7 @@ bool cyc_observe(void *self, uint32_t id, const orr_tinst *i, l1_access *a) {
         if (!w->poll.noted) w->poll.need = w->need;
         w->poll.noted = true;
     }
-    o->needs = s->blocks[w->block].buf->needs + w->need;
+    o->needs = s->tb.slot[w->block].buf->needs + w->need;
     w->need += (uint32_t)orr_popc(a->lanes.mask);
     if (a->load == NOBODY || !cyc_order_over(rule, *o->needs, s->id, id)) return false;
     s->port.observed = NULL;

@@ -164,7 +164,8 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
         const char *swap = i->flags & ORR_TF_ATOMIC ? strstr(p->names[i->name], ".CAS") : NULL;
         bool once = (swap && swap[4] == 'T') || i->flags & ORR_TF_COUNTS;
         uint32_t words = i->bytes > 4 ? i->bytes / 4 : 1;
-        port[i->inst] = few((double)(c->core.shared.cost.pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
+        port[i->inst] =
+            few((double)(c->core.shared.cost.pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
         crowd[i->inst] = i->flags & ORR_TF_ATOMIC && !once ? port[i->inst] : 0;
     }
     x->pace = (orr_pace){

@@ -128,6 +128,24 @@ static inline bool by_queue(const orr_tinst *i) {
     return i->tclass == ORR_TC_CONST || i->sass == ORR_SASS_S2R;
 }
 
+typedef struct block_slots { // thread blocks that an SM has, has had and may start
+    block *slot;
+    uint32_t n, resident; // slots; in use
+    uint32_t cap;
+    int warps_cap;
+    uint32_t next_sched; // that the next warp goes to
+    uint64_t next_age;
+    uint64_t free;                          // when the next block may start
+    tbuf *stock, **stock_end;               // blocks it may start in this window
+    uint32_t nstock, started, started_last; // in this window, in the one before
+    tbuf *done;                             // blocks that have ended: their buffers go back
+    uint64_t since;                         // active cycles before this have been counted
+    uint64_t active_cycles, block_cycles;
+    uint64_t finished; // cycle the last block ended
+    ORR_VEC(orr_span) spans;
+    uint64_t spans_left_out;
+} block_slots;
+
 typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
@@ -137,39 +155,17 @@ typedef struct sm {
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     uint64_t fresh;   // kernels with loops that only poll: blocks of code that were entered, but for replays
-    // its components
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)
     operands *operands; // [sub-core]
-    exec_units units;
-    fetch_unit fetch;
-    const_caches constants;
-    data_pipe pipe;
-    l1_cache l1;
-    shared_memory shared;
-    lsu lsu;
-    sm_port port;
-    fence_unit fence;
-    // thread blocks
-    block *blocks;
-    uint32_t nblocks, resident; // slots; in use
-    uint32_t blocks_cap;
-    int warps_cap;
-    uint32_t next_sched; // that the next warp goes to
-    uint64_t next_age;
-    uint64_t block_free;                    // when the next block may start
-    tbuf *stock, **stock_end;               // blocks it may start in this window
-    uint32_t nstock, started, started_last; // in this window, in the one before
-    tbuf *done;                             // blocks that have ended: their buffers go back
-    // sums
-    orr_sm_counts n;
+    data_pipe pipe;     // of L1 and shared memory
+#define PART(type, name, ...) type name;
+#include "core/parts.def"
+#undef PART
+    block_slots tb;
+    orr_sm_counts n; // what no component counts
     uint64_t stalls[ORR_STALLS];
-    uint64_t since; // active cycles before this have been counted
-    uint64_t active_cycles, block_cycles;
-    uint64_t finished; // cycle the last block ended
-    ORR_VEC(orr_span) spans;
-    uint64_t spans_left_out;
 } sm;
 
 typedef struct worker { // one host thread's sums; which thread ran what does not matter for them
@@ -180,23 +176,18 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
 } worker;
 
 // Somebody else's memory instead of L2 and DRAM: the share that one SM has of them (model/partial).
-typedef struct outside {
+typedef struct foreign_memory {
     void *arg;
     // As orr_memsys_run, in one partition; answers come at once. Returns when it takes the next request.
     uint64_t (*run)(void *arg, const orr_request *r, size_t n, orr_replies *out);
-} outside;
+} foreign_memory;
 
 typedef struct core_spec { // an SM, as the description has it: the specs of its components
     operands_spec operands;
-    units_spec units;
-    fetch_spec fetch;
-    constants_spec constants;
     issue_spec issue;
-    lsu_spec lsu;
-    l1_spec l1;
-    shared_spec shared;
-    port_spec port;
-    fence_spec fence;
+#define PART(type, name, ...) name##_spec name;
+#include "core/parts.def"
+#undef PART
 } core_spec;
 
 typedef struct branch_spec { // cycles that a warp issues nothing behind a branch, by what it does
@@ -239,11 +230,12 @@ typedef struct cycle {     // one GPU, from launch to launch
     uint32_t accesses;          // room for access offsets
     orr_memsys *mem;
     orr_tlb *tlb;
-    const outside *outside; // NULL: `mem`
-    uint64_t window;        // cycles
-    uint32_t sreg_unit;     // that reads special registers, as S2R does
-    uint64_t spacing;       // between the starts of two blocks on an SM, in this window
-    uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
+    const foreign_memory *foreign; // NULL: `mem`
+    uint64_t window;               // cycles
+    uint32_t sreg_unit;            // that reads special registers, as S2R does
+    uint64_t spacing;              // between the starts of two blocks on an SM, in this window
+    uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;
+                         // NULL: none
     worker *workers;
     int nworkers;
 } cycle;
@@ -268,8 +260,8 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 
-// ---- alone.c: pre-characterisation takes down when results are there ----------------------------
-void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready);
+// ---- precharacterise.c: it takes down when results are there ----------------------------
+void cyc_precharacterise_note(const sm *s, const orr_tinst *i, uint64_t ready);
 
 // ---- sm.c ---------------------------------------------------------------------------------------
 void cyc_sm_connect(sm *s); // its components report to it

@@ -163,7 +163,7 @@ static void unpark(sm *s, block *b) {
 
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
     if (w->again) return NULL; // what it did is done
-    block *b = &s->blocks[w->block];
+    block *b = &s->tb.slot[w->block];
     if (i->kind == ORR_TK_BARRIER) b->barriers.latency = i->latency ? i->latency : 1;
     if (s->lsu.warp[warp_id(w)].queued && (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE))
         settle(s, w);
@@ -181,5 +181,5 @@ void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i) {
     if (w->parked)
         w->barrier = (uint8_t)((i->imm < 16 ? i->imm : 0) + 1);
     else if (!(i->flags & ORR_TF_ARRIVE))
-        w->through = s->clock.now + s->blocks[w->block].barriers.latency;
+        w->through = s->clock.now + s->tb.slot[w->block].barriers.latency;
 }

@@ -4,7 +4,7 @@
 #include "model/cycle/order.h"
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
-    if (s->c->alone) cyc_alone_note(s, i, ready);
+    if (s->c->latencies) cyc_precharacterise_note(s, i, ready);
     scoreboard_result(&w->board, s->c->program, i, ready);
 }
 
@@ -49,10 +49,11 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
     answered(s, w, when);
 }
 
-// With core.bar_defer a warp that has come to a barrier goes on with what takes a fixed time, and stops in
-// front of the first other instruction (BAR.SYNC.DEFER_BLOCKING; H200, a warp that comes 1,460 cycles before
-// the last: it does all of 190 FFMAs meanwhile, and as well HFMA2, DFMA, LOP3, IADD3, ISETP, IMAD, VOTE and
-// readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers wait).
+// With core.barrier_run_ahead a warp that has come to a barrier goes on with what takes a fixed time, and
+// stops in front of the first other instruction (BAR.SYNC.DEFER_BLOCKING; H200, a warp that comes 1,460
+// cycles before the last: it does all of 190 FFMAs meanwhile, and as well HFMA2, DFMA, LOP3, IADD3, ISETP,
+// IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
+// wait).
 static bool passes_barrier(const sm *s, const orr_tinst *i) {
     if (!s->c->gpu->core_bar_defer || i->kind != ORR_TK_ALU) return false;
     static const bool fixed[ORR_TC_COUNT] = {
@@ -62,10 +63,10 @@ static bool passes_barrier(const sm *s, const orr_tinst *i) {
     return fixed[i->tclass];
 }
 
-// What a fence waits for in front of it, and what is behind one. Where it asks slices (core.fence_ask) it is
-// in line at L1 behind what the warp has sent there, and it is not over before that has been answered (H200:
-// 378 cycles near and 562 far behind a load, be it on its way or there; behind one that comes from memory as
-// long as that takes; one for the block 11 cycles). Else it begins when all of that is there.
+// What a fence waits for in front of it, and what is behind one. Where it asks slices (core.fence_probe) it
+// is in line at L1 behind what the warp has sent there, and it is not over before that has been answered
+// (H200: 378 cycles near and 562 far behind a load, be it on its way or there; behind one that comes from
+// memory as long as that takes; one for the block 11 cycles). Else it begins when all of that is there.
 static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     const lsu_warp *l = &s->lsu.warp[warp_id(w)];
     bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->asks;

@@ -2,11 +2,11 @@
 // holds, and the grid's time follows from when they end.
 //
 // The SM is the cycle model's (schedulers, dependences, dual issue, units, load/store unit, L1); what is
-// behind it is its share of L2 and memory (share.c), and what the other SMs have brought into L2 is worked
-// out from a few blocks (reach.c). Which blocks, and from their ends to the launch's time: plan.c. Where
-// blocks share lines, what they find in L2 depends on how far they are apart, and that on what they find: it
-// is simulated again with what follows from the last simulation, until it stays (settle). What it costs does
-// not depend on the grid.
+// behind it is its share of L2 and memory (memory_share.c), and what the other SMs have brought into L2 is
+// worked out from a few blocks (residency.c). Which blocks, and from their ends to the launch's time: plan.c.
+// Where blocks share lines, what they find in L2 depends on how far they are apart, and that on what they
+// find: it is simulated again with what follows from the last simulation, until it stays (settle). What it
+// costs does not depend on the grid.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool waits(const orr_kernel *k) {
 static orr_gpu one_sm(const orr_gpu *g, const plan *p) {
     orr_gpu one = *g;
     one.sm_count = one.tpc_count = one.gpc_count = 1;
-    one.l2_slices = one.dram_channels = one.l2_partitions = 1; // one partition: share.c stands for it
+    one.l2_slices = one.dram_channels = one.l2_partitions = 1; // one partition: memory_share.c stands for it
     one.l2_size = 1 << 20;
     one.launch_block_interval *= (double)p->active;
     return one;
@@ -73,7 +73,7 @@ static int by_number(const void *a, const void *b) {
 static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, bool probes, bool whole,
                       orr_err *e) {
     uint64_t *list = orr_malloc((p->m + (q ? q->m : 0) + REACH_PROBES) * sizeof *list), n = 0;
-    if (probes) n = (uint64_t)reach_probes(w->info.grid, list);
+    if (probes) n = (uint64_t)residency_probes(w->info.grid, list);
     for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i, p->m);
     for (uint64_t i = 0; q && i < q->m; i++) list[n++] = plan_block(q, i, q->m);
     qsort(list, n, sizeof *list, by_number);
@@ -93,8 +93,8 @@ static void scale(void *at, size_t bytes, double by) {
 }
 
 // What the SM did, as many times as the grid has of its blocks.
-static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, const orr_occupancy_result *occ,
-                             double cycles, orr_result *r) {
+static orr_timing *timing_of(const cycle *c, const memory_share *s, const plan *p,
+                             const orr_occupancy_result *occ, double cycles, orr_result *r) {
     orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
     const orr_program *prog = c->program;
@@ -138,9 +138,9 @@ static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, cons
     double active = (cycles - (double)t->overhead) * (double)p->active;
     t->sm_active = active > 0 ? (uint64_t)active : 0;
     t->issue_slots = t->sm_active * c->nsched;
-    t->spans = orr_arena_alloc(&r->arena, (m->spans.n + 1) * sizeof *t->spans);
-    if (m->spans.n) memcpy(t->spans, m->spans.at, m->spans.n * sizeof *t->spans);
-    t->nspans = m->spans.n;
+    t->spans = orr_arena_alloc(&r->arena, (m->tb.spans.n + 1) * sizeof *t->spans);
+    if (m->tb.spans.n) memcpy(t->spans, m->tb.spans.at, m->tb.spans.n * sizeof *t->spans);
+    t->nspans = m->tb.spans.n;
     raw->seconds = cycles / (c->gpu->clock_sm * 1e6);
     return t;
 }
@@ -154,7 +154,7 @@ typedef struct job {
     orr_occupancy_result occ;
     plan p;
     kept blocks;
-    reach reach;
+    residency residency;
     pace pace;              // of the last simulation
     orr_launch_result *out; // NULL until there is one
 } job;
@@ -167,14 +167,14 @@ static int by_start(const void *a, const void *b) {
 
 static void keep_pace(job *j, sm *m) {
     pace *p = &j->pace;
-    qsort(m->spans.at, m->spans.n, sizeof *m->spans.at, by_start);
-    p->n = m->spans.n;
+    qsort(m->tb.spans.at, m->tb.spans.n, sizeof *m->tb.spans.at, by_start);
+    p->n = m->tb.spans.n;
     p->start = orr_realloc(p->start, (p->n + 1) * sizeof *p->start);
     p->end = orr_realloc(p->end, (p->n + 1) * sizeof *p->end);
     double all = 0;
     for (uint64_t i = 0; i < p->n; i++) {
-        p->start[i] = (double)m->spans.at[i].start;
-        p->end[i] = (double)m->spans.at[i].end;
+        p->start[i] = (double)m->tb.spans.at[i].start;
+        p->end[i] = (double)m->tb.spans.at[i].end;
         all += p->end[i] - p->start[i];
     }
     p->usual = all / (double)p->n;
@@ -189,9 +189,9 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     c->kernel = j->w->info.kernel;
     c->program = j->program;
     c->timeline = true;
-    share s;
-    share_init(&s, j->gpu, c, &j->reach, &j->pace, j->p.turn);
-    c->outside = &s.door;
+    memory_share s;
+    memory_share_init(&s, j->gpu, c, &j->residency, &j->pace, j->p.turn);
+    c->foreign = &s.door;
     orr_source *source = kept_source(&j->blocks, &j->p, of, &j->w->info);
     run x = {0};
     bool ok = cyc_run(c, source, &j->occ, j->w->threads, NULL, &x, e);
@@ -207,7 +207,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     // What memory still has to write does not hold up the end, but the workloads between.
     double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
     if (written < cycles) written = cycles;
-    if (ok && m->spans.n) keep_pace(j, m);
+    if (ok && m->tb.spans.n) keep_pace(j, m);
     j->pace.rate = (double)(s.n.dram_read + s.n.dram_write) * j->p.turn / cycles;
     if (ok && last) {
         double all = floor(plan_cycles(&j->p, cycles, written, fewer, one.launch_overhead) + 0.5);
@@ -223,7 +223,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
         orr_cycle_counters(j->gpu, l, l->counters);
     }
     free(x.samples);
-    share_free(&s);
+    memory_share_free(&s);
     cyc_free(c);
     return ok ? written : -1;
 }
@@ -234,22 +234,23 @@ static double settle(job *j, const warmth *l2, orr_err *e) {
     uint64_t of = j->p.less ? j->p.less : j->p.m;
     for (int round = 0;; round++) {
         double took = simulate(j, of, !j->p.less, 0, e);
-        if (took < 0 || j->w->far || !j->reach.shared || round == ROUNDS || !j->pace.n) return took;
+        if (took < 0 || j->w->far || !j->residency.shared || round == ROUNDS || !j->pace.n) return took;
         warmth was = *l2;
-        reach next;
-        j->pace.far = j->reach.far;
-        j->pace.waits = orr_realloc(j->pace.waits, (j->reach.flow.n + 1) * sizeof *j->pace.waits);
-        j->pace.nwaits = flow_waits(j->gpu, j->reach.flow.at, j->reach.flow.n, j->pace.rate, j->pace.waits);
-        bool ok = reach_find(&next, j->gpu, &j->p, &j->blocks, j->w, &j->pace, &was, e);
-        bool same = ok && reach_near(&j->reach, &next, j->w->info.kernel->ninsts);
+        residency next;
+        j->pace.far = j->residency.far;
+        j->pace.waits = orr_realloc(j->pace.waits, (j->residency.traffic.n + 1) * sizeof *j->pace.waits);
+        j->pace.nwaits =
+            dram_waits(j->gpu, j->residency.traffic.at, j->residency.traffic.n, j->pace.rate, j->pace.waits);
+        bool ok = residency_find(&next, j->gpu, &j->p, &j->blocks, j->w, &j->pace, &was, e);
+        bool same = ok && residency_near(&j->residency, &next, j->w->info.kernel->ninsts);
         if (!ok || same) {
-            reach_free(&next);
+            residency_free(&next);
             return ok ? took : -1;
         }
         // it would swing: blocks that find less are slower, and then they find more
-        if (round) reach_mix(&next, &j->reach, j->w->info.kernel->ninsts);
-        reach_free(&j->reach);
-        j->reach = next;
+        if (round) residency_mix(&next, &j->residency, j->w->info.kernel->ninsts);
+        residency_free(&j->residency);
+        j->residency = next;
     }
 }
 
@@ -262,7 +263,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     if (!k->grows) j->program = program_of(st, k, j->gpu, e);
     if (k->grows) {
         uint64_t probes[REACH_PROBES];
-        int n = reach_probes(w->info.grid, probes);
+        int n = residency_probes(w->info.grid, probes);
         orr_occupancy_result o = {0}; // as many as the registers that the trace names leave room for
         orr_program like = {.registers = k->regs};
         if (!orr_program_fits(j->gpu, &like, &w->info, &o, e)) return false;
@@ -284,12 +285,12 @@ static bool run_job(job *j, state *st, orr_err *e) {
     if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, twice ? NULL : &single, true, whole, e))
         return false;
     warmth l2 = st->l2; // as it is before this launch
-    if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, NULL, &st->l2, e)) return false;
-    if (w->far && j->reach.far && j->reach.late) {
-        memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
-        memset(j->reach.late, 0, k->ninsts * sizeof *j->reach.late);
+    if (!residency_find(&j->residency, j->gpu, &j->p, &j->blocks, w, NULL, &st->l2, e)) return false;
+    if (w->far && j->residency.far && j->residency.late) {
+        memcpy(j->residency.far, w->far, k->ninsts * sizeof *w->far);
+        memset(j->residency.late, 0, k->ninsts * sizeof *j->residency.late);
     }
-    if (j->reach.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
+    if (j->residency.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
     if (twice && !pull_plan(&j->blocks, w, &j->p, NULL, false, whole, e)) return false;
     double took = settle(j, &l2, e);
     return took >= 0 && (!j->p.less || simulate(j, j->p.m, true, took, e) >= 0);
@@ -316,7 +317,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         r->blocks_in_all += total;
     }
     kept_free(&j.blocks);
-    reach_free(&j.reach);
+    residency_free(&j.residency);
     free(j.pace.start);
     free(j.pace.end);
     free(j.pace.waits);

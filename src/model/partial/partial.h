@@ -46,7 +46,7 @@ void kept_free(kept *k);
 // The plan's blocks: `of` of them.
 orr_source *kept_source(const kept *k, const plan *p, uint64_t of, const orr_launch_info *info);
 
-// ---- reach.c: what L2 has when this SM asks ---------------------------------------------------------
+// ---- residency.c: what L2 has when this SM asks ---------------------------------------------------------
 #define WARM_MAX 64
 typedef struct warmth { // from launch to launch: ranges of addresses that L2 holds, the oldest first
     struct {
@@ -61,13 +61,13 @@ typedef struct pace { // of the SM's blocks, in the order in which they began, a
     uint64_t n;
     double *start, *end;
     double usual;     // end - start, on average
-    const float *far; // [kernel instructions] what was taken for granted then (reach.far)
+    const float *far; // [kernel instructions] what was taken for granted then (residency.far)
     double rate;      // sectors a cycle between L2 and memory, of all SMs
     float *waits;     // cycles that reads of memory took longer, one after the other, at that rate
     size_t nwaits;
 } pace;
 
-typedef struct reach {
+typedef struct residency {
     float *far;      // [kernel instructions] sectors asked for first by a block that come from memory, 0 to 1
     float *late;     // [kernel instructions] those that are on their way to another SM just then
     float *sharers;  // [kernel instructions] SMs that ask for the same line at the same time
@@ -75,33 +75,34 @@ typedef struct reach {
     float written;   // sectors written to memory, of those stored
     bool shared;     // blocks ask for the same lines
     float own;       // this SM's part of what is in L2, 0 to 1
-    ORR_VEC(orr_request) flow; // between L2 and memory
+    ORR_VEC(orr_request) traffic; // between L2 and memory
     double rate;      // sectors a cycle that memory delivers of such requests; 0: as the description says
     uint64_t insts;   // warp instructions of a block in the middle of the grid
     uint64_t lookups; // host: how much work it was
-} reach;
-// flow.c: what memory delivers of these requests, in sectors a cycle; 0: too few to tell. Sets their times.
-#define FLOW_MAX 49152
-double flow_rate(const orr_gpu *g, orr_request *list, size_t n);
+} residency;
+// dram_rate.c: what memory delivers of these requests, in sectors a cycle; 0: too few to tell. Sets their
+// times.
+#define TRAFFIC_MAX 49152
+double dram_rate(const orr_gpu *g, orr_request *list, size_t n);
 // How long the reads among them wait when `rate` sectors come a cycle; returns how many.
-size_t flow_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits);
-// Block numbers that reach_find looks at.
+size_t dram_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits);
+// Block numbers that residency_find looks at.
 #define REACH_PROBES 10
-int reach_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]);
+int residency_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]);
 // `pace`: NULL until the SM has been simulated.
-bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, const pace *pace,
-                warmth *l2, orr_err *e);
+bool residency_find(residency *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w,
+                    const pace *pace, warmth *l2, orr_err *e);
 // Is it nearly the same, for a simulation?
-bool reach_near(const reach *a, const reach *b, uint32_t ninsts);
+bool residency_near(const residency *a, const residency *b, uint32_t ninsts);
 // The mean of both.
-void reach_mix(reach *x, const reach *with, uint32_t ninsts);
-void reach_free(reach *x);
+void residency_mix(residency *x, const residency *with, uint32_t ninsts);
+void residency_free(residency *x);
 
-// ---- share.c: an SM's share of L2 and memory -------------------------------------------------------
-typedef struct share {
+// ---- memory_share.c: an SM's share of L2 and memory -------------------------------------------------------
+typedef struct memory_share {
     const orr_gpu *gpu;
     const cycle *c;
-    const reach *reach;
+    const residency *residency;
     const pace *pace;
     size_t wait;             // the next of its waits
     uint64_t line, sector;   // ticks: the SM's turn at L2, for a line and for a sector of it
@@ -120,9 +121,10 @@ typedef struct share {
     float *due, *due_late;         // [kernel instructions] what is owed to `far` and `late`
     float owed;                    // sectors to write
     orr_memsys_stats n;
-    outside door;
-} share;
-void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, const pace *pace, double turn);
-void share_free(share *s);
+    foreign_memory door;
+} memory_share;
+void memory_share_init(memory_share *s, const orr_gpu *gpu, const cycle *c, const residency *x,
+                       const pace *pace, double turn);
+void memory_share_free(memory_share *s);
 
 #endif

@@ -1,4 +1,4 @@
-// The blocks that are on the GPU together ask for their lines in tags of L2's size (see reach.c).
+// The blocks that are on the GPU together ask for their lines in tags of L2's size (see residency.c).
 //
 // At first nothing is known of how fast they are: all do the same at the same time, block after block, wave
 // after wave. Once the SM has been simulated it is known that they are not: a scheduler that prefers the
@@ -8,18 +8,18 @@
 // who is behind is next. So a block that runs ahead of its neighbour is the one that has to fetch what they
 // share, which holds it back, and the neighbour finds it; and when they are further apart than L2 remembers,
 // both fetch it.
-#include "model/partial/reach.h"
+#include "model/partial/residency.h"
 
 #include <stdlib.h>
 
 #define LOOKUPS (24ull << 20) // more or less, for a launch
 
 static void note(tags *t, uint64_t line, uint8_t sectors, bool write) {
-    if (!sectors || t->flow.n == FLOW_MAX) return;
+    if (!sectors || t->traffic.n == TRAFFIC_MAX) return;
     orr_request r = {.line = line, .sectors = sectors, .kind = write ? ORR_REQ_WRITE : ORR_REQ_READ};
     for (int n = 0; n < 4 && write; n++)
         if (sectors >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
-    *ORR_PUSH(&t->flow) = r;
+    *ORR_PUSH(&t->traffic) = r;
 }
 
 // Sectors that were not there.

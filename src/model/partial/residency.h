@@ -1,6 +1,7 @@
-// Private to reach.c and waves.c: what a block in the middle of the grid asks of L2, and what is found there.
-#ifndef ORR_PARTIAL_REACH_H
-#define ORR_PARTIAL_REACH_H
+// Private to residency.c and waves.c: what a block in the middle of the grid asks of L2, and what is found
+// there.
+#ifndef ORR_PARTIAL_RESIDENCY_H
+#define ORR_PARTIAL_RESIDENCY_H
 
 #include "model/partial/partial.h"
 
@@ -51,7 +52,7 @@ typedef struct tags {
     uint32_t away;   // what was fetched so long ago is still on its way
     uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
     uint64_t lines, distinct;
-    ORR_VEC(orr_request) flow; // between L2 and memory, in the counted waves
+    ORR_VEC(orr_request) traffic; // between L2 and memory, in the counted waves
 } tags;
 
 void run_waves(look *l, tags *t, const warmth *was, uint64_t *lookups);

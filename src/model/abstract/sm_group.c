@@ -1,12 +1,12 @@
 // SMs that do the same are simulated as one.
 //
-// In most launches SMs run blocks that differ in nothing but their addresses, as the warps of a convoy do. A
+// In most launches SMs run blocks that differ in nothing but their addresses, as the warps of a batch do. A
 // group of up to GROUP of them is simulated by its first one. A block that goes there takes others with it,
-// one for each SM of the group, whose warps have the same forms as its own (convoy.c): its twins. They issue
-// when it issues and hit in L1 where it hits; what it sends to L2 each of them sends too, to its own
+// one for each SM of the group, whose warps have the same forms as its own (warp_batch.c): its peers. They
+// issue when it issues and hit in L1 where it hits; what it sends to L2 each of them sends too, to its own
 // addresses and by its own port, and an answer is taken to come when those of all of them come on average.
 //
-// Twins are looked for among the next blocks. An SM for which there is none gets the next block all the same
+// Peers are looked for among the next blocks. An SM for which there is none gets the next block all the same
 // and is simulated by itself for it, as if it had nothing else to do; its place is free again when the first
 // one's is. Where that happens often there are no groups any more.
 #include "model/abstract/abstract.h"
@@ -14,9 +14,9 @@
 #define LOOK_AHEAD 24 // blocks
 #define LEAST      32 // blocks of a launch
 
-#define TRIED 16 // twins wanted, before it is judged
+#define TRIED 16 // peers wanted, before it is judged
 
-void abt_twins_open(machine *m, const orr_launch_info *info, bool sampled) {
+void abt_group_open(machine *m, const orr_launch_info *info, bool sampled) {
     uint64_t blocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
     bool one = m->order || sampled || m->kernel->grows || blocks < LEAST;
     m->wanted = m->found = 0;
@@ -39,27 +39,27 @@ static bool do_the_same(acode *code, const tbuf *b, const tbuf *other) {
     return true;
 }
 
-tbuf *abt_twins_find(machine *m, supply *supply, const tbuf *b, double *reading) {
-    tbuf *rest = NULL, *twin = NULL;
-    for (uint32_t k = 0; k < LOOK_AHEAD && !twin; k++) {
+tbuf *abt_group_find(machine *m, supply *supply, const tbuf *b, double *reading) {
+    tbuf *rest = NULL, *peer = NULL;
+    for (uint32_t k = 0; k < LOOK_AHEAD && !peer; k++) {
         double start = orr_seconds();
         tbuf *other = cyc_supply_take(supply);
         *reading += orr_seconds() - start;
         if (!other) break;
         if (other->nblocks == b->nblocks && do_the_same(m->code, b, other)) {
-            twin = other;
+            peer = other;
         } else {
             other->next = rest;
             rest = other;
         }
     }
-    m->wanted += rest || twin;
-    m->found += twin != NULL;
+    m->wanted += rest || peer;
+    m->found += peer != NULL;
     cyc_supply_return(supply, rest);
-    return twin;
+    return peer;
 }
 
-bool abt_twins_over(machine *m) {
+bool abt_group_over(machine *m) {
     if (m->group == 1 || m->wanted < TRIED || m->found * 8 >= m->wanted * 6) return false;
     m->group = 1;
     for (uint32_t n = 0; n < m->ncores; n++) m->cores[n].members = 1;

@@ -14,7 +14,7 @@
 // found as often as L2 is part of it.
 //
 // What a launch leaves in L2 for the next is kept as ranges of addresses, if all of it fits.
-#include "model/partial/reach.h"
+#include "model/partial/residency.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static bool probe(const uint32_t grid[3], int d, int which, uint64_t *block) {
     return true;
 }
 
-int reach_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]) {
+int residency_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]) {
     int n = 0;
     list[n++] = number(grid, (const uint64_t[3]){grid[0] / 2, grid[1] / 2, grid[2] / 2});
     for (int d = 0; d < 3; d++)
@@ -338,7 +338,7 @@ static void leave(look *l, warmth *l2) {
     for (int k = 0; k < n && all <= room; k++) warm_add(l2, range[k].from, range[k].to, range[k].bytes, room);
 }
 
-static void conclude(reach *x, look *l, const tags *t, const warmth *was) {
+static void conclude(residency *x, look *l, const tags *t, const warmth *was) {
     const plan *p = l->p;
     uint64_t wave = p->active * (p->n < p->most ? p->n : p->most);
     float usual = t->asked ? (float)((double)t->missed / (double)t->asked) : 1;
@@ -361,8 +361,8 @@ static void conclude(reach *x, look *l, const tags *t, const warmth *was) {
     x->shared = t->lines > t->distinct;
 }
 
-bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, const pace *pace,
-                warmth *l2, orr_err *e) {
+bool residency_find(residency *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w,
+                    const pace *pace, warmth *l2, orr_err *e) {
     const orr_kernel *kernel = w->info.kernel;
     const uint32_t *grid = w->info.grid;
     look l = {.g = g, .p = p, .k = kernel, .w = w, .pace = pace};
@@ -398,8 +398,8 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
         run_waves(&l, &t, l2, &x->lookups);
         free(t.since);
         conclude(x, &l, &t, l2);
-        x->rate = flow_rate(g, t.flow.at, t.flow.n);
-        memcpy(&x->flow, &t.flow, sizeof x->flow);
+        x->rate = dram_rate(g, t.traffic.at, t.traffic.n);
+        memcpy(&x->traffic, &t.traffic, sizeof x->traffic);
         orr_cache_free(&t.l2);
         uint64_t threads = (uint64_t)w->info.block[0] * w->info.block[1] * w->info.block[2];
         double local = (double)kernel->stack_bytes * (double)threads * (double)p->active *
@@ -415,13 +415,13 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
     return ok;
 }
 
-bool reach_near(const reach *a, const reach *b, uint32_t ninsts) {
+bool residency_near(const residency *a, const residency *b, uint32_t ninsts) {
     for (uint32_t i = 0; i < ninsts; i++)
         if (fabsf(a->far[i] - b->far[i]) > NEAR || fabsf(a->late[i] - b->late[i]) > NEAR) return false;
     return fabsf(a->written - b->written) <= NEAR;
 }
 
-void reach_mix(reach *x, const reach *with, uint32_t ninsts) {
+void residency_mix(residency *x, const residency *with, uint32_t ninsts) {
     for (uint32_t i = 0; i < ninsts; i++) {
         x->far[i] = (x->far[i] + with->far[i]) / 2;
         x->late[i] = (x->late[i] + with->late[i]) / 2;
@@ -429,8 +429,8 @@ void reach_mix(reach *x, const reach *with, uint32_t ninsts) {
     x->written = (x->written + with->written) / 2;
 }
 
-void reach_free(reach *x) {
-    free(x->flow.at);
+void residency_free(residency *x) {
+    free(x->traffic.at);
     free(x->far);
     free(x->late);
     free(x->sharers);

@@ -53,7 +53,7 @@ static double through(const orr_gpu *g, orr_request *list, size_t n, double rate
 }
 
 // Sectors a cycle (of the SMs), all channels together; 0: too few to tell.
-double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
+double dram_rate(const orr_gpu *g, orr_request *list, size_t n) {
     if (n < FEW) return 0;
     orr_memsys_stats s;
     double peak = g->dram_bandwidth * 1e3 / g->clock_sm / ORR_SECTOR; // sectors a cycle
@@ -61,7 +61,7 @@ double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
     return cycles > 0 ? (double)(s.dram_read + s.dram_write) / cycles : 0;
 }
 
-size_t flow_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits) {
+size_t dram_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits) {
     size_t count = 0;
     orr_memsys_stats s;
     if (n < FEW || !(rate > 0)) return 0;

@@ -2,11 +2,11 @@
 // "GATSim", section II-A: each block exactly once, branches never taken, one warp, perfect memory).
 //
 // The program runs as it is, behind the interface of a launch: a source with one thread block of one warp,
-// whose trace goes through all code blocks in order. While `cycle.alone` is set the pipeline notes for each
-// instruction how long after its issue the result could be used (cyc_warp_result). So operand collection,
-// the register banks an instruction meets by itself, the unit and what comes behind it are in the figure,
-// and no formula is repeated here.
-#include "model/cycle/alone.h"
+// whose trace goes through all code blocks in order. While `cycle.latencies` is set the pipeline notes for
+// each instruction how long after its issue the result could be used (cyc_warp_result). So operand
+// collection, the register banks an instruction meets by itself, the unit and what comes behind it are in the
+// figure, and no formula is repeated here.
+#include "model/cycle/precharacterise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static orr_gpu bare(const orr_gpu *g) {
     return one;
 }
 
-bool orr_alone(const orr_program *p, const orr_gpu *g, uint32_t first, uint32_t *latency, orr_err *e) {
+bool orr_precharacterise(const orr_program *p, const orr_gpu *g, uint32_t first, uint32_t *latency,
+                         orr_err *e) {
     uint32_t from = first < p->nblocks ? p->blocks[first].first : p->ninsts;
     memset(latency + from, 0, (p->ninsts - from) * sizeof *latency);
     if (from == p->ninsts) return true;
@@ -67,24 +68,24 @@ bool orr_alone(const orr_program *p, const orr_gpu *g, uint32_t first, uint32_t 
     x.source.info = (orr_launch_info){.kernel = p->kernel, .grid = {1, 1, 1}, .block = {32, 1, 1}};
     c->program = (orr_program *)(uintptr_t)p; // it does not grow in here
     c->kernel = p->kernel;
-    c->alone = latency;
+    c->latencies = latency;
     orr_occupancy_result occ = {.blocks = 1, .warps_per_block = 1, .l1_bytes = ORR_LINE};
     run out = {0};
     bool ok = cyc_run(c, &x.source, &occ, 1, NULL, &out, e);
     free(out.samples);
     free(t.bytes);
-    c->alone = NULL;
+    c->latencies = NULL;
     cyc_free(c);
     return ok;
 }
 
-void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready) {
+void cyc_precharacterise_note(const sm *s, const orr_tinst *i, uint64_t ready) {
     if (i->kind == ORR_TK_MEM) return;
     uint64_t n = ready > s->clock.now ? ready - s->clock.now : 0;
-    s->c->alone[i - s->c->program->insts] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+    s->c->latencies[i - s->c->program->insts] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-uint64_t orr_alone_key(const orr_program *p, const orr_gpu *g) {
+uint64_t orr_precharacterise_key(const orr_program *p, const orr_gpu *g) {
     const uint64_t core[] = {
         (uint64_t)g->core_kind,  (uint64_t)g->core_subcores,   (uint64_t)g->core_issue,
         (uint64_t)g->regs_banks, (uint64_t)g->regs_collectors, (uint64_t)g->regs_ports,

@@ -1,7 +1,7 @@
 // Warps that do the same are simulated as one.
 //
 // Most warps of a thread block run the same code blocks with the same lanes, and touch memory in the same
-// way at other places: their traces are the same but for the addresses. Such warps are a convoy: the first of
+// way at other places: their traces are the same but for the addresses. Such warps are a batch: the first of
 // them is simulated, the others follow. Each takes its share of schedulers, units and memory, and has its own
 // addresses looked up; but it is decided once when they go on. Of those that follow the last one counts: how
 // far it is behind (awarp.skew) grows with what they wait for their schedulers and for memory beyond what the
@@ -141,7 +141,7 @@ void abt_form_free(acode *c) {
     }
 }
 
-void abt_convoy_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t) {
+void abt_batch_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t) {
     w->id[w->n] = (uint16_t)id;
     w->bytes[w->n++] = t.bytes;
     uint32_t k = 0;

@@ -3,9 +3,10 @@
 //
 // L2 and memory are each a queue that serves this SM's sectors at its share of the rate; an answer comes
 // after the queue and the latency. Whether a line is in L2 is known for lines this SM has used before (tags,
-// of a size that is its part of what L2 holds); for others `reach` knows how often another SM, or an earlier
-// block, has brought it, or is just doing so: by instruction, so that a matrix that all blocks read is told
-// from one that each reads its own part of. Misses are dealt out evenly: one in two means every other one.
+// of a size that is its part of what L2 holds); for others `residency` knows how often another SM, or an
+// earlier block, has brought it, or is just doing so: by instruction, so that a matrix that all blocks read
+// is told from one that each reads its own part of. Misses are dealt out evenly: one in two means every other
+// one.
 //
 // Stores take their share of L2, and later of memory as far as L2 cannot keep them. Atomics to a line that
 // other SMs use too wait for theirs.
@@ -15,7 +16,7 @@
 #include <string.h>
 
 // The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
-static uint32_t asked_by(const share *s, const orr_request *r) {
+static uint32_t asked_by(const memory_share *s, const orr_request *r) {
     if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
     if (r->from == ORR_FROM_CONST) return UINT32_MAX;
     uint32_t inst = l1_waiting_inst(&s->c->sms[0].l1, r->token);
@@ -24,22 +25,22 @@ static uint32_t asked_by(const share *s, const orr_request *r) {
 
 enum { IN_L2, ON_ITS_WAY, IN_MEMORY };
 
-static int where(share *s, const orr_request *r, uint32_t inst) {
-    if (r->from == ORR_FROM_LOCAL) return s->reach->local_far > 0 ? IN_MEMORY : IN_L2;
+static int where(memory_share *s, const orr_request *r, uint32_t inst) {
+    if (r->from == ORR_FROM_LOCAL) return s->residency->local_far > 0 ? IN_MEMORY : IN_L2;
     if (inst == UINT32_MAX) return IN_L2; // constants: all SMs read the same
-    s->due[inst] += s->reach->far[inst];
+    s->due[inst] += s->residency->far[inst];
     if (s->due[inst] >= 0.999f) {
         s->due[inst] -= 1;
         return IN_MEMORY;
     }
-    s->due_late[inst] += s->reach->late[inst];
+    s->due_late[inst] += s->residency->late[inst];
     if (s->due_late[inst] < 0.999f) return IN_L2;
     s->due_late[inst] -= 1;
     return ON_ITS_WAY;
 }
 
 // The line in the tags, taken if it is not there (*was: it was).
-static uint32_t line_of(share *s, uint64_t line, uint8_t sectors, bool *was) {
+static uint32_t line_of(memory_share *s, uint64_t line, uint8_t sectors, bool *was) {
     uint32_t at = orr_cache_find(&s->tags, line);
     *was = at != ORR_NO_LINE && (s->tags.line[at].valid & sectors) == sectors;
     if (at == ORR_NO_LINE) {
@@ -57,7 +58,7 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t ticks(double cycles) { return cycles > 0 ? (uint64_t)(cycles * (double)ORR_TICKS + 0.5) : 0; }
 
 // When memory takes what is asked for at t. Stores wait until nobody reads, as long as their queue has room.
-static uint64_t memory_turn(share *s, uint64_t t) {
+static uint64_t memory_turn(memory_share *s, uint64_t t) {
     if (t > s->dram_free) {
         uint64_t idle = t - s->dram_free, done = idle < s->to_write ? idle : s->to_write;
         s->to_write -= done;
@@ -73,7 +74,7 @@ static uint64_t memory_turn(share *s, uint64_t t) {
 // Memory known by windows alone (dram.window), as PPT has it: while the first access of a window is on its
 // way so many more may begin, each later than the one before it; the next window begins when the first is
 // answered. When an access of time t is answered, all told.
-static uint64_t window_turn(share *s, uint64_t t) {
+static uint64_t window_turn(memory_share *s, uint64_t t) {
     const orr_gpu *g = s->gpu;
     if (t < s->window_end && s->in_window >= (uint32_t)g->dram_window) t = s->window_end;
     if (t >= s->window_end) {
@@ -87,7 +88,7 @@ static uint64_t window_turn(share *s, uint64_t t) {
            (late > 0 && more > 0 ? ticks(late / (double)g->dram_window * more) : 0);
 }
 
-static void one(share *s, const orr_request *r, orr_replies *out) {
+static void one(memory_share *s, const orr_request *r, orr_replies *out) {
     uint32_t sectors = (uint32_t)orr_popc(r->sectors), inst = asked_by(s, r);
     uint64_t t = later(r->time, s->l2_free), cost = sectors * s->sector;
     if (s->far_side && orr_cache_mix(r->line) & 1) t = later(r->time + s->far_side, s->l2_free);
@@ -128,7 +129,8 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
         s->n.write[r->from] += sectors;
         s->n.write_hit[r->from] += sectors;
         if (s->gpu->dram_window) window_turn(s, r->time);
-        s->owed += (float)sectors * (r->from == ORR_FROM_LOCAL ? s->reach->local_far : s->reach->written);
+        s->owed +=
+            (float)sectors * (r->from == ORR_FROM_LOCAL ? s->residency->local_far : s->residency->written);
         if (s->owed >= 1) {
             uint64_t back = (uint64_t)s->owed;
             s->owed -= (float)back;
@@ -139,7 +141,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
         }
         break;
     default: { // one after the other at the line's slice, with those of other SMs
-        float sharers = inst != UINT32_MAX ? s->reach->sharers[inst] : 1;
+        float sharers = inst != UINT32_MAX ? s->residency->sharers[inst] : 1;
         t = later(done, later(s->atomic_free, s->ready[at]));
         s->atomic_free = t + r->ops * s->atomic_share;
         done = t + r->ops * s->atomic;
@@ -155,17 +157,18 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
             (orr_reply){.time = done, .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = !miss};
 }
 
-static uint64_t run_share(void *arg, const orr_request *r, size_t n, orr_replies *out) {
-    share *s = arg;
+static uint64_t memory_share_run(void *arg, const orr_request *r, size_t n, orr_replies *out) {
+    memory_share *s = arg;
     for (size_t i = 0; i < n; i++) one(s, &r[i], out);
     return s->l2_free;
 }
 
-void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, const pace *pace, double turn) {
+void memory_share_init(memory_share *s, const orr_gpu *g, const cycle *c, const residency *x,
+                       const pace *pace, double turn) {
     memset(s, 0, sizeof *s);
     s->gpu = g;
     s->c = c;
-    s->reach = x;
+    s->residency = x;
     s->pace = pace;
     double n = turn, l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     s->line = ticks(l2_cycle * n / g->l2_slices); // a slice takes a line a cycle
@@ -186,10 +189,10 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, cons
     s->ready = orr_calloc((size_t)s->tags.sets * s->tags.ways, sizeof *s->ready);
     s->due = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due);
     s->due_late = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due_late);
-    s->door = (outside){s, run_share};
+    s->door = (foreign_memory){s, memory_share_run};
 }
 
-void share_free(share *s) {
+void memory_share_free(memory_share *s) {
     if (!s->gpu) return;
     orr_cache_free(&s->tags);
     free(s->ready);

@@ -1,0 +1,27 @@
+// Private to clc/: the programs it stands on.
+#ifndef ORR_CLC_TOOLS_H
+#define ORR_CLC_TOOLS_H
+
+#include "base/base.h"
+
+typedef struct clc_tools {
+    const char *clang;  // a command
+    const char *libclc; // nvptx64--nvidiacl.bc
+} clc_tools;
+bool clc_find_tools(orr_arena *a, clc_tools *t, orr_err *e);
+// A folder for the files of one build; clc_end_work removes it with all that is in it.
+const char *clc_begin_work(orr_arena *a, orr_err *e);
+void clc_end_work(const char *folder);
+bool clc_write(const char *path, const void *data, size_t n, orr_err *e);
+// Runs a command, words up to a NULL. Its output and errors in `log`. -1: it could not be started.
+int clc_run(const char *const *words, orr_text *log, orr_err *e);
+// device.cl as bitcode: the path of a file that stays, made when it is first asked for. `work` is where it is
+// put when nothing can be kept.
+const char *clc_device_library(orr_arena *a, const clc_tools *t, const char *work, orr_err *e);
+// What every call of clang has, for a GPU of architecture sm; appends to words.
+typedef ORR_VEC(const char *) clc_words;
+void clc_common(orr_arena *a, clc_words *w, const clc_tools *t, unsigned sm);
+
+extern const unsigned char clc_prelude[], clc_device[]; // prelude.h and device.cl, ending in 0
+
+#endif

@@ -1,0 +1,337 @@
+// From counts to time. Lanes of a warp run together, so a warp came through a segment as often as the lane
+// that came through it most often (the paper's IV-B); a thread block takes as long as its longest warp.
+//
+// The analytic model asks who executed a launch how often each block of code ran, and from where: here that
+// is answered from the counts (orr_elsewhere), and the model cannot tell.
+#include "opencl/layer/layer.h"
+
+#include "lower/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the kernel -------------------------------------------------------------------------------------
+static void order_of(noted_kernel *k, uint32_t s, uint8_t *seen) {
+    const orr_annotated *a = &k->of->source;
+    if (seen[s]) return;
+    seen[s] = 1;
+    const orr_segment *x = &a->segments[s];
+    for (uint32_t i = 0; i < x->nterms && x->counter < 0; i++)
+        order_of(k, (uint32_t)(x->term[i] > 0 ? x->term[i] - 1 : -x->term[i] - 1), seen);
+    k->order[k->norder++] = s;
+}
+
+bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
+    const orr_annotated *a = &k->of->source;
+    k->function = orr_annotated_kernel(a, name);
+    if (!k->function) return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' is not in the source", name);
+    k->plain = k->of->code->load(k->of->code, name, e);
+    if (!k->plain) return false;
+    k->rewritten = orr_rewrite(k->plain); // kept: the result names its kernel
+    k->code = k->rewritten ? orr_rewritten_kernel(k->rewritten) : k->plain;
+    for (uint32_t i = 0; i < k->of->object.kernels.n; i++)
+        if (!strcmp(k->of->object.kernels.at[i].name, name)) k->info = &k->of->object.kernels.at[i];
+    *ORR_PUSH(&the_app.result.rewrites) = (struct orr_rewrote){k->code, NULL}; // it is
+    orr_match_blocks(a, k->code, &k->match);
+    uint8_t *seen = orr_calloc(a->nsegments + 1, 1);
+    k->order = orr_calloc(a->nsegments + 1, sizeof *k->order);
+    for (uint32_t s = 0; s < a->nsegments; s++) order_of(k, s, seen);
+    free(seen);
+    return true;
+}
+
+// ---- a launch ---------------------------------------------------------------------------------------
+typedef struct tallied {
+    noted_kernel *kernel;
+    const noted_launch *launch;
+    uint64_t tbs, threads; // work-items of a group
+    uint32_t warps;        // of a group
+    uint32_t *by_warp;     // [warps of the launch][segments]
+    double *runs, *lanes;  // [segments] of all warps
+} tallied;
+
+// Segments of one warp: each lane's counts, then the largest.
+static void count_warp(tallied *t, uint64_t first, uint32_t n, int32_t *lane, uint32_t *out) {
+    const noted_kernel *k = t->kernel;
+    const orr_annotated *a = &k->of->source;
+    uint32_t me = (uint32_t)(k->function - a->functions);
+    uint64_t all = t->tbs * t->threads;
+    for (uint32_t i = 0; i < k->norder; i++) {
+        uint32_t s = k->order[i];
+        const orr_segment *x = &a->segments[s];
+        int32_t *v = lane + (size_t)s * ORR_WARP;
+        bool ours = x->function == me, foreign = a->functions[x->function].kernel && !ours;
+        bool called = ours || (k->function->calls && !foreign);
+        if (!called) {
+            memset(v, 0, ORR_WARP * sizeof *v);
+        } else if (x->counter >= 0) {
+            for (uint32_t j = 0; j < n; j++)
+                v[j] = (int32_t)t->launch->counts[(uint64_t)x->counter * all + first + j];
+        } else if ((int32_t)s == k->function->first) {
+            for (uint32_t j = 0; j < n; j++) v[j] = 1;
+        } else {
+            memset(v, 0, ORR_WARP * sizeof *v);
+            for (uint32_t q = 0; q < x->nterms; q++) {
+                const int32_t *o =
+                    lane + (size_t)(x->term[q] > 0 ? x->term[q] - 1 : -x->term[q] - 1) * ORR_WARP;
+                for (uint32_t j = 0; j < n; j++) v[j] += x->term[q] > 0 ? o[j] : -o[j];
+            }
+        }
+        int32_t most = 0;
+        double sum = 0;
+        for (uint32_t j = 0; j < n; j++) {
+            if (v[j] > most) most = v[j];
+            sum += v[j] > 0 ? v[j] : 0;
+        }
+        out[s] = (uint32_t)most;
+        t->runs[s] += most;
+        t->lanes[s] += sum;
+    }
+}
+
+static void count_all(tallied *t) {
+    uint32_t segments = t->kernel->of->source.nsegments;
+    int32_t *lane = orr_calloc((size_t)segments * ORR_WARP + 1, sizeof *lane);
+    t->by_warp = orr_calloc(t->tbs * t->warps * segments + 1, sizeof *t->by_warp);
+    t->runs = orr_calloc(segments + 1, sizeof *t->runs);
+    t->lanes = orr_calloc(segments + 1, sizeof *t->lanes);
+    for (uint64_t b = 0; b < t->tbs; b++)
+        for (uint32_t w = 0; w < t->warps; w++) {
+            uint32_t left = (uint32_t)t->threads - w * ORR_WARP;
+            count_warp(t, b * t->threads + (uint64_t)w * ORR_WARP, left < ORR_WARP ? left : ORR_WARP, lane,
+                       t->by_warp + (b * t->warps + w) * segments);
+        }
+    free(lane);
+}
+
+// ---- edges ------------------------------------------------------------------------------------------
+static int ways_out(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
+    const orr_block *x = &k->blocks[b];
+    const orr_inst *last = x->count ? &k->insts[x->first + x->count - 1] : NULL;
+    int n = 0;
+    if (last && last->op == ORR_OP_BRA && last->target >= 0 && (uint32_t)last->target < k->nblocks)
+        out[n++] = (uint32_t)last->target;
+    if (x->next >= 0 && (uint32_t)x->next < k->nblocks && (!n || out[0] != (uint32_t)x->next))
+        out[n++] = (uint32_t)x->next;
+    return n;
+}
+
+static int ways_in(const orr_tally_block *b) {
+    int n = 0;
+    while (n < ORR_TALLY_FROM && b->from[n] != UINT32_MAX) n++;
+    return n;
+}
+
+// How often control went from p to b, of two ways out: a block with one way in tells, otherwise by their
+// runs.
+static double edge(const orr_kernel *k, const orr_tally *t, const double *runs, uint32_t p, uint32_t b) {
+    uint32_t out[2];
+    int n = ways_out(k, p, out);
+    if (n < 2) return runs[p];
+    uint32_t other = out[0] == b ? out[1] : out[0];
+    if (ways_in(&t->blocks[b]) == 1) return runs[b];
+    if (ways_in(&t->blocks[other]) == 1) return runs[p] > runs[other] ? runs[p] - runs[other] : 0;
+    double sum = runs[b] + runs[other];
+    return sum > 0 ? runs[p] * runs[b] / sum : 0;
+}
+
+static void fill_counts(const tallied *x, const orr_tally *t, const double *runs, const double *lanes) {
+    const orr_kernel *k = x->kernel->code;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        double way[ORR_TALLY_FROM + 1] = {0}, sum = 0;
+        int n = ways_in(&t->blocks[b]);
+        for (int i = 0; i < n; i++) sum += way[i] = edge(k, t, runs, t->blocks[b].from[i], b);
+        if (b == 0 || !(sum > 0)) way[ORR_TALLY_FROM] = b == 0 ? (double)(x->tbs * x->warps) : runs[b];
+        sum += way[ORR_TALLY_FROM];
+        for (int i = 0; i <= ORR_TALLY_FROM; i++)
+            t->counts[b].runs[i] += sum > 0 ? (uint64_t)(runs[b] * way[i] / sum + 0.5) : 0;
+        t->counts[b].lanes += (uint64_t)(lanes[b] + 0.5);
+    }
+}
+
+// ---- what the model asks ----------------------------------------------------------------------------
+// Each segment's share of the weights, for the clocks of single warps.
+static double *weights_of(const tallied *x, const orr_tally *t) {
+    const noted_kernel *k = x->kernel;
+    double *w = orr_calloc(k->of->source.nsegments + 1, sizeof *w);
+    for (uint32_t b = 0; b < k->code->nblocks; b++) {
+        int32_t s = k->match.segment[b] >= 0 ? k->match.segment[b] : k->function->first;
+        if (!(x->runs[s] > 0)) s = k->function->first;
+        for (int i = 0; i <= ORR_TALLY_FROM; i++)
+            w[s] += (double)t->counts[b].runs[i] * t->blocks[b].weight[i] / (x->runs[s] > 0 ? x->runs[s] : 1);
+    }
+    return w;
+}
+
+// ---- addresses --------------------------------------------------------------------------------------
+// The arguments as our own executor takes them: buffers are the copies. NULL: it has some that cannot be
+// copied.
+static uint8_t *own_params(const noted_kernel *k) {
+    const orr_kernel *c = k->plain;
+    if (!k->info || k->info->nargs != c->nparams || c->nparams > 64) return NULL;
+    uint8_t *p = orr_calloc(1, (size_t)c->param_bytes + 8);
+    uint64_t local = (c->shared_bytes + 15) & ~15u;
+    bool ok = true;
+    for (uint32_t i = 0; i < c->nparams && ok; i++) {
+        const orr_clc_arg *g = &k->info->args[i];
+        const noted_arg *a = &k->args[i];
+        uint8_t *to = p + c->params[i].offset;
+        ok = !g->image && !g->sampler;
+        if (g->space == ORR_CLC_LOCAL) {
+            memcpy(to, &local, 8);
+            local += (a->local + 15) & ~(uint64_t)15;
+        } else if (g->space != ORR_CLC_PRIVATE) {
+            memcpy(to, &a->copy, 8);
+        } else {
+            ok &= a->bytes == c->params[i].bytes && a->bytes <= sizeof a->value;
+            if (ok) memcpy(to, a->value, a->bytes);
+        }
+    }
+    if (!ok) free(p);
+    return ok ? p : NULL;
+}
+
+static uint32_t shared_of(const noted_kernel *k) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < 64; i++) n += (k->args[i].local + 15) & ~(uint64_t)15;
+    return (uint32_t)n;
+}
+
+// The sampled thread blocks, executed. NULL: the model goes without.
+typedef struct sampled {
+    orr_launch launch;
+    orr_source *source;
+} sampled;
+
+static void sample_open(sampled *s, const tallied *x, const orr_tally *t) {
+    noted_kernel *k = x->kernel;
+    orr_err e = {0};
+    *s = (sampled){0};
+    if (!x->launch->sample || !t->nsampled) return;
+    if (!k->of->image) k->of->image = orr_image_load(the_app.mem, k->of->code, &e);
+    uint8_t *params = k->of->image ? own_params(k) : NULL;
+    if (!params) return;
+    s->launch = (orr_launch){.kernel = k->plain,
+                             .image = k->of->image,
+                             .mem = the_app.mem,
+                             .params = params,
+                             .dynamic_shared = shared_of(k),
+                             .sm_count = (uint32_t)the_app.gpu->sm_count,
+                             .max_insts = 1 << 22};
+    memcpy(s->launch.grid, x->launch->grid, sizeof s->launch.grid);
+    memcpy(s->launch.block, x->launch->block, sizeof s->launch.block);
+    s->launch.print = fopen("/dev/null", "w"); // what it prints has been printed
+    s->source = orr_exec_source_of(&s->launch, t->sampled, t->nsampled, NULL, &e);
+    if (s->source && k->rewritten) s->source = orr_rewritten_source(k->rewritten, s->source);
+}
+
+static bool sample_next(sampled *s, orr_tb *tb) {
+    orr_err e = {0};
+    if (!s->source) return false;
+    if (s->source->next(s->source, tb, &e) > 0) return true;
+    s->source->close(s->source); // it failed, as a block that waits for another would: the rest goes without
+    s->source = NULL;
+    return false;
+}
+
+static void sample_close(sampled *s) {
+    if (s->source) s->source->close(s->source);
+    if (s->launch.print) fclose(s->launch.print);
+    free(s->launch.params);
+}
+
+static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
+    uint32_t segments = x->kernel->of->source.nsegments, next = 0;
+    double *weight = weights_of(x, t);
+    sampled s;
+    orr_tb tb;
+    bool ok = true;
+    sample_open(&s, x, t);
+    for (uint64_t b = 0; b < x->tbs && ok; b++) {
+        double longest = 0, sum = 0;
+        for (uint32_t w = 0; w < x->warps; w++) {
+            const uint32_t *n = x->by_warp + (b * x->warps + w) * segments;
+            double clock = 0;
+            for (uint32_t s = 0; s < segments; s++) clock += n[s] * weight[s];
+            sum += clock;
+            if (clock > longest) longest = clock;
+        }
+        bool chosen = next < t->nsampled && t->sampled[next] == b;
+        next += chosen;
+        bool streams = chosen && sample_next(&s, &tb) && tb.index == b;
+        ok = t->visit(
+            t->arg, 0,
+            &(orr_tally_tb){b, (uint64_t)(longest + 0.5), (uint64_t)(sum + 0.5), streams ? &tb : NULL}, e);
+    }
+    sample_close(&s);
+    free(weight);
+    return ok;
+}
+
+static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_counts *counts, orr_err *e) {
+    tallied *x = self;
+    noted_kernel *k = x->kernel;
+    const orr_annotated *a = &k->of->source;
+    (void)l, (void)counts;
+    double *runs = orr_calloc(k->code->nblocks + 1, sizeof *runs),
+           *lanes = orr_calloc(k->code->nblocks + 1, sizeof *lanes);
+    orr_match_runs(a, k->code, &k->match, x->runs, runs);
+    orr_match_runs(a, k->code, &k->match, x->lanes, lanes);
+    runs[0] = (double)(x->tbs * x->warps); // every warp begins at the beginning
+    lanes[0] = (double)(x->tbs * x->threads);
+    fill_counts(x, t, runs, lanes);
+    free(runs);
+    free(lanes);
+    return visit_all(x, t, e);
+}
+
+static orr_source *no_source(void *self, const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                             orr_exec_counts *counts, orr_err *e) {
+    (void)self, (void)l, (void)blocks, (void)n, (void)counts;
+    orr_fail(e, ORR_BAD_INPUT, "--annotate knows counts only: --model analytic");
+    return NULL;
+}
+static bool no_run(void *self, const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
+    return no_source(self, l, NULL, 0, counts, e) != NULL;
+}
+static bool no_sums(void *self, const orr_launch *l, orr_tb_sums *tbs, uint64_t *runs, orr_err *e) {
+    (void)tbs, (void)runs;
+    return no_source(self, l, NULL, 0, NULL, e) != NULL;
+}
+
+bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
+    app *a = &the_app;
+    tallied x = {.kernel = k, .launch = n};
+    x.tbs = (uint64_t)n->grid[0] * n->grid[1] * n->grid[2];
+    x.threads = (uint64_t)n->block[0] * n->block[1] * n->block[2];
+    x.warps = (uint32_t)((x.threads + ORR_WARP - 1) / ORR_WARP);
+    double start = orr_seconds();
+    count_all(&x);
+    orr_elsewhere who = {&x, no_source, no_run, tally, no_sums};
+    orr_launch l = {.kernel = k->code,
+                    .mem = a->mem,
+                    .index = a->nlaunches++,
+                    .sm_count = (uint32_t)a->gpu->sm_count,
+                    .elsewhere = &who};
+    memcpy(l.grid, n->grid, sizeof l.grid);
+    memcpy(l.block, n->block, sizeof l.block);
+    l.dynamic_shared = shared_of(k);
+    l.params = orr_calloc(1, k->code->param_bytes + 8);
+    orr_work w = {.launch = &l, .threads = 1};
+    w.info = orr_info_of(&l);
+    bool ok = a->model->run(a->gpu, &w, &a->result, e);
+    a->result.source = "ptx";
+    a->result.host.seconds += orr_seconds() - start + n->native;
+    a->exec_seconds += n->native;
+    if (ok && a->result.launches.n) {
+        double ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
+        a->times.launches++;
+        a->times.kernel_ns += ns;
+        a->legacy.end += ns;
+    }
+    free(l.params);
+    free(x.by_warp);
+    free(x.runs);
+    free(x.lanes);
+    return ok;
+}

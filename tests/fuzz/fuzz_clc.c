@@ -1,0 +1,78 @@
+// Any bytes as what OpenCL programs hand over: build options, LLVM's text of kernels, a binary; or as a
+// program and clang's syntax tree of it, a 0 between them. The first byte says which.
+#include "clc/annotate.h"
+#include "clc/clc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void options(const char *text) {
+    orr_arena a = {0};
+    orr_err e = {0};
+    orr_clc_options o;
+    bool ok = orr_clc_parse_options(text, &a, &o, &e);
+    if (ok == (e.status != 0)) abort();
+    // Whatever goes to clang is one of the options that OpenCL has.
+    for (size_t i = 0; ok && i < o.words.n; i++)
+        if (strncmp(o.words.at[i], "-D", 2) != 0 && strncmp(o.words.at[i], "-I", 2) != 0 &&
+            strncmp(o.words.at[i], "-cl-", 4) != 0 && strcmp(o.words.at[i], "-w") != 0 &&
+            strcmp(o.words.at[i], "-Werror") != 0)
+            abort();
+    free(o.words.at);
+    orr_arena_free(&a);
+}
+
+static void kernels(const char *text, size_t n) {
+    orr_arena a = {0};
+    orr_clc_kernels k = orr_clc_read_kernels(text, n, &a);
+    for (uint32_t i = 0; i < k.n; i++) {
+        if (!k.at[i].name || !k.at[i].attributes) abort();
+        for (uint32_t j = 0; j < k.at[i].nargs; j++)
+            if (!k.at[i].args[j].name || k.at[i].args[j].space > ORR_CLC_LOCAL) abort();
+    }
+    orr_arena_free(&a);
+}
+
+static void binary(const uint8_t *data, size_t n) {
+    orr_clc_binary b;
+    if (!orr_clc_read_binary(data, n, &b)) return;
+    size_t again;
+    uint8_t *same = orr_clc_write_binary(&b, &again);
+    if (again != n || memcmp(same, data, n) != 0) abort();
+    free(same);
+    kernels(b.ir, b.nir);
+}
+
+static void tree(const char *text, size_t n) {
+    size_t own = strlen(text);
+    if (own >= n) return;
+    orr_annotated a;
+    orr_err e = {0};
+    bool ok = orr_annotate_tree(text, own, text + own + 1, n - own - 1, "k.cl", &a, &e);
+    if (ok == (e.status != 0)) abort();
+    for (uint32_t i = 0; ok && i < a.nsegments; i++) {
+        const orr_segment *s = &a.segments[i];
+        if (s->function >= a.nfunctions || s->nterms > ORR_SEGMENT_TERMS || s->parent >= (int32_t)a.nsegments)
+            abort();
+        for (uint32_t k = 0; k < s->nterms; k++)
+            if (!s->term[k] || (s->term[k] > 0 ? s->term[k] : -s->term[k]) > (int32_t)a.nsegments) abort();
+    }
+    for (uint32_t line = 0; ok && line <= a.nlines + 1; line++) orr_segment_at(&a, line, line);
+    orr_annotated_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (!n) return 0;
+    char *text = orr_calloc(1, n);
+    memcpy(text, data + 1, n - 1);
+    switch (data[0] % 4) {
+    case 0: options(text); break;
+    case 1: kernels(text, n - 1); break;
+    case 3: tree(text, n - 1); break;
+    default: binary((const uint8_t *)text, n - 1); break;
+    }
+    free(text);
+    return 0;
+}

@@ -1,0 +1,99 @@
+// L2 and DRAM by latency and bandwidth, alone, on the small machine of mem_rig.h: a slice that moves a sector
+// a cycle, a channel that moves one in two, 200 cycles from a miss to its answer.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "mem_rig.h"
+#include "memory/fast_memory.h"
+
+typedef struct rig {
+    orr_gpu *g;
+    orr_fast_memory *m;
+} rig;
+
+static rig rig_of(const char *const *sets) {
+    orr_err e = {0};
+    rig r = {.g = small_one(sets)};
+    r.m = orr_fast_new(r.g, &e);
+    if (!r.m) fail_msg("%s", e.text);
+    return r;
+}
+static void rig_free(rig r) {
+    orr_fast_free(r.m);
+    orr_gpu_free(r.g);
+}
+
+static uint64_t load(rig r, uint64_t line, uint8_t sectors, uint64_t cycle) {
+    orr_fast_place p = orr_fast_find(r.m, line, 0, true);
+    return orr_fast_load(r.m, &p, sectors, ORR_FROM_GLOBAL, CYCLES(cycle)).done / ORR_TICKS;
+}
+
+// A miss is answered 200 cycles later, who asks meanwhile has the same fill, and then the line hits.
+static void hits_and_misses(void **state) {
+    (void)state;
+    rig r = rig_of(NULL);
+    assert_int_equal(load(r, 0, 1, 0), 200);
+    assert_int_equal(load(r, 0, 1, 10), 200);
+    assert_int_equal(load(r, 0, 1, 300), 300);
+    assert_int_equal(load(r, 0, 2, 400), 600 - 12); // another sector, whose row is open: no tRCD
+    const orr_memsys_stats *s = orr_fast_stats(r.m);
+    assert_int_equal(s->dram_read, 2);
+    assert_int_equal(s->read[ORR_FROM_GLOBAL], 4);
+    orr_fast_flush(r.m);
+    assert_true(load(r, 0, 1, 10000) >= 10000 + 200 - 12);
+    rig_free(r);
+}
+
+// What the host copies is there. Four sectors pass the port in four cycles, so the last comes three later
+// than the first; and loads that are handed over in another order than that of time take what room there is.
+static void port(void **state) {
+    (void)state;
+    rig r = rig_of(NULL);
+    orr_fast_copy(r.m, 0, 1024);
+    assert_int_equal(load(r, 0, 15, 0), 3);
+    assert_int_equal(load(r, 1, 15, 0), 4 + 3);
+    assert_int_equal(load(r, 2, 15, 100), 103);
+    assert_int_equal(load(r, 3, 15, 0), 8 + 3);
+    assert_int_equal(orr_fast_stats(r.m)->dram_read, 0);
+    rig_free(r);
+}
+
+// Eight lanes on one word are done one after the other; the next atomic waits for them.
+static void atomics(void **state) {
+    (void)state;
+    rig r = rig_of(NULL);
+    orr_fast_copy(r.m, 0, 1024);
+    orr_fast_place p = orr_fast_find(r.m, 0, 0, false);
+    orr_request q = {.line = 0, .sectors = 1, .kind = ORR_REQ_ATOMIC, .ops = 8};
+    assert_int_equal(orr_fast_change(r.m, &p, &q, 0).done, CYCLES(8));
+    uint64_t next = orr_fast_change(r.m, &p, &q, 0).done;
+    assert_int_equal(next, CYCLES(16));
+    rig_free(r);
+}
+
+// An L2 of eight lines: nine lines one after the other, and the first is gone.
+static void eviction(void **state) {
+    (void)state;
+    rig r = rig_of((const char *const[]){"l2.size=1 KB", "l2.ways=8", "l2.hashed=yes", NULL});
+    for (uint64_t line = 0; line < 8; line++) load(r, line, 1, 1000 * line);
+    assert_true(orr_fast_roomy(r.m));
+    load(r, 8, 1, 20000);
+    uint64_t before = orr_fast_stats(r.m)->dram_read;
+    load(r, 0, 1, 30000);
+    assert_int_equal(orr_fast_stats(r.m)->dram_read, before + 1);
+    assert_false(orr_fast_roomy(r.m));
+    rig_free(r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hits_and_misses),
+        cmocka_unit_test(port),
+        cmocka_unit_test(atomics),
+        cmocka_unit_test(eviction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

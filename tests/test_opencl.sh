@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# OpenCL C as an input, and OpenCL programs on the simulated GPU, with PoCL beside it as a second opinion.
+set -euo pipefail
+orrery=${ORRERY:?the command}
+source=${SOURCE:?the source tree}
+build=${BUILD:?the build folder}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+fail() { echo "$*"; exit 1; }
+
+# ---- without a compiler: what is missing is named ---------------------------------------------------
+echo '__kernel void k(__global int *a) { a[0] = 1; }' >k.cl
+status=0
+ORRERY_CLANG=$dir/none "$orrery" run k.cl --kernel k --global 1 --local 1 --arg buf:i32:1 >out 2>&1 || status=$?
+[ $status -eq 2 ] && grep -q ORRERY_CLANG out || fail "a clang that is not there is not named: $(cat out)"
+command -v clang-16 >/dev/null || command -v clang-17 >/dev/null || { echo "skipped: no clang-16"; exit 77; }
+status=0
+ORRERY_LIBCLC=$dir/none "$orrery" run k.cl --kernel k --global 1 --local 1 --arg buf:i32:1 >out 2>&1 || status=$?
+[ $status -eq 2 ] && grep -q "libclc" out || fail "a libclc that is not there is not named: $(cat out)"
+[ -e /usr/lib/clc/nvptx64--nvidiacl.bc ] || { echo "skipped: no libclc"; exit 77; }
+
+# ---- a file of OpenCL C ----------------------------------------------------------------------------
+cat >scale.cl <<'X'
+#ifndef BY
+#error "say -D BY=..."
+#endif
+// Each group reverses its part and multiplies it.
+__kernel void scale(__global const float *a, __global float *b, __local float *part, float4 v) {
+    int l = get_local_id(0), n = get_local_size(0);
+    part[l] = a[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    b[get_global_id(0)] = part[n - 1 - l] * BY + v.w;
+}
+X
+cat >scale.launch <<'X'
+module "scale.cl" build "-D BY=3"
+buffer a f32[256] iota
+buffer b f32[256] zero
+launch "scale" grid 4 block 64 args a, b, local:256, {f32:0, f32:0, f32:0, f32:0.5}
+expect b expr ((i - i % 64) + 63 - i % 64) * 3 + 0.5
+X
+"$orrery" run -q scale.launch >out || fail "a script with OpenCL C: $(cat out)"
+"$orrery" run -q scale.launch --gpu h200 --model cycle --lines >out || fail "OpenCL C in time: $(cat out)"
+grep -q "scale.cl:7 " out || fail "no lines of the .cl file: $(cat out)"
+"$orrery" run -q scale.launch --gpu gtx480 --model analytic >out || fail "OpenCL C, analytic: $(cat out)"
+"$orrery" run -q scale.cl --kernel scale --global 256 --local 64 --build "-D BY=2" --arg buf:f32:256:iota \
+    --arg buf:f32:256:print --arg local:256 --arg '{f32:0,f32:0,f32:0,f32:1}' >out 2>err || fail "a .cl file: $(cat err)"
+grep -q "^arg1: 127 125 123" err || fail "a .cl file computes: $(cat err)"
+# wrong WORDS... : bad input, status 2, a message with the word
+wrong() {
+    local word=$1 status=0
+    shift
+    "$orrery" run -q "$@" >out 2>err || status=$?
+    [ $status -eq 2 ] || fail "$*: status $status: $(cat err)"
+    grep -q "$word" err || fail "$*: says $(cat err)"
+    [ "$(wc -l <err)" -le 2 ] || fail "$*: says more than a line: $(cat err)"
+}
+wrong "scale.cl:2: " scale.cl --kernel scale --global 256 --local 64
+wrong "does not divide" scale.cl --kernel scale --global 250 --local 64
+wrong "not a build option" scale.cl --kernel scale --global 256 --local 64 --build "-fplugin=x.so"
+wrong "takes 4 arguments" scale.cl --kernel scale --global 256 --local 64 --build "-DBY=1" --arg i32:1
+wrong "there is no such file" nothing.cl --kernel scale --global 256 --local 64
+wrong "no module has a kernel" scale.cl --kernel skale --global 256 --local 64 --build "-DBY=1"
+
+# ---- the platform ----------------------------------------------------------------------------------
+[ -e "$build/opencl/liborrery-opencl.so" ] || { echo "skipped: no OpenCL library"; exit 77; }
+if ! "${CC:-cc}" -O1 -w "$source/tests/opencl/platform.c" -o platform -lOpenCL -lm 2>out; then
+    echo "skipped: no libOpenCL"
+    exit 77
+fi
+"$orrery" cl -q --gpu h200 ./platform >got 2>err || { cat got err; fail "the platform's test failed"; }
+diff "$source/tests/opencl/platform.expect" got || { cat err; fail "the platform: not as expected"; }
+if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
+    POCL_CACHE_DIR=$dir/pocl OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1) ./platform >second 2>err || { cat second err; fail "PoCL"; }
+    diff <(grep -v ' error' second) got || fail "PoCL is of another opinion"
+else
+    echo "no PoCL: no second opinion"
+fi
+# Times are those of the model: an event takes what the report says.
+"$orrery" cl --gpu h200 --model cycle --json -o out.json ./platform local >got 2>err || fail "in time: $(cat err)"
+grep -q '"kernel": "reverse"' out.json && grep -q '"source": "ptx"' out.json || fail "no report"
+"$orrery" cl --gpu a100 --model analytic --timeline time.json -q ./platform memory >got || fail "timeline"
+grep -q '"write buffer"' time.json || fail "the timeline has no writes"
+"$orrery" cl -q --gpu h200 --record streams ./platform ids >got && "$orrery" run -q streams --model cycle >out || fail "record"
+grep -q "kernel ids" out || fail "what was recorded cannot be run"
+
+# ---- source-level simulation ------------------------------------------------------------------------
+cat >branches.cl <<'X'
+float half_of(float x) { if (x > 2) return x / 2; return x; }
+__kernel void branches(__global const float *a, __global float *b, int n) {
+    int i = get_global_id(0);
+    if (i >= n) return;
+    float s = 0;
+    for (int k = 0; k <= i % 8; k++) {
+        if (k == 3) continue;
+        s += half_of(a[k * n + i]);
+    }
+    b[i] = s;
+}
+X
+"$orrery" cl annotate branches.cl -o annotated.cl || fail "annotate"
+grep -q "orr_counts" annotated.cl || fail "no counters: $(cat annotated.cl)"
+# The annotated source is OpenCL C: it compiles again, and computes what the plain one does.
+for file in branches.cl annotated.cl; do
+    more=()
+    [ $file = branches.cl ] || more=(--arg buf:u32:2048:print)
+    "$orrery" run -q $file --kernel branches --global 256 --local 64 --arg buf:f32:1792:iota --arg buf:f32:256:print \
+        --arg i32:224 "${more[@]}" >out 2>$file.err || fail "$file: $(cat $file.err)"
+done
+diff <(grep arg1 branches.cl.err) <(grep arg1 annotated.cl.err) || fail "the annotated kernel computes something else"
+printf '__kernel void k(__global int *a) { l: if (a[0]++ < 3) goto l; }' >goto.cl
+status=0
+"$orrery" cl annotate goto.cl >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q "goto.cl: line 1: there is a goto" err || fail "a goto is not refused: $(cat err)"
+if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
+    OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
+    export OCL_ICD_VENDORS POCL_CACHE_DIR=$dir/pocl
+    ./platform local >native 2>err || fail "PoCL: $(cat err)"
+    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local >got 2>err ||
+        fail "--annotate: $(cat err)"
+    diff native got || fail "--annotate changes what a program prints"
+    # What was counted natively is what executing counts, within a few percent: blocks of code are matched with
+    # parts of the source.
+    unset OCL_ICD_VENDORS
+    "$orrery" cl -q --gpu gtx480 --set memory=perfect --model analytic --json -o executed.json ./platform local >got
+    for f in counted executed; do
+        grep -o '"warp_insts": [0-9]*' $f.json | head -2 >$f.insts
+    done
+    paste counted.insts executed.insts | awk '{ r = $2 / $4; if (r < 0.9 || r > 1.1) { print "counted " $2 ", executed " $4; bad = 1 } } END { exit bad }' ||
+        fail "counts are not those of executing"
+fi
+echo "all right"
