@@ -147,6 +147,7 @@ uint32_t l1_expect(l1_cache *c, uint32_t warp, uint32_t inst) {
 
 static void done(l1_cache *c, uint32_t f, uint64_t ready) {
     l1_load load = c->loads.at[f];
+    if (load.live) perform_deliver(c->port->ops, load.live);
     c->n.loads++;
     c->n.load_latency += ready - load.issued;
     c->loads.at[f].next = c->free_load;
@@ -281,6 +282,7 @@ static void ask(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors,
                      .token = event_token(EVENT_FILL, mshr),
                      .kind = ORR_REQ_READ,
                      .from = from_of(a->local)};
+    if (a->live && a->load != NOBODY) r.live = perform_load(c->port->ops, a->live, line);
     pipe_hold(c->pipe, port_ask(c->port, r, when));
 }
 
@@ -481,6 +483,8 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
             at = take_line(c, line, when);
         a->missed++;
         ask_into(c, a, a->load, at, need, when);
+    } else if (a->live) {
+        perform_hit(c->port->ops, a->live, line);
     }
     if (was != ORR_NO_LINE) orr_cache_touch(&c->tags, was);
     return true;
@@ -541,6 +545,7 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
     }
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(a->local)};
     memcpy(r.bytes, bytes, sizeof r.bytes);
+    if (a->live) r.live = perform_store(c->port->ops, a->live, line);
     bool behind;
     pipe_hold(c->pipe, port_store(c->port, &r, when, a->lines.lines, &behind));
     if (behind && a->local && at != ORR_NO_LINE && !p->keeps_leaving) lose_line(c, &c->tags.line[at], bytes);

@@ -63,11 +63,12 @@ typedef struct l1_load { // a memory instruction that is waited for
     uint64_t issued;     // cycle
     uint64_t floor;      // not finished before
     uint32_t inst, warp;
-    uint32_t next;   // in the free list, or of the loads of its warp that are to be read out
-    uint16_t open;   // requests outstanding
-    uint16_t passes; // over the banks, when all of its lines are there
-    uint8_t group;   // of asynchronous copies, else NO_GROUP
-    uint8_t copies;  // and which of the warp's arrivals of copies it belongs to
+    uint32_t next;         // in the free list, or of the loads of its warp that are to be read out
+    uint16_t open;         // requests outstanding
+    uint16_t passes;       // over the banks, when all of its lines are there
+    uint8_t group;         // of asynchronous copies, else NO_GROUP
+    uint8_t copies;        // and which of the warp's arrivals of copies it belongs to
+    orr_step_access *live; // what it loads (perform.h); NULL: it has been executed
 } l1_load;
 
 typedef struct l1_mshr {
@@ -101,6 +102,7 @@ typedef struct l1_access { // the memory instruction that L1 works on
     bool apart;              // a load whose lanes are not side by side
     uint8_t turn[MAX_TURNS]; // in which lookup each of its lines is found, where it has no more of them
     observed_access observed;
+    orr_step_access *live; // performed when it is served (perform.h); NULL: it has been executed
 } l1_access;
 
 typedef struct l1_part { // a line in whose sectors stores have written some bytes

@@ -24,6 +24,7 @@ typedef struct atomic_request { // one of a line
     uint32_t quarters; // of a cycle that the slice takes
     bool slow;         // the next one on the same sector has to wait for it
     bool with;         // it travels with the one before
+    uint32_t lanes;    // of the warp
 } atomic_request;
 
 static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_request *q, uint64_t when) {
@@ -33,6 +34,7 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     orr_request r = {.line = line, .sectors = q->sectors, .slow = q->slow, .more = q->with};
     r.ops = (uint8_t)(q->quarters / 4 > 255 ? 255 : q->quarters / 4);
     r.quarters = q->quarters % 4;
+    if (a->live) r.live = perform_atomic(p->ops, a->live, q->lanes, line, answered);
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = event_token(EVENT_FILL, l1_miss(c, line, q->sectors, a->load, ORR_NO_LINE));
     if (!answered && p->net->fences && !port_counts_stores(p)) {
@@ -60,9 +62,12 @@ bool l1_atomic_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sect
     if (!n) {
         atomic_request all = {
             .sectors = sectors, .bytes = ORR_LINE, .quarters = 4 * lanes_in(&a->lanes, line)};
+        if (a->live) all.lanes = perform_lanes(a->live, line);
         send(c, a, line, &all, when);
         return true;
     }
+    // Lanes that one lane does it for go with the first.
+    uint32_t others = a->live ? perform_lanes(a->live, line) & ~a->lanes.mask : 0;
     uint32_t room = 0; // in the packet: as many lanes of a word as 16 bytes have room for travel together
     for (uint32_t p = 0; p < n; p++) {
         atomic_request q = {.sectors = pass[p].sectors,
@@ -74,6 +79,8 @@ bool l1_atomic_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sect
             q.bytes = ORR_LINE;
             q.slow = a->i->atomic == ORR_ATOMIC_FLOAT_ADD;
         }
+        q.lanes = pass[p].mask | others;
+        others = 0;
         send(c, a, line, &q, when);
     }
     return true;

@@ -117,6 +117,10 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
     orr_banked b;
     if (!shared_passes(u->shared, q->inst, &q->trace, &u->head.lanes, decoded, &b))
         u->client.damaged(u->client.self);
+    if (q->live && q->live->shared) {
+        perform_shared(q->live);
+        if (q->load == NOBODY) perform_sent(q->live);
+    }
     lsu_warp *w = &u->warp[q->warp];
     shared_access x = {
         .i = i, .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub, .warp_free = w->conflict_free};
@@ -164,6 +168,8 @@ static void stores_leave(lsu *u, const l1_access *a) {
 // All lines of the access at hand have been looked up.
 static void looked_up(lsu *u, const l1_access *a) {
     u->l1->port->observed = NULL;
+    u->l1->port->strong = false;
+    if (a->live && a->load == NOBODY) perform_sent(a->live);
     if (a->load != NOBODY && !--u->l1->loads.at[a->load].open) l1_finish(u->l1, a->load, 0);
 }
 
@@ -226,6 +232,7 @@ static bool work_off(lsu *u, const lsu_queued *q, uint64_t t) {
     a->warp = q->warp;
     a->load = q->load;
     a->local = space == ORR_SPACE_LOCAL;
+    a->live = q->live;
     if (u->client.observe && !a->local && u->client.observe(u->client.self, q->warp, i, a)) {
         pipe_begin(u->pipe, t, 1);
         finish_at(u, q->load, u->pipe->free);
@@ -275,7 +282,8 @@ uint64_t lsu_issue(lsu *u, const lsu_op *op) {
                     .warp = warp_number(op->sched, op->slot),
                     .inst = op->inst,
                     .place = of * s->places + u->nstarts[of]++ % s->places,
-                    .load = op->load};
+                    .load = op->load,
+                    .live = op->live};
     u->starts[q.place] = NEVER;
     u->room[of] = room_of(u, of);
     bool waits = u->nqueued || far_behind(u);

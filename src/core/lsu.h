@@ -48,12 +48,14 @@ typedef struct lsu_op { // a memory instruction that is issued
     const orr_trace *access; // where the stream has its addresses
     uint64_t late;           // cycles from issue until it is in its unit
     uint32_t load;           // from l1_expect; NOBODY: nobody waits for it
+    orr_step_access *live;   // performed when it is served (perform.h); NULL: it has been executed
 } lsu_op;
 
 typedef struct lsu_queued { // a memory instruction in front of L1
     orr_trace trace;
     uint32_t warp, inst, load;
     uint32_t place; // in the ring of starts
+    orr_step_access *live;
 } lsu_queued;
 
 typedef struct lsu_warp {   // what the LSU knows of a warp

@@ -71,6 +71,7 @@ void port_reset(sm_port *p) {
                    .parked = p->parked,
                    .out = p->out,
                    .observed_words = p->observed_words,
+                   .ops = p->ops,
                    .atomic_line = p->atomic_line,
                    .epoch_until = NEVER};
 }
@@ -184,6 +185,7 @@ uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
     const port_spec *s = p->spec;
     const orr_memsys *mem = p->net->mem;
     if (p->observed) note_observed(p, &r);
+    if (p->strong && r.live) r.order = 1; // it waits for no stores of its cluster
     uint64_t t = latest(when * ORR_TICKS, p->send_free);
     r.sm = p->sm;
     r.partition = (uint32_t)orr_memsys_partition_of(mem, r.line);
@@ -237,6 +239,7 @@ static bool merge_store(sm_port *p, const orr_request *r, uint64_t t, uint64_t o
     before->sectors |= r->sectors;
     before->bytes[0] |= r->bytes[0];
     before->bytes[1] |= r->bytes[1];
+    if (r->live) perform_join(p->ops, r->live, before->live);
     p->send_free += more * p->spec->request_byte;
     p->n.sent_bytes += more;
     return true;
@@ -272,7 +275,7 @@ static bool parts_full(const sm_port *p) { return p->parts_out >= p->spec->parts
 
 bool port_has_room(const sm_port *p, uint64_t line, uint8_t sectors, const uint64_t bytes[2]) {
     if (!counts_as_part(p, sectors, bytes) || !parts_full(p)) return true;
-    if (!p->spec->merge || p->observed) return false;
+    if (!p->spec->merge || p->observed || p->strong) return false;
     return p->nparked < p->spec->stores || parked_of(p, line);
 }
 
@@ -283,6 +286,7 @@ static bool park_store(sm_port *p, const orr_request *r, uint32_t packet) {
         h->r.sectors |= r->sectors;
         h->r.bytes[0] |= r->bytes[0];
         h->r.bytes[1] |= r->bytes[1];
+        if (r->live) perform_join(p->ops, r->live, h->r.live);
         return true;
     }
     if (!parts_full(p) || !counts_as_part(p, r->sectors, r->bytes)) return false;
@@ -310,7 +314,7 @@ uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t li
     store_buffer *b = &p->stores;
     uint32_t packet = port_store_packet(p, r->sectors, r->bytes);
     *behind = false;
-    if (!s->merge || p->observed) return port_send(p, *r, when, packet);
+    if (!s->merge || p->observed || p->strong) return port_send(p, *r, when, packet);
     if (park_store(p, r, packet)) return 0;
     uint64_t t = when * ORR_TICKS;
     uint64_t stays = s->open_ticks + (lines < s->open_lines ? lines : s->open_lines) * s->open_line_ticks;

@@ -21,6 +21,7 @@
 
 #include "core/events.h"
 #include "core/observed.h"
+#include "core/perform.h"
 #include "memory/memsys.h"
 
 #define MAX_CLUSTERS   8   // of a GPC
@@ -109,8 +110,10 @@ typedef struct sm_port {
     request_list out;
     ORR_VEC(observed_word) observed_words; // of requests in `out` that other threads may observe
     const observed_access *observed;       // the access at hand, if others may observe it
-    uint64_t send_free, receive_free;      // ticks
-    uint64_t sent;                         // ticks: when the last request reaches L2
+    perform_ops *ops; // what its requests do, where they are performed as they are served; NULL: they are not
+    bool strong;      // the access at hand is sent at once
+    uint64_t send_free, receive_free; // ticks
+    uint64_t sent;                    // ticks: when the last request reaches L2
     uint64_t atomic_line; // of the last atomic that left, + 1, be it in the launch before; 0: a load of it
                           // has left since
     bool cold;            // requests of this window have no translation yet

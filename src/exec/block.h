@@ -65,7 +65,8 @@ typedef struct decoded {
     uint8_t *constants;         // BANK_CONST
     uint32_t rows[ORR_CLASSES]; // registers a warp has, by class
     // Machine code: instruction addresses are the module's; bank 0 as it is in this launch.
-    uint32_t *block_of; // [instruction]: the block that begins there, + 1
+    const uint32_t *uop_of; // [instruction] its first micro-op
+    uint32_t *block_of;     // [instruction]: the block that begins there, + 1
     uint8_t *bank0;
     uint32_t barriers; // where the rows of the convergence barriers begin in bank W
     uint32_t nmem;     // memory micro-ops
@@ -142,6 +143,7 @@ typedef struct tblock {
     uint32_t rank;       // in the cluster
     bool moved;          // some warp has gone on in its last turn
     uint32_t tag;        // bits 24 and up of its shared addresses, of machine code
+    bool released;       // a barrier has let warps go (run/step.c)
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
@@ -197,6 +199,10 @@ bool orr_block_found(tblock *tb);    // a warp has found what it looked for: sha
 void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker
 
 int orr_warp_run(warp *w); // run/warp.c
+// For run/step.c, which goes through blocks of code itself.
+frag *orr_warp_choose(warp *w, bool yields);
+void orr_warp_banks(warp *w, const frag *f);
+void orr_warp_last(warp *w, frag *f, const xblock *x);
 
 // run/pace.c: warps in order of time
 void orr_pace_shared(decoded *p, const uint32_t *uop_of); // its warps stop in front of shared memory

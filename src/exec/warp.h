@@ -94,6 +94,20 @@ typedef struct frame { // an activation of a function
     int32_t back;               // the block behind that
 } frame;
 
+// A warp that is executed as it is timed (step.c), and what its handlers find at an address.
+typedef struct live {
+    struct orr_step_warp *self;
+    struct orr_step_access *access; // that the instruction at hand has made
+    uint64_t now;                   // cycle
+    double ns;                      // of a cycle
+    uint8_t (*values)[32];          // a load is given these; NULL: none
+    uint8_t *memory;                // an atomic is served: where address 0 would be
+    const uint64_t *addr;           //   and its lanes'
+} live;
+enum { STEP_NOW, STEP_LATER, STEP_AGAIN }; // done as ever; not now; with the pointers that are there now
+int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
+                     uint8_t *host[ORR_WARP]);
+
 struct warp {
     uint8_t *bank[BANKS];
     uint32_t exec;                                        // lanes the current instruction runs on
@@ -105,6 +119,7 @@ struct warp {
     frag *frag;                                           // the group of lanes being run
     struct tblock *tb;                                    // its thread block
     struct worker *worker;
+    live *step;           // NULL: it is not executed as it is timed
     orr_trace_out *trace; // NULL: no streams
     // counting by block of code (orr_tally); NULL: not asked for
     const orr_tally *tally_of;

@@ -101,9 +101,10 @@ uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
         uint64_t addr = a->addr[orr_ffs(m)];
         if (addr / ORR_LINE != line) continue;
         uint32_t rank = seen[addr % ORR_LINE / 4]++, k = (uint32_t)(addr % ORR_LINE / ORR_SECTOR);
-        if (rank == n) pass[n++] = (orr_atomic_pass){{0}, {0}, 0};
+        if (rank == n) pass[n++] = (orr_atomic_pass){.sectors = 0};
         pass[rank].bytes[k] += bytes;
         pass[rank].lanes[k]++;
+        pass[rank].mask |= m & -m;
         pass[rank].sectors |= (uint8_t)(1 << k);
     }
     return n;

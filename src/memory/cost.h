@@ -117,6 +117,7 @@ typedef struct orr_atomic_pass { // lanes that are done together, each on a word
     uint32_t bytes[4];           // of each sector
     uint32_t lanes[4];
     uint8_t sectors;
+    uint32_t mask; // of the warp's lanes
 } orr_atomic_pass;
 
 // The passes of an atomic of `bytes` a lane on one line; returns their number.

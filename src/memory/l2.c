@@ -42,6 +42,7 @@ uint64_t orr_l2_cross(const orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sect
 
 static void reply(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     bool meets = w->kind == ORR_REQ_READ && p->spec->merge.loads > 1;
+    if (w->kind == ORR_REQ_READ) orr_l2_serve(p, w->sm, w->live);
     t = meets ? orr_l2_merge_reply(p, s, w, t) : orr_l2_send(p, s, t, w->sectors);
     if (w->far) t += p->spec->halves.latency; // an atomic from the other half
     *ORR_PUSH(out) = (orr_reply){.time = t,
@@ -57,6 +58,7 @@ static void reply(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (w->kind == ORR_REQ_READ && w->far) {
+        orr_l2_serve(p, w->sm, w->live);
         t = orr_l2_cross(p, s, orr_l2_send(p, s, t, w->sectors), w->sectors) + p->spec->halves.latency;
         *ORR_PUSH(&p->returns) =
             (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
@@ -102,6 +104,11 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
             return false;
         uint8_t all = orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
         miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
+        if (copy && r->live) { // it is served where the line belongs
+            orr_l2_request *asks = &p->crossing.at[p->crossing.n - 1].r;
+            asks->sm = r->sm;
+            asks->live = r->live;
+        }
         if (!r->far && r->kind == ORR_REQ_READ)
             p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
@@ -141,6 +148,7 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
                        .slow = r->slow,
                        .acks = r->acks,
                        .more = r->more,
+                       .live = r->live,
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,

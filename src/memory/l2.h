@@ -77,6 +77,8 @@ typedef struct orr_l2_merge_spec { // loads of a line, from one GPC, that are an
 } orr_l2_merge_spec;
 
 typedef struct orr_l2_spec {
+    orr_serve *serve; // tells the sender that a request is served (memsys.h); NULL: nobody asks
+    void *serve_arg;
     bool fetch;                  // a store in part of a sector fetches it (l2.write)
     uint32_t mshrs;              // lines on their way, per slice
     uint32_t dirty;              // lines of a slice that memory has otherwise; 0: any number
@@ -116,6 +118,7 @@ typedef struct orr_l2_request { // what a slice needs of an orr_request, and wha
     bool slow, more, behind, late; // as in orr_request
     bool acks;                     // the sender wants an acknowledgement
     bool far;                      // it comes from the other half
+    uint32_t live;                 // as in orr_request
 } orr_l2_request;
 
 typedef struct orr_l2_crossing { // a request on its way to the other half
@@ -139,6 +142,7 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     bool far;    // the other half waits, or an SM there
     bool joined; // it has the answer of another load,
     bool again;  // but in a packet of its own
+    uint32_t live;
     uint64_t line;
 } orr_l2_waiter;
 
@@ -373,6 +377,9 @@ static inline bool orr_l2_same_packet(const orr_l2_spec *c, orr_l2_merge *e, uin
 // Which of a slice's units for atomics a line has.
 static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
     return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;
+}
+static inline void orr_l2_serve(const orr_l2 *p, uint32_t sm, uint32_t live) {
+    if (live && p->spec->serve) p->spec->serve(p->spec->serve_arg, sm, live);
 }
 static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
     if (shift == 0) return sectors;

@@ -24,6 +24,7 @@ uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late) {
 static void start_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     uint32_t u = orr_l2_atomic_unit(p->spec, w->line);
     orr_l2_atomics *a = &p->slice[slice].atomics;
+    orr_l2_serve(p, w->sm, w->live);
     uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
         uint32_t k = (uint32_t)(w->line ^ w->line >> 3) % ORR_L2_SUMS;

@@ -146,6 +146,7 @@ static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, ui
                           uint64_t *takes, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (!orr_l2_store(p, slice, r, t)) return false;
+    orr_l2_serve(p, r->sm, r->live);
     uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
              part = (uint64_t)orr_popc(r->sectors) - whole;
     uint64_t least = *takes, fetched = s->front.complete_time, done = t;

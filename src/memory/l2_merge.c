@@ -108,6 +108,7 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
                                .line = r->line,
                                .needs = needs,
                                .joined = true,
+                               .live = r->live,
                                .again = !orr_l2_same_packet(p->spec, e, r->sm)};
             orr_l2_mshr_wait(p, &p->mshrs.at[l->user], &w);
         }
@@ -119,6 +120,7 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
     p->stats.joined += (uint64_t)orr_popc(r->sectors);
     if (reply == NEVER) return true;
     bool again = !orr_l2_same_packet(p->spec, e, r->sm);
+    orr_l2_serve(p, r->sm, r->live);
     if (again) e->sent = orr_l2_send(p, s, reply > t ? reply : t, r->sectors);
     *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
                                  .sm = r->sm,

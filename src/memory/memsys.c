@@ -114,6 +114,10 @@ static place place_of(const orr_memsys *m, uint64_t line) {
     return p;
 }
 
+void orr_memsys_serve(orr_memsys *m, orr_serve *serve, void *arg) {
+    m->l2.serve = serve;
+    m->l2.serve_arg = arg;
+}
 int orr_memsys_partitions(const orr_memsys *m) { return (int)m->parts; }
 int orr_memsys_partition_of(const orr_memsys *m, uint64_t line) { return (int)part_of(m, unit_of(m, line)); }
 int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return unit_of(m, line)->side; }
@@ -174,7 +178,8 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
                         .more = q->more,
                         .behind = q->behind,
                         .late = q->late,
-                        .acks = q->told};
+                        .acks = q->told,
+                        .live = q->live};
     orr_l2_push(&p->l2[to.half], to.slice, &r);
     *k = (key){to.tag, to.half, to.slice};
 }

@@ -51,6 +51,7 @@ typedef struct orr_request {
     uint32_t open;          // and for how many ticks it waits to be joined by others
     bool single;            // and whether a load that leaves behind it ends that
     uint32_t order, norder; // for the sender too: what it must not overtake
+    uint32_t live;          // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 
 typedef struct orr_reply {
@@ -97,8 +98,14 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
 } orr_memsys_stats;
 
 typedef struct orr_memsys orr_memsys;
+// Called when a slice serves a request with `live`, in the order of time of its partition: a load when its
+// sectors are there (of a line of the other half of L2 when they are there, and once more here), a store when
+// the slice takes it, an atomic when its turn has come. All requests of a line are served by one partition,
+// one at a time.
+typedef void orr_serve(void *arg, uint32_t sm, uint32_t live);
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e);
 void orr_memsys_free(orr_memsys *m);
+void orr_memsys_serve(orr_memsys *m, orr_serve *serve, void *arg); // NULL: nobody
 int orr_memsys_partitions(const orr_memsys *m);
 int orr_memsys_partition_of(const orr_memsys *m, uint64_t line); // called for every request: cheap
 // Which of l2.partitions (the halves of a GH100) holds the line; the caller adds l2.far_latency.

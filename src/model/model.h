@@ -126,6 +126,13 @@ typedef struct orr_limits {
 } orr_limits;
 
 // ---- results --------------------------------------------------------------------------------
+// Of a kernel whose threads see each other's accesses (isa/observable.h): what was the order of events?
+enum orr_events {
+    ORR_EVENTS_PRIVATE,   // they do not
+    ORR_EVENTS_IN_TIME,   // that of simulated time: it was executed as it was timed
+    ORR_EVENTS_ONE_ORDER, // one that may be: it was executed before, and its streams were timed
+};
+
 typedef struct orr_launch_result {
     const orr_kernel *kernel;
     uint32_t index, grid[3], block[3], dynamic_shared;
@@ -135,6 +142,7 @@ typedef struct orr_launch_result {
     double *counters;   // [ORR_COUNTERS], NAN: not counted; NULL: none
     orr_timing *timing; // NULL: this model does not simulate time
     orr_limits *limits; // NULL: only the analytic model has one
+    uint8_t events;     // enum orr_events
 } orr_launch_result;
 
 typedef struct orr_host {

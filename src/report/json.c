@@ -6,6 +6,7 @@
 #include "report/page.h"
 #include "report/sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,8 @@ static void launch(orr_text *t, const orr_launch_result *l, bool brief) {
     json_count(t, "thread_insts", l->thread_insts);
     orr_text_add(t, ", ");
     json_field(t, "occupancy", l->occupancy);
+    if (l->events && !isnan(l->cycles))
+        orr_text_add(t, ", \"events\": \"%s\"", l->events == ORR_EVENTS_IN_TIME ? "in time" : "one order");
     if (brief) {
         orr_text_add(t, "}");
         return;

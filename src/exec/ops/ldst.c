@@ -161,6 +161,8 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
 
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]) {
+    if (w->step && (w->step->values || w->step->addr))
+        return orr_step_address(w, u, addr, space, bytes, host) == STEP_AGAIN;
     if (!resolve(w, u, addr, space, bytes, host)) return false;
     if (w->trace && u->traced && !w->left && w->tb->cluster && space == ORR_SPACE_SHARED) {
         uint64_t own[ORR_WARP]; // what mapa made of the block's own addresses is one of them
@@ -171,7 +173,7 @@ bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
         orr_trace_put_access(w->trace, w->exec, addr);
     }
     if (w->stop) orr_pace_access(w, u, addr, host);
-    return true;
+    return !w->step || orr_step_address(w, u, addr, space, bytes, host) != STEP_LATER;
 }
 
 bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
@@ -246,7 +248,8 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
-    bool timed = w->stop && i->space != ORR_SPACE_SHARED; // run/pace.c is to know where it is
+    // run/pace.c and run/step.c are to know where it is.
+    bool timed = w->step || (w->stop && i->space != ORR_SPACE_SHARED);
     if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;
         if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)

@@ -65,9 +65,13 @@ static void read_lane(warp *w, const uop *u) {
     put(w, u, v);
 }
 
-// There is no time here: clocks count the instructions the warp has executed, at one a cycle and
-// one a nanosecond, so that they never stand still.
-static uint64_t clock_of(warp *w) { return w->insts + ++w->ticks; }
+// Where a kernel is executed as it is timed (step.c) clocks are simulated time. Else there is no time here:
+// clocks count the instructions the warp has executed, at one a cycle and one a nanosecond, so that they
+// never stand still.
+static uint64_t clock_of(warp *w) { return w->step ? w->step->now : w->insts + ++w->ticks; }
+static uint64_t nanoseconds_of(warp *w) {
+    return w->step ? (uint64_t)((double)w->step->now * w->step->ns) : clock_of(w);
+}
 
 static uint32_t cluster_dim(const orr_launch *l, uint32_t d) { return l->cluster[d] ? l->cluster[d] : 1; }
 
@@ -123,10 +127,10 @@ static void read_scalar(warp *w, const uop *u) {
     case ORR_SREG_DYNAMIC_SMEM: v = l->dynamic_shared; break;
     case ORR_SREG_CLOCK: v = (uint32_t)clock_of(w); break;
     case ORR_SREG_CLOCK_HI: v = clock_of(w) >> 32; break;
-    case ORR_SREG_CLOCK64:
-    case ORR_SREG_GLOBALTIMER: v = clock_of(w); break;
-    case ORR_SREG_GLOBALTIMER_LO: v = (uint32_t)clock_of(w); break;
-    case ORR_SREG_GLOBALTIMER_HI: v = clock_of(w) >> 32; break;
+    case ORR_SREG_CLOCK64: v = clock_of(w); break;
+    case ORR_SREG_GLOBALTIMER: v = nanoseconds_of(w); break;
+    case ORR_SREG_GLOBALTIMER_LO: v = (uint32_t)nanoseconds_of(w); break;
+    case ORR_SREG_GLOBALTIMER_HI: v = nanoseconds_of(w) >> 32; break;
     case ORR_SREG_ENVREG_1: v = l->workspace >> 32; break;
     case ORR_SREG_ENVREG_2: v = (uint32_t)l->workspace; break;
     default: break; // %envreg, %pm: zero

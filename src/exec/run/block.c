@@ -96,6 +96,7 @@ static bool try_release(tblock *tb, uint32_t id) {
             f->state = FRAG_READY;
         }
     }
+    tb->released = true;
     memset(b, 0, sizeof *b);
     tb->bars_open &= ~(1u << id);
     // Lanes that were let go may stand at a join. (Not inside the loop above: settling may free and
@@ -312,7 +313,7 @@ static tblock *start_block(worker *k, uint64_t index) {
     tb->level = tb->port = 0;
     tb->held = UINT64_MAX;
     tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
-    tb->faulted = false;
+    tb->faulted = tb->released = false;
     tb->next = NULL;
     tb->sm = 0;
     memset(tb->bar, 0, sizeof tb->bar);

@@ -540,6 +540,10 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     }
 }
 
+frag *orr_warp_choose(warp *w, bool yields) { return choose(w, yields); }
+void orr_warp_banks(warp *w, const frag *f) { set_banks(w, &w->frames[f->frame]); }
+void orr_warp_last(warp *w, frag *f, const xblock *x) { run_last(w, f, x); }
+
 // A stream is held until its block is finished; one that never ends must not take all memory with it.
 static bool too_long(warp *w, const xblock *x, uint32_t mask) {
     if (!w->trace || w->trace->n <= 1u << 30) return false;
@@ -735,6 +739,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     uint32_t threads = p->threads - index * ORR_WARP;
     w->tb = tb;
     w->worker = tb->worker;
+    w->step = NULL;
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;

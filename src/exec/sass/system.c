@@ -238,6 +238,7 @@ static bool read_pair(translator *m, unsigned sr) {
     if (clock) {
         row = m_tmp(m, ORR_D);
         orr_inst like = {.op = ORR_OP_SREG, .type = ORR_T_U64, .imm = ORR_SREG_CLOCK64};
+        if (sr == ORR_SV_SREG_GLOBALTIMERLO) like.imm = ORR_SREG_GLOBALTIMER;
         if (!m_ptx(m, like, 1, 0, OPERS(row))) return false;
         m_active(m);
     }

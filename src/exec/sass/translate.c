@@ -554,6 +554,7 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     memset(p->block_of, 0, (k->ninsts + 1) * sizeof *p->block_of);
     for (uint32_t n = 0; n < k->nblocks; n++) p->block_of[k->blocks[n].first] = n + 1;
     uint32_t *uop_of = orr_arena_alloc(&p->arena, (k->ninsts + 1) * sizeof *uop_of);
+    p->uop_of = uop_of;
     bool ok = true;
     orr_code placed;
     for (uint32_t n = 0; n < k->ninsts && ok; n++) {

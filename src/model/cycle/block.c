@@ -1,5 +1,5 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
-#include "model/cycle/sm.h"
+#include "model/cycle/step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +41,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
                 .board = w->board,
                 .recent =
                     w->recent, // what the warp before wrote last may still be on its way to the registers
+                .exec = b->live ? orr_step_warp_of(b->live, index) : NULL,
                 .need = b->buf->planned ? b->buf->need_at[index] : 0};
     lsu_start_warp(&s->lsu, id);
     l1_start_warp(&s->l1, id);
@@ -68,6 +69,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->tb.started++;
         barriers_reset(&b->barriers);
         b->buf = buf;
+        b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;
         b->mbars.n = b->mwaits.n = b->mcopies.n = 0;
@@ -146,6 +148,8 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
         else
             s->tb.spans_left_out++;
     }
+    if (b->live) orr_step_end(b->live);
+    b->live = NULL;
     b->buf->started = b->start;
     b->buf->ended = when;
     b->buf->next = s->tb.done;
@@ -180,6 +184,6 @@ void cyc_block_warp_ended(sm *s, warp *w) {
     if (when > b->end) b->end = when;
     if (!--b->running)
         end_block(s, w->block, b->end);
-    else
+    else if (!b->live)
         release(s, b, barriers_left(&b->barriers, b->running));
 }

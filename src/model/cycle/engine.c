@@ -17,6 +17,7 @@
 #include "model/cycle/crew.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
+#include "model/cycle/step.h"
 #include "model/cycle/supply.h"
 #include "model/dispatch.h"
 
@@ -70,7 +71,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
         cyc_supply_grow(x->supply, x->c->program);
         fit_program(x);
     }
-    if (!x->looked) look_at_code(x, b);
+    if (!x->looked && !x->c->live) look_at_code(x, b);
     if (x->c->order) cyc_order_plan(x->c->order, b);
     b->earliest = 0;
     if (now) {
@@ -516,7 +517,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
 #define PART(type, name, ...) name##_reset(&s->name);
 #include "core/parts.def"
 #undef PART
-    s->lsu.client.observe = c->order ? cyc_observe : NULL;
+    s->lsu.client.observe = c->live ? cyc_step_observe : c->order ? cyc_observe : NULL;
     s->worker = &c->workers[0];
 }
 
@@ -588,6 +589,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         collect_blocks(x, progress);
         if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
+        if (c->live && orr_step_failed(c->live, e)) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
@@ -647,9 +649,9 @@ static void prepare_workers(cycle *c, int n) {
 // would poll for ever, so loops that only poll go round only where all are; and only of machine code: what
 // PTX's loops become is only known roughly.
 static void open_order(cycle *c, bool sampled) {
-    bool rounds = !c->perfect && !c->foreign && !sampled && c->kernel->machine;
+    bool rounds = !c->perfect && !c->foreign && !c->live && !sampled && c->kernel->machine;
     c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
-    c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !sampled);
+    c->order = c->perfect || c->live ? NULL : cyc_order_new(c->kernel, c, !sampled);
     if (c->order) return;
     cyc_looks_free(c->looks);
     c->looks = NULL;
@@ -722,6 +724,8 @@ static void clear_slots(engine *x, sm *s) {
         tbuf *buf = s->tb.slot[b].buf;
         if (!buf) continue;
         buf->next = NULL;
+        if (s->tb.slot[b].live) orr_step_end(s->tb.slot[b].live);
+        s->tb.slot[b].live = NULL;
         cyc_supply_done(x->supply, buf);
         s->tb.slot[b].buf = NULL;
     }

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/observable.h"
 #include "model/cycle/raw.h"
 #include "model/cycle/engine.h"
+#include "model/cycle/step.h"
 #include "model/cycle/pace.h"
 
 typedef struct state {
@@ -99,6 +101,24 @@ static bool may_race(const orr_kernel *k) {
     return !k->grows && orr_exec_takes(k);
 }
 
+// Executed as it is timed (step.h): the machine code of kernels whose threads see each other, all of their
+// thread blocks, on a GPU whose L1 passes on what is stored.
+static bool runs_live(const cycle *c, const orr_work *w) {
+    const char *why;
+    const orr_launch *l = w->launch;
+    uint32_t seen = l ? orr_kernel_observable(l->kernel) : 0;
+    // Where warps see each other through shared memory alone, streams are as exact.
+    if (!(seen & ~(uint32_t)ORR_OBS_SHARED)) return false;
+    uint64_t cluster = 1; // thread blocks that see each other's shared memory
+    for (int d = 0; d < 3; d++) {
+        uint32_t n = l->cluster[0] ? l->cluster[d] : l->kernel->cluster[d];
+        cluster *= n ? n : 1;
+    }
+    return cluster == 1 && !l->elsewhere && !w->sampler && !w->pieces && !c->perfect && !c->foreign &&
+           c->gpu->l1_write != ORR_WRITE_BACK && c->program->kernel == l->kernel && c->program->control &&
+           orr_step_can(l->kernel, &why);
+}
+
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
     w = orr_work_rewritten(w, &own, r);
@@ -117,14 +137,22 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_launch launch;
     cyc_pace *pace = NULL;
     c->in_time = false;
-    if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
+    orr_step *live = NULL;
+    orr_exec_counts counts = {0};
+    bool as_timed = runs_live(c, w);
+    if (as_timed) {
+        live = orr_step_new(w->launch, c->nsms, 1e3 / gpu->clock_sm,
+                            orr_kernel_observable(w->launch->kernel) & ORR_OBS_SHARED, e);
+        if (!live) return false;
+    } else if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
         pace = cyc_pace_new(c, c->program, blocks, occ.blocks);
         launch = *w->launch;
         launch.pace = &pace->pace;
         c->in_time = !launch.elsewhere && orr_exec_takes(launch.kernel);
         paced.launch = &launch;
     }
-    orr_source *source = orr_work_open(&paced, NULL, e);
+    orr_source *source = live ? cyc_step_source(w->launch, live) : orr_work_open(&paced, NULL, e);
+    cyc_step_begin(c, live);
     if (!source) {
         cyc_pace_free(pace);
         return false;
@@ -135,6 +163,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     size_t units = w->pieces ? w->pieces->unit.n : 0;
     bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
+    cyc_step_finish(c);
+    orr_step_free(live, &counts);
     cyc_pace_free(pace);
     r->host.model_seconds += orr_seconds() - start;
     if (ok) {
@@ -142,6 +172,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
             w->pieces->unit.at[units].launch = (uint32_t)r->launches.n;
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->timing = timing_of(c, &x, &occ, r);
+        if (as_timed) l->events = ORR_EVENTS_IN_TIME;
         l->occupancy = occ.percent / 100;
         l->cycles = (double)l->timing->cycles;
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;

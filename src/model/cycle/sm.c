@@ -4,7 +4,7 @@
 // next answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first
 // one will be and sleeps until then; what may change that (an answer, a barrier, a new thread block) lowers
 // `wake`.
-#include "model/cycle/sm.h"
+#include "model/cycle/step.h"
 
 #include <string.h>
 
@@ -12,12 +12,13 @@
 typedef struct dispatched {
     const orr_tinst *i;
     uint32_t inst;
-    uint32_t mask;       // lanes that its warp had
-    bool predicated_off; // no lane takes part
-    bool behind_yield;   // the instruction before was a YIELD
-    uint64_t start;      // cycles from issue until it is in its unit
-    uint64_t lost;       // of them those that its operands, or a queue, cost
-    uint64_t queued;     // of them in the queue of its unit
+    uint32_t mask;         // lanes that its warp had
+    bool predicated_off;   // no lane takes part
+    bool behind_yield;     // the instruction before was a YIELD
+    orr_step_access *live; // what it does to memory, if it is executed as it is timed
+    uint64_t start;        // cycles from issue until it is in its unit
+    uint64_t lost;         // of them those that its operands, or a queue, cost
+    uint64_t queued;       // of them in the queue of its unit
 } dispatched;
 
 static void count_issue(sm *s, const warp *w, uint32_t inst) {
@@ -111,9 +112,11 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
                  .slot = w->slot,
                  .access = access,
                  .late = d->lost, // the latencies of memory count from issue
-                 .load = NOBODY};
+                 .load = NOBODY,
+                 .live = d->live};
     if (i->flags & ORR_TF_LOAD) {
         op.load = l1_expect(&s->l1, warp_id(w), d->inst);
+        s->l1.loads.at[op.load].live = d->live;
         if (i->flags & ORR_TF_ASYNC) {
             l1_load *load = &s->l1.loads.at[op.load];
             load->group = scoreboard_copy(&w->board);
@@ -294,6 +297,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     count_issue(s, w, d.inst);
     q->last = w->slot;
     q->last_age = w->age;
+    if (w->exec) d.live = cyc_step_issue(s, w, d.i);
     w->front = now + (more ? 0 : 1);
     w->front_why = ORR_STALL_WAIT;
     w->yielded = false;
@@ -309,7 +313,10 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     if (!advance(s, q, w, &d)) return false;
     if (d.i->kind == ORR_TK_BARRIER && !d.predicated_off) {
         s->n.barriers++;
-        cyc_block_barrier(s, w, d.i);
+        if (w->exec)
+            cyc_step_barrier(s, w, d.i);
+        else
+            cyc_block_barrier(s, w, d.i);
     }
     cyc_warp_update(s, w);
     return w->ready <= now;

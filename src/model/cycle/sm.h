@@ -86,6 +86,9 @@ typedef struct warp {
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
     uint32_t need;                     // of its thread block's needs (order.c), the next one
     warp_poll poll;
+    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
+    bool again;                 // its block of code has been executed
+    bool parked;                // all lanes wait at a barrier
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
@@ -104,8 +107,9 @@ typedef struct mcopy { // an arrival of copies that are on their way
     uint8_t which; // the warp's
 } mcopy;
 
-typedef struct block { // a thread block on the SM
-    tbuf *buf;         // NULL: the slot is free
+typedef struct block {           // a thread block on the SM
+    tbuf *buf;                   // NULL: the slot is free
+    struct orr_step_block *live; // executed as it is timed (step.c); NULL: it is not
     uint64_t start, end;
     uint32_t running; // warps that have not ended
     uint32_t nwarps;
@@ -145,6 +149,7 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
 typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
+    struct step_sm *live;  // of a kernel that is executed as it is timed (step.c); NULL: it is not
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
@@ -198,10 +203,12 @@ typedef struct launch_spec { // cycles of thread blocks that come and go
 
 struct order;
 struct looks;
-typedef struct cycle {   // one GPU, from launch to launch
-    struct order *order; // NULL: no block of the kernel waits for another
-    struct looks *looks; // NULL: it has no loops that only poll
-    bool in_time;        // its locks and tables were taken in order of time when it was executed
+typedef struct cycle {     // one GPU, from launch to launch
+    struct order *order;   // NULL: no block of the kernel waits for another
+    struct looks *looks;   // NULL: it has no loops that only poll
+    struct orr_step *live; // the kernel is executed as it is timed (step.c); NULL: it is not
+    bool strong;           // and has accesses that are sent at once
+    bool in_time;          // its locks and tables were taken in order of time when it was executed
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;

@@ -1,4 +1,5 @@
 // A warp: what its next instruction waits for, and what each of its cycles went to.
+#include "model/cycle/step.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 
@@ -199,6 +200,7 @@ static bool read_accesses(warp *w, uint32_t n) {
 
 bool cyc_warp_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
+    if (w->exec) return cyc_step_next_block(s, w);
     do {
         if (!w->pc.has_then) {
             w->pc.then_from = w->pc.trace;

@@ -1,0 +1,62 @@
+// What requests of an SM do to global memory when L2 serves them, for kernels that are executed as they are
+// timed (exec/step.h).
+//
+// Each request that leaves the SM for such an access has an operation (orr_request.live). A slice of L2 has
+// it performed when it serves the request: a load's lanes are read, an atomic's are read and written, a
+// store's bytes are written. A load that hits in L1, or waits for a line that is pending, is read when L1
+// looks it up. When the reply has reached the warp the values go into its registers.
+//
+// An SM sees its own writes in the order of its instructions, although they reach L2 later: a hit in L1 has
+// them added to what memory holds, and in front of what else the SM has sent to a line its earlier writes to
+// it are performed.
+//
+// Invariants: `open` has the writes that may not have been performed in the order in which they were sent,
+// and the list of a line's writes is in that order too. perform_serve is called while no SM runs, by one
+// partition for all operations of a line, and changes nothing of the SM's but `done` and the lanes' values;
+// all else is called by the SM, while nobody writes global memory.
+#ifndef ORR_CORE_PERFORM_H
+#define ORR_CORE_PERFORM_H
+
+#include "base/base.h"
+#include "exec/step.h"
+#include "memory/memory.h"
+
+#define PERFORM_LINES 256 // hashed
+
+typedef struct operation { // what a slice does when it serves a request
+    orr_step_access *access;
+    uint64_t line, seq;
+    uint32_t lanes;
+    uint32_t next;   // + 1: of its access, a load; of the writes of its hashed line; of the free ones
+    uint32_t joined; // + 1: a store that goes with it
+    uint8_t kind;    // enum orr_step_kind
+    bool done;
+    bool answered;
+    uint64_t bytes[2]; // a store
+    uint8_t data[ORR_LINE];
+} operation;
+
+typedef struct perform_ops { // of an SM
+    orr_step *launch;
+    ORR_VEC(operation) ops;
+    uint32_t free; // + 1
+    uint64_t seq;
+    uint32_t first[PERFORM_LINES], last[PERFORM_LINES]; // writes by line, in order; + 1
+    ORR_VEC(uint32_t) open;                             // all of them: a queue
+    size_t open_first;
+} perform_ops;
+
+void perform_free(perform_ops *l);
+uint32_t perform_lanes(const orr_step_access *a, uint64_t line); // those of the line
+// For a request: its operation.
+uint32_t perform_load(perform_ops *l, orr_step_access *a, uint64_t line);
+uint32_t perform_store(perform_ops *l, const orr_step_access *a, uint64_t line);
+uint32_t perform_atomic(perform_ops *l, orr_step_access *a, uint32_t lanes, uint64_t line, bool answered);
+void perform_join(perform_ops *l, uint32_t store, uint32_t with);    // it goes with another one's request
+void perform_hit(perform_ops *l, orr_step_access *a, uint64_t line); // L1 serves it
+void perform_shared(orr_step_access *a);                             // shared memory does
+void perform_sent(orr_step_access *a);                    // one that nobody waits for has been looked up
+void perform_deliver(perform_ops *l, orr_step_access *a); // the reply has reached its warp
+void perform_serve(perform_ops *l, uint32_t live);        // L2 serves a request
+
+#endif

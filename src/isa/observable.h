@@ -1,0 +1,21 @@
+// Kernels whose threads can see each other's accesses while they run.
+//
+// What such a kernel does depends on when its threads do it. A model with time executes it as it is timed
+// (exec/step.h); all others are executed first and timed from their streams.
+#ifndef ORR_OBSERVABLE_H
+#define ORR_OBSERVABLE_H
+
+#include "isa/isa.h"
+
+enum orr_observable {
+    ORR_OBS_ATOMIC = 1, // an atomic of global memory whose result is used
+    ORR_OBS_POLL = 2,   // a volatile or strong load of global memory
+    ORR_OBS_SHARED = 4, // a compare and swap of shared memory, or a poll of it
+    ORR_OBS_CLOCK = 8,  // a clock is read
+};
+
+uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst); // of one instruction; 0: it is private
+uint32_t orr_kernel_observable(const orr_kernel *k);              // of all of them; 0: none is
+void orr_observable_text(const orr_kernel *k, orr_text *t);       // why, a line; nothing if it is not
+
+#endif

@@ -1,0 +1,23 @@
+// Kernels that are executed as they are timed (exec/step.h): what the SM and the memory do for it.
+//
+// A warp's instruction is executed when it is issued (cyc_step_issue). Its accesses of global memory travel
+// with it through the load/store unit and are performed when they are served (core/perform.h).
+#ifndef ORR_CYCLE_STEP_H
+#define ORR_CYCLE_STEP_H
+
+#include "core/perform.h"
+#include "model/cycle/sm.h"
+
+// A launch begins; NULL for one that is replayed from streams.
+void cyc_step_begin(cycle *c, orr_step *launch);
+void cyc_step_finish(cycle *c);
+orr_source *cyc_step_source(const orr_launch *l, const orr_step *live); // thread blocks without streams
+
+// ---- warps
+bool cyc_step_next_block(sm *s, warp *w);
+orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i);
+void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i);
+
+bool cyc_step_observe(void *self, uint32_t warp, const orr_tinst *i, l1_access *a); // lsu_client.observe
+
+#endif
