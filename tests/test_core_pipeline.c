@@ -11,6 +11,7 @@
 #include "core/constants.h"
 #include "core/fetch.h"
 #include "core/operands.h"
+#include "core/tma.h"
 #include "core/units.h"
 
 // ---- operands -------------------------------------------------------------------------------------
@@ -304,14 +305,31 @@ static void test_named(void **state) {
     constants_free(&k);
 }
 
+// ---- bulk copies --------------------------------------------------------------------------------------
+// 320 bytes at 32 a cycle take ten cycles, and are there 100 later. A copy that is asked for meanwhile begins
+// when the first has been moved; after a reset nothing of it is left.
+static void test_tma(void **state) {
+    (void)state;
+    tma_spec spec = {.bytes = 32, .latency = 100};
+    tma_unit t;
+    tma_init(&t, &spec);
+    assert_int_equal(tma_copy(&t, 1000, 320), 1110);
+    assert_int_equal(tma_copy(&t, 1005, 640), 1130);
+    assert_int_equal(tma_copy(&t, 2000, 0), 2100);
+    tma_reset(&t);
+    assert_int_equal(tma_copy(&t, 10, 32), 111);
+    tma_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_banks),      cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_result_bus), cmocka_unit_test(test_collectors),
-        cmocka_unit_test(test_units),      cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_ramp),       cmocka_unit_test(test_fetch),
-        cmocka_unit_test(test_prefetch),   cmocka_unit_test(test_warm_code),
-        cmocka_unit_test(test_constants),  cmocka_unit_test(test_named),
+        cmocka_unit_test(test_tma),        cmocka_unit_test(test_banks),
+        cmocka_unit_test(test_reuse),      cmocka_unit_test(test_result_bus),
+        cmocka_unit_test(test_collectors), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_halves),     cmocka_unit_test(test_ramp),
+        cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,16 +87,14 @@ static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lan
 }
 
 // ---- bulk copies
-// The SM's copies are moved one after the other; each arrives at its mbarrier when it is there. The stream
-// has how many bytes, and the mbarrier's address or, of one that has none, where it goes in global memory.
+// A copy arrives at its mbarrier when it is there. The stream has how many bytes, and the mbarrier's address
+// or, of one that has none, where it goes in global memory.
 static void bulk(sm *s, block *b, const orr_access *a, uint64_t start) {
-    const orr_gpu *g = s->c->gpu;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int lane = orr_ffs(m);
-        uint64_t at = address(a->addr[lane]), free = s->tma_free > start ? s->tma_free : start;
-        double bytes = a->versioned ? a->version[lane] : 0;
-        s->tma_free = free + (uint64_t)(bytes / g->tma_bytes);
-        if (at < ORR_WINDOW_BYTES) arrived(s, b, find(b, at), 1, s->tma_free + (uint64_t)g->tma_latency);
+        uint64_t at = address(a->addr[lane]);
+        uint64_t there = tma_copy(&s->tma, start, a->versioned ? a->version[lane] : 0);
+        if (at < ORR_WINDOW_BYTES) arrived(s, b, find(b, at), 1, there);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "core/lsu.h"
 #include "core/operands.h"
 #include "core/scoreboard.h"
+#include "core/tma.h"
 #include "core/units.h"
 #include "model/cycle/crossbar.h"
 #include "model/cycle/raw.h"
@@ -164,8 +165,7 @@ typedef struct sm {
 #include "core/parts.def"
 #undef PART
     block_slots tb;
-    uint64_t tma_free; // when its bulk copies have been moved
-    orr_sm_counts n;   // what no component counts
+    orr_sm_counts n; // what no component counts
     uint64_t stalls[ORR_STALLS];
 } sm;
 
