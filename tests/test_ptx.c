@@ -354,12 +354,9 @@ static void test_load_errors(void **state) {
     load_refused(K("ld.global.u32 r0, [q];"), "k", "'q' is not in this space");
     load_refused(K("mul.u32 r0, r0, r1;"), "k", "'.lo', '.hi' or '.wide' is needed");
     load_refused(K("bar.sync 16;"), "k", "barriers are numbered 0 to 15");
-    load_refused(K("wgmma.fence.sync.aligned;"), "k", "warpgroup matrix instructions");
     load_refused(
         K("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {r0,r1,r2,r3},{r0,r1},{r0,r1},{r0,r1,r2,r3};"),
         "k", "2 registers where A has 4");
-    load_refused(HEAD ".entry k() .reqnctapercluster 2 { ret; }", "k",
-                 "t.ptx:4: kernel 'k' needs thread block clusters");
     load_refused(HEAD ".entry k() { .local .b8 x[1000000]; ret; }", "k",
                  "t.ptx:4: 'k' needs 1000000 bytes of local memory");
     load_refused(HEAD ".func f(.param .b32 a) { ret; }\n.entry k() { .param .b64 a; call f, (a); }", "k",
@@ -368,12 +365,28 @@ static void test_load_errors(void **state) {
                  "'f' takes 1 arguments, not 0");
 }
 
+// A kernel says how many thread blocks its clusters have; what it does not say of a dimension is 1.
+static void test_clusters(void **state) {
+    (void)state;
+    orr_module *m =
+        parse(HEAD ".entry k() .reqnctapercluster 2 { ret; }\n.entry l() .reqnctapercluster 2, 4 { ret; }\n"
+                   ".entry plain() { ret; }");
+    const orr_kernel *k = load(m, "k"), *l = load(m, "l");
+    assert_int_equal(k->cluster[0], 2);
+    assert_true(k->cluster[1] <= 1 && k->cluster[2] <= 1);
+    assert_int_equal(l->cluster[0], 2);
+    assert_int_equal(l->cluster[1], 4);
+    assert_int_equal(load(m, "plain")->cluster[0], 0);
+    m->free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_directives), cmocka_unit_test(test_versions),
         cmocka_unit_test(test_constants),  cmocka_unit_test(test_function_pointers),
         cmocka_unit_test(test_scopes),     cmocka_unit_test(test_frames),
         cmocka_unit_test(test_errors),     cmocka_unit_test(test_load_errors),
+        cmocka_unit_test(test_clusters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

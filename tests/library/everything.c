@@ -73,6 +73,17 @@ static double cycles_of(const char *input, const char *model) {
     return cycles;
 }
 
+// Two runs on one page; what is no report makes none.
+static void page_of(orr_report *r) {
+    const char *data = orr_report_as(r, ORR_PAGE_DATA), *two[] = {data, data}, *wrong[] = {"{}"};
+    CHECK(data != NULL && orr_report_as(r, ORR_HTML) != NULL);
+    orr_report *page = orr_page(two, 2, &e);
+    CHECK(page && strstr(orr_report_as(page, ORR_HTML), "<!doctype html>"));
+    orr_report_free(page);
+    orr_err bad = {0};
+    CHECK(!orr_page(wrong, 1, &bad) && bad.status == 2);
+}
+
 static void run_and_record(void) {
     const char *timeline = path_in(work, "timeline.json"), *stream = path_in(work, "saxpy.orr");
     const char *digests = path_in(work, "digests.csv"), *traces = path_in(work, "traces");
@@ -82,6 +93,7 @@ static void run_and_record(void) {
     orr_report *r = orr_run("saxpy", o, &e);
     double cycles = orr_report_number(r, "/launches/0/cycles");
     CHECK(r && orr_report_number(r, "/buffers_checked") == 1);
+    page_of(r);
     CHECK(r && orr_report_as(r, ORR_ACCELSIM) && orr_report_as(r, ORR_TERMINAL));
     CHECK(r && !orr_report_as(r, ORR_CSV));
     CHECK(is_there(timeline) && is_there(digests));
@@ -188,6 +200,10 @@ static void descriptions(void) {
     orr_report *r = orr_gpu_describe("h200", o, &e);
     CHECK(r && strstr(orr_report_as(r, ORR_TEXT), "66"));
     done(r, o);
+    // Every value has its evidence, and nothing of an H200 is inherited from another chip.
+    r = orr_gpu_evidence("h200", NULL, &e);
+    CHECK(r && orr_report_number(r, "/published") > 0 && orr_report_number(r, "/inherited") == 0);
+    done(r, NULL);
     // 64 registers, 256 threads: 16384 of 65536 registers of an SM (programming guide, 9.0).
     o = OPTIONS("block=256", "regs=64");
     r = orr_gpu_occupancy("h200", o, &e);
