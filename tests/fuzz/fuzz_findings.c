@@ -22,7 +22,8 @@ static void tune(const orr_findings *f) {
         orr_tuned_write(&t, f, &conf);
         size_t lines = 0;
         for (size_t k = 0; k < conf.n; k++) lines += conf.s[k] == '\n';
-        if (lines != 5 + t.keys.n + (t.missing.n ? 2 : 0)) abort();
+        size_t want = 6 + t.keys.n + (t.refused.n ? 2 + t.refused.n : 0) + (t.missing.n ? 2 : 0);
+        if (lines != want) abort();
         orr_gpu *g = orr_gpu_parse("tuned.conf", conf.s, conf.n, NULL, 0, &e);
         if (!g == !e.status) abort();
         orr_gpu_free(g);
