@@ -89,10 +89,11 @@ ptx_lower_fn ptx_l_ld, ptx_l_st, ptx_l_atom, ptx_l_red, ptx_l_prefetch, ptx_l_di
     ptx_l_cpwait, ptx_l_cpwaitall, // memory.c
     ptx_l_cpmbar, ptx_l_mbarrier, ptx_l_membar, ptx_l_policy;
 ptx_lower_fn ptx_l_mma, ptx_l_wmma, ptx_l_wmmaload, ptx_l_wmmastore, ptx_l_ldmatrix, ptx_l_stmatrix,
-    ptx_l_movmatrix;                                                                     // matrix.c
+    ptx_l_movmatrix;                                                 // matrix.c
 ptx_lower_fn ptx_l_bra, ptx_l_brx, ptx_l_call, ptx_l_ret, ptx_l_bar; // control.c
-ptx_lower_fn ptx_l_wgmma, ptx_l_wgsync, ptx_l_bulk, ptx_l_bulk_prefetch, ptx_l_tensor, ptx_l_bulkgroup, ptx_l_tensormap,
-    ptx_l_tensormap_copy, ptx_l_clbar, ptx_l_mapa, ptx_l_ctarank, ptx_l_stasync, ptx_l_multimem; // hopper.c
+ptx_lower_fn ptx_l_wgmma, ptx_l_wgsync, ptx_l_bulk, ptx_l_bulk_prefetch, ptx_l_tensor, ptx_l_bulkgroup,
+    ptx_l_tensormap, ptx_l_tensormap_copy, ptx_l_clbar, ptx_l_mapa, ptx_l_ctarank, ptx_l_stasync,
+    ptx_l_multimem; // hopper.c
 
 void ptx_enter_function(lowering *l); // control.c: .reg parameters out of the frame
 // A call of a function with values of one type, whose result nobody wants.

@@ -103,10 +103,9 @@ static int bits_of_ints(unsigned v) { return v == ORR_SV_ITYPE_U4 || v == ORR_SV
 
 // Registers of argument `arg`: D is 0; then A, B, C, where A or A and B may be in memory.
 static int matrix_span(const orr_code *c, int arg) {
-    static const enum orr_smod shapes[] = {ORR_SM_HMMASHAPE, ORR_SM_IMMASHAPE, ORR_SM_BMMASHAPE,
-                                           ORR_SM_DMMASHAPE, ORR_SM_ODMMA,     ORR_SM_QMMASHAPE,
-                                           ORR_SM_HGSHAPE,   ORR_SM_IGSHAPE,   ORR_SM_BGSHAPE,
-                                           ORR_SM_QGSHAPE};
+    static const enum orr_smod shapes[] = {
+        ORR_SM_HMMASHAPE, ORR_SM_IMMASHAPE, ORR_SM_BMMASHAPE, ORR_SM_DMMASHAPE, ORR_SM_ODMMA,
+        ORR_SM_QMMASHAPE, ORR_SM_HGSHAPE,   ORR_SM_IGSHAPE,   ORR_SM_BGSHAPE,   ORR_SM_QGSHAPE};
     const char *text = NULL;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0] && !text; i++)
         if (has(c, shapes[i])) text = orr_smod_text(shapes[i], orr_code_mod(c, shapes[i]));
