@@ -85,7 +85,7 @@ static void volta(void **state) {
     assert_int_equal(g->l1_sector, 32);
     assert_int_equal(g->l1_write, ORR_WRITE_THROUGH);
     assert_true(g->l1_write_allocate && g->l1_global && g->l1_flush);
-    assert_int_equal(g->l1_write_miss, ORR_L1_VALIDATE);
+    assert_int_equal(g->l1_write_miss, ORR_L1_LAZY);
     assert_int_equal(g->l2_size, 6 << 20); // 32 sets x 128 bytes x 24 ways x 64 slices
     assert_int_equal(g->l2_slices, 64);
     assert_int_equal(g->l2_hash, ORR_HASH_IPOLY);

@@ -74,6 +74,8 @@ static void level1(import *m, double *before_l2) {
                note(m, "-gpgpu_l1_latency", "+ core.collect + 1, issue to use"));
     import_num(m, "l1.mshrs", (double)c->misses, "lines",
                orr_arena_printf(&m->arena, "%s%s", from, sectors ? "; a sector each there" : ""));
+    import_num(m, "l1.fill_interval", 1, "cycles",
+               "ldst_unit::writeback takes one request of those that waited a cycle");
     import_num(m, "l1.mshr_merges", (double)c->merges, "requests", from);
     import_put(m, "l1.global", import_from(m, "-gpgpu_gmem_skip_L1D"), "%s", m->l1_skipped ? "no" : "yes");
     const char *write = c->write == 'B'   ? "back"
@@ -83,8 +85,10 @@ static void level1(import *m, double *before_l2) {
     import_put(m, "l1.write", "the write policy in the cache string", "%s", write);
     import_put(m, "l1.write_allocate", "the write-allocate policy in it", "%s",
                c->write_alloc == 'N' ? "no" : "yes");
-    import_put(m, "l1.write_miss", "same: L marks bytes, F and W fetch", "%s",
-               c->write_alloc == 'F' || c->write_alloc == 'W' ? "fetch" : "validate");
+    import_put(m, "l1.write_miss", "same: L fetches what is read, F and W what is written", "%s",
+               c->write_alloc == 'L'                            ? "lazy"
+               : c->write_alloc == 'F' || c->write_alloc == 'W' ? "fetch"
+                                                                : "validate");
     import_put(m, "l1.hashed", "the set index in it", "%s", c->index == 'L' ? "no" : "yes");
     import_put(m, "l1.flush", import_from(m, "-gpgpu_flush_l1_cache"), "%s",
                import_int(m, "-gpgpu_flush_l1_cache", 0, 0, 1) ? "yes" : "no");

@@ -44,34 +44,6 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     return in->work(in->arg, &w, e);
 }
 
-// The executor with an ear for what the script writes: it has the one `self`.
-static const orr_backend *inner(void *self) { return &((orr_input *)self)->executor.backend; }
-static bool do_load(void *self, int module, orr_module *m, orr_err *e) {
-    return inner(self)->load(inner(self)->self, module, m, e);
-}
-static uint64_t do_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
-    return inner(self)->alloc(inner(self)->self, name, bytes, e);
-}
-static bool do_write(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e) {
-    orr_input *in = self;
-    return inner(self)->write(inner(self)->self, addr, data, bytes, e) && in->wrote(in->arg, addr, bytes, e);
-}
-static bool do_read(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e) {
-    return inner(self)->read(inner(self)->self, addr, data, bytes, e);
-}
-static bool do_symbol(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e) {
-    return inner(self)->symbol(inner(self)->self, module, name, addr, bytes, e);
-}
-static bool do_launch(void *self, const orr_call *c, orr_err *e) {
-    return inner(self)->launch(inner(self)->self, c, e);
-}
-static const orr_backend listening = {.load = do_load,
-                                      .alloc = do_alloc,
-                                      .write = do_write,
-                                      .read = do_read,
-                                      .symbol = do_symbol,
-                                      .launch = do_launch};
-
 static bool run_script(orr_input *in, orr_err *e) {
     in->script = orr_input_script(in->o, in->name, orr_input_sm(in->gpu), e);
     if (!in->script) return false;
@@ -80,12 +52,7 @@ static bool run_script(orr_input *in, orr_err *e) {
     orr_script_print(in->script, in->o->print);
     if (in->digests) orr_script_digests(in->script, in->digests);
     if (!orr_executor_open(&in->executor, orr_input_on_gpu(in->o), on_launch, in, e)) return false;
-    orr_backend b = in->executor.backend;
-    if (in->wrote) {
-        b = listening;
-        b.self = in;
-    }
-    return orr_script_run(in->script, &b, in->check, &in->stats, e);
+    return orr_script_run(in->script, &in->executor.backend, in->check, &in->stats, e);
 }
 
 // ---- what comes from files ------------------------------------------------------------------------

@@ -88,7 +88,6 @@ typedef struct orr_input {
     // as the kernel does. The others are executed here.
     bool (*work)(void *arg, orr_work *w, orr_err *e);
     bool (*copy)(void *arg, uint64_t addr, uint64_t bytes, orr_err *e);  // of a trace; NULL: of no interest
-    bool (*wrote)(void *arg, uint64_t addr, uint64_t bytes, orr_err *e); // by the script; NULL: the same
     void (*moved)(void *arg, const orr_task_step *s);                    // a task list's copy; NULL: the same
     void *arg;
     // What it was:
