@@ -25,6 +25,15 @@ grep -q "gpgpusim.config:[0-9]*: -visualizer_enabled 0: not used" "$dir/notes" |
 "$orrery" gpu import "$dir/notes" 2>"$dir/err" && wrong "gpu import takes anything"
 grep -q "expected an option" "$dir/err" || wrong "no word about what is wrong with it"
 
+# The network's file lies beside the configuration: 40 bytes a cycle, 8 of them a packet's head.
+printf -- '-network_mode 1\n-inter_config_file net.icnt\n' | cat "$dir/gpgpusim.config" - >"$dir/booksim.config"
+"$orrery" gpu import "$dir/booksim.config" -q -o "$dir/narrow.conf" || wrong "gpu import without the network's file"
+grep -q '^xbar.reply *= 16 ' "$dir/narrow.conf" || wrong "a flit of 32 bytes: two for a sector and its head"
+printf '// the network\nflit_size = 40;\n' >"$dir/net.icnt"
+"$orrery" gpu import "$dir/booksim.config" -o "$dir/wide.conf" 2>"$dir/err" || wrong "gpu import with the network's file"
+grep -q '^xbar.reply *= 32 .*flit_size 40' "$dir/wide.conf" || wrong "the network's file is not read"
+grep -q 'net.icnt.*flit_size is used' "$dir/err" || wrong "no word about the network's file"
+
 # ---- traces
 insts() { sed -n 's/.*"warp_insts": \([0-9]*\).*/\1/p' "$1" | sed -n 1p; }
 for name in saxpy reduce bfs sgemm_tiled; do
@@ -57,6 +66,9 @@ diff -r "$dir/one" "$dir/four" >/dev/null || wrong "the trace depends on the num
 [ ! -s "$dir/err" ] && grep -q "^-binary version = 90" "$dir/one/kernel-1.traceg" || wrong "sm_90 is not written as such"
 "$orrery" record saxpy --size small --gpu rtx4090 --format accel-sim-plain -o "$dir/one" 2>"$dir/err" || wrong "record for rtx4090"
 grep -q "binary version 86" "$dir/err" || wrong "no word about the binary version"
+cp "$dir/saxpy/kernelslist.g" "$dir/saxpy/my.list" && sed -i '1i # made by hand' "$dir/saxpy/my.list"
+"$orrery" run "$dir/saxpy/my.list" --gpu v100 -q >"$dir/listed" || wrong "a list of kernels under another name"
+grep -q 'from trace' "$dir/listed" || wrong "a list of kernels under another name is no trace"
 "$orrery" record saxpy --size small --format accelsim -o "$dir/x" 2>/dev/null && wrong "a format that does not exist"
 
 # ---- the folder
