@@ -77,7 +77,7 @@ static void finish(recorder *r, bool ok, orr_err *e) {
 bool orr_record(const char *input, const char *file, const orr_options *o, orr_err *e) {
     if (e->status) return false;
     o = orr_asked(o);
-    if (!orr_input_check(&o->in, e)) return false;
+    if (!orr_input_check(&o->in, e) || !orr_input_file(input, e)) return false;
     if (orr_stream_probe(input)) return orr_fail(e, ORR_BAD_INPUT, "%s: is a recorded stream already", input);
     orr_gpu *gpu = NULL;
     if (!orr_check_output(file, input, "-o", e) || !orr_asked_gpu(o, &gpu, e)) return false;

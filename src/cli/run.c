@@ -35,6 +35,7 @@ bool cli_check_outputs(const char *what, const char *const *out, int n, char **i
                 return orr_fail(e, ORR_BAD_INPUT, "%s: %s is named for two outputs", what, out[a]);
         for (int k = 0; k < ninputs; k++)
             if (!orr_check_output(out[a], inputs[k], "-o", e)) return false;
+        if (!orr_check_writable(out[a], e)) return false;
     }
     return true;
 }
@@ -86,8 +87,8 @@ static bool write_page(const char *path, page_runs *all, orr_err *e) {
 }
 
 int cli_run(cli_options *o, orr_err *e) {
-    const char *const outs[] = {o->out.file, o->out.html};
-    if (!check_run(o, e) || !cli_check_outputs("run", outs, 2, o->inputs, o->ninputs, e)) return e->status;
+    const char *const outs[] = {o->out.file, o->out.html, o->job->run.timeline};
+    if (!check_run(o, e) || !cli_check_outputs("run", outs, 3, o->inputs, o->ninputs, e)) return e->status;
     bool array = o->out.json && o->ninputs > 1;
     orr_text out = {0};
     page_runs runs = {0};

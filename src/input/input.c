@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_NAMES 600 // bytes of names in a message
 
@@ -157,7 +158,18 @@ static bool refuse_options(const orr_input *in, bool tasks, orr_err *e) {
     return true;
 }
 
+bool orr_input_file(const char *name, orr_err *e) {
+    struct stat st;
+    if (stat(name, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return true;
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "%s: is a device or a pipe, and an INPUT is read more than once: name a file (--json takes "
+        "no name: results go to standard output, or to the file of -o)",
+        name);
+}
+
 bool orr_input_run(orr_input *in, orr_err *e) {
+    if (!orr_input_file(in->name, e)) return false;
     bool stream = !in->only_script && orr_stream_probe(in->name);
     bool trace = !in->only_script && !stream && orr_accel_probe(in->name);
     bool tasks = !in->only_script && !stream && !trace && orr_tasks_probe(in->name), ok;
