@@ -26,7 +26,7 @@ grep -q "gpgpusim.config:[0-9]*: -visualizer_enabled 0: not used" "$dir/notes" |
 grep -q "expected an option" "$dir/err" || wrong "no word about what is wrong with it"
 
 # The network's file lies beside the configuration: 40 bytes a cycle, 8 of them a packet's head.
-printf -- '-network_mode 1\n-inter_config_file net.icnt\n' | cat "$dir/gpgpusim.config" - >"$dir/booksim.config"
+printf -- '-network_mode 1\n-icnt_flit_size 32\n-inter_config_file net.icnt\n' | cat "$dir/gpgpusim.config" - >"$dir/booksim.config"
 "$orrery" gpu import "$dir/booksim.config" -q -o "$dir/narrow.conf" || wrong "gpu import without the network's file"
 grep -q '^xbar.reply *= 16 ' "$dir/narrow.conf" || wrong "a flit of 32 bytes: two for a sector and its head"
 printf '// the network\nflit_size = 40;\n' >"$dir/net.icnt"

@@ -366,8 +366,11 @@ void cli_help(FILE *f, const cli_subcommand *c) {
         "\n"
         "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a module "
         "(*.ptx,\n"
-        "*.cubin, a fatbin, or a program that nvcc has made), a recorded stream or an Accel-Sim trace\n"
-        "(kernelslist.g). Every subcommand has --help with examples; `orrery --version` says which this is.\n"
+        "*.cubin, a fatbin, or a program that nvcc has made), OpenCL C (*.cl), a recorded stream, an "
+        "Accel-Sim\n"
+        "trace (kernelslist.g), or a task list (*.tasks: an application that has not been written; --model\n"
+        "partial or analytic, which know what is reused). Every subcommand has --help with examples; `orrery "
+        "--version` says which this is.\n"
         "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",
         f);
 }

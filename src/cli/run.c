@@ -44,9 +44,10 @@ bool cli_check_outputs(const char *what, const char *const *out, int n, char **i
 static bool check_run(const cli_options *o, orr_err *e) {
     const orr_options *job = o->job;
     if (!o->ninputs)
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a "
-                        "module (.ptx, .cubin), a recorded stream or a trace (kernelslist.g)");
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a "
+            "module (.ptx, .cubin, .cl), a recorded stream, a trace (kernelslist.g) or a task list (.tasks)");
     if (o->out.stats && (strcmp(o->out.stats, "accel-sim") != 0 || o->out.json))
         return orr_fail(e, ORR_BAD_INPUT, "run: --stats takes accel-sim, and not together with --json");
     if (job->run.timeline && o->ninputs > 1)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_NAMES 600 // bytes of names in a message
 
@@ -159,13 +160,15 @@ static bool refuse_options(const orr_input *in, bool tasks, orr_err *e) {
 }
 
 bool orr_input_file(const char *name, orr_err *e) {
-    struct stat st;
-    if (stat(name, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return true;
+    struct stat st, out;
+    if (stat(name, &st) != 0 || S_ISDIR(st.st_mode)) return true;
+    bool written = fstat(STDOUT_FILENO, &out) == 0 && st.st_dev == out.st_dev && st.st_ino == out.st_ino;
+    if (S_ISREG(st.st_mode) && !written) return true;
     return orr_fail(
         e, ORR_BAD_INPUT,
-        "%s: is a device or a pipe, and an INPUT is read more than once: name a file (--json takes "
-        "no name: results go to standard output, or to the file of -o)",
-        name);
+        "%s: %s, and an INPUT is read, more than once: name a file (--json takes no name: results "
+        "go to standard output, or to the file of -o)",
+        name, written ? "is where standard output goes" : "is a device or a pipe");
 }
 
 bool orr_input_run(orr_input *in, orr_err *e) {
