@@ -58,6 +58,7 @@ typedef struct orr_gpu_origin {
     const char *note;   // the comment after the value, "" when there is none
     int evidence;       // enum orr_evidence, as the file has it
     const char *source; // what the evidence is, "" when there is none
+    const char *like;   // the instruction class that gave the value (op.CLASS.like), NULL: none did
     const char *chip;   // the description whose GPU a measured or chosen value is of; NULL: that of the file
 } orr_gpu_origin;
 
