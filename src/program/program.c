@@ -139,8 +139,7 @@ void orr_program_banks(orr_program *p, uint32_t first) {
         if (!results) i->result = 0;
         if (!i->window) i->window = (uint8_t)g->regs_window;
         bool memory = i->kind == ORR_TK_MEM;
-        if ((memory && !g->regs_memory) || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64))
-            continue;
+        if (memory || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64)) continue;
         int reads[256] = {0}, worst = 0;
         orr_read r = {0};
         for (int s = 0; s < i->nsrc; s++) {
