@@ -2,9 +2,9 @@
 //
 //   reference [--check] [--size SIZE] [--root DIR] NAME... | --all
 //
-// For each workload it loads DIR/NAME/NAME.launch (of hopper/NAME DIR/hopper/NAME/NAME.launch), fills the buffers as the script says, and calls the
-// plain C function ref_NAME in place of the launches. What the buffers then hold is what every run of the
-// script, on the CPU or on a GPU, is compared with.
+// For each workload it loads DIR/NAME/NAME.launch (of hopper/NAME DIR/hopper/NAME/NAME.launch), fills the
+// buffers as the script says, and calls the plain C function ref_NAME in place of the launches. What the
+// buffers then hold is what every run of the script, on the CPU or on a GPU, is compared with.
 #include "reference.h"
 
 #include <math.h>
@@ -114,8 +114,8 @@ static bool one(const char *root, size_t k, const char *only, bool check) {
         bool ok = t && orr_script_reference(t, references[k].fn, !check, &e);
         orr_script_free(t);
         if (ok)
-            printf("%s%-18s %-7s %s  %.2f s\n", folder, name, size ? size : "-",
-                   check ? "agrees" : "written", orr_seconds() - start);
+            printf("%s%-18s %-7s %s  %.2f s\n", folder, name, size ? size : "-", check ? "agrees" : "written",
+                   orr_seconds() - start);
         else
             fprintf(stderr, "reference: %s\n", e.text);
         fflush(stdout);

@@ -1,6 +1,7 @@
 // The bundled workloads, DATA/workloads/NAME/NAME.launch, those for one architecture alone,
-// DATA/workloads/SET/NAME/NAME.launch, which are called SET/NAME, and microbenchmarks, DATA/micro/NAME.launch, where
-// DATA is $ORRERY_DATA, the source tree the program was built from, or the installed data folder.
+// DATA/workloads/SET/NAME/NAME.launch, which are called SET/NAME, and microbenchmarks,
+// DATA/micro/NAME.launch, where DATA is $ORRERY_DATA, the source tree the program was built from, or the
+// installed data folder.
 #include "launch/launch.h"
 
 #include <dirent.h>

@@ -15,7 +15,8 @@ void ref_conv_im2col(orr_ref *r) {
     float *by_filter = SCRATCH(float, filters * 9 * channels);
     double *sum = SCRATCH(double, filters);
     for (int64_t i = 0; i < filters; i++)
-        for (int64_t j = 0; j < 9 * channels; j++) by_filter[j * filters + i] = ref_from_half(f[i * 9 * channels + j]);
+        for (int64_t j = 0; j < 9 * channels; j++)
+            by_filter[j * filters + i] = ref_from_half(f[i * 9 * channels + j]);
     for (int64_t at = 0; at < images * height * width; at++) {
         for (int64_t i = 0; i < filters; i++) sum[i] = 0;
         for (int64_t place = 0; place < 9; place++) {
