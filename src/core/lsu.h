@@ -67,6 +67,11 @@ typedef struct lsu_client { // what the LSU tells the SM
     void (*damaged)(void *self); // a trace that cannot be
 } lsu_client;
 
+typedef struct lsu_sender { // an instruction that nobody waits for
+    uint64_t when;          // L1 worked it off, + 1; 0: there is none
+    uint32_t inst;
+} lsu_sender;
+
 typedef struct lsu {
     const lsu_spec *spec;
     const core_launch *launch;
@@ -88,6 +93,8 @@ typedef struct lsu {
     uint64_t handed_over;      // when the one at hand is; 0: long ago
     uint64_t stores_leave;     // until then loads wait for what stores have written (l1.store_drain)
     l1_access head;
+    orr_traffic *traffic;    // of global memory, by instruction; NULL: nobody counts
+    lsu_sender last_sent[2]; // the last store, the last reduction
 } lsu;
 
 void lsu_spec_read(lsu_spec *s, const orr_gpu *g);

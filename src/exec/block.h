@@ -196,6 +196,7 @@ void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
 int orr_block_alone(tblock *tb);     // the same without the rest of its cluster; or RUN_STALLED
+bool orr_block_release(tblock *tb);  // true: lanes that waited for others of their warp go on
 void orr_block_deadlock(tblock *tb); // says that it cannot go on
 bool orr_block_found(tblock *tb);    // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker
