@@ -123,10 +123,8 @@ static bool lowered_keeps(const orr_program *p, const orr_tinst *i, int s) {
     return p->regs[next->regs + (uint32_t)s] == p->regs[i->regs + (uint32_t)s];
 }
 
-// What an instruction reads from the register banks, on a core without collectors. Tensor instructions take
-// their operands over several cycles anyway, and so do those of memory, unless regs.memory says that they are
-// in the way of others (H200: an LDS between FFMAs costs the bank of its address a read, an LDG both banks,
-// STS those of its address and its data; what they read goes through the same places of the operand cache).
+// What an instruction reads from the register banks, on a core without collectors. Instructions of memory and
+// tensor instructions take their operands over several cycles, and are in nobody's way.
 void orr_program_banks(orr_program *p, uint32_t first) {
     const orr_gpu *g = p->gpu;
     if (g->core_kind != ORR_CORE_MODERN || g->regs_banks <= 0) return;
