@@ -151,6 +151,10 @@ ORR_API orr_report *orr_tune(const char *const *files, int n, const orr_options 
 // without `output`, in a file that nobody sees. Points that fail do not end the job: there is a report then,
 // and e is filled in.
 ORR_API orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e);
+// What would help: the input's launches, executed once, timed as they are and with one thing ideal at a time
+// (no L2 latency, no bank conflicts, a line's accesses coalesced ...), and what each is worth, for the kernel
+// and by source line; which two hide each other; advice that names the line. The model is cycle.
+ORR_API orr_report *orr_explain(const char *input, const orr_options *o, orr_err *e);
 // Which launches of an input stand for which (`profile`: a file for orr_run with `sample`); how well sampling
 // does against full simulation; how much the IPC of warps that stall at random varies.
 ORR_API orr_report *orr_sample_profile(const char *input, const orr_options *o, orr_err *e);

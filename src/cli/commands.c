@@ -166,6 +166,17 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sweep bfs --size medium --vary l2.size=10MB:50MB:10MB --model cycle -o bfs.sqlite\n"
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
+    {"explain", cli_explain,
+     " gpu on kernels launches threads max-insts no-check json output quiet" INPUT_OPTIONS, "[options] INPUT",
+     "what would help: an INPUT with one thing ideal at a time",
+     "Executes INPUT once and times it (model cycle) as it is and with one thing ideal at a time: no latency of "
+     "L2,\n"
+     "twice the bandwidth, nobody waits at barriers, a source line's accesses coalesced or without bank "
+     "conflicts.\n"
+     "Says what each is worth for the kernel and on which lines, which two hide each other, and what to do.",
+     "orrery explain transpose_naive\n"
+     "orrery explain sgemm_naive --set n=128 --json\n"
+     "orrery explain reduce --gpu v100 --source ptx"},
     {"compare", cli_compare,
      " gpu model on latencies kernels launches threads max-insts all hardware warm json csv output "
      "quiet" INPUT_OPTIONS,
