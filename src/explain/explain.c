@@ -39,13 +39,10 @@ static bool concerns(const orr_ideal *i, const orr_kernel *k, const orr_inst *in
     const orr_line_use *u = i->use;
     const char *file;
     bool global = inst->space == ORR_SPACE_GLOBAL || inst->space == ORR_SPACE_GENERIC;
-    if (u->kernel != k || orr_inst_line(k, inst, &file) != u->line || !orr_inst_plain(inst)) return false;
+    if (u->kernel != k || orr_inst_line(k, inst, &file) != u->line || orr_inst_access(inst) != u->kind)
+        return false;
     if ((file != NULL) != (u->file != NULL) || (file && strcmp(file, u->file) != 0)) return false;
-    if (u->space == ORR_SPACE_GLOBAL ? !global : inst->space != ORR_SPACE_SHARED) return false;
-    bool loads = i->access == ORR_ACCESS_NEAR || i->access == ORR_ACCESS_QUARTER;
-    return loads                              ? inst->op == ORR_OP_LD
-           : i->access == ORR_ACCESS_ONCE ? inst->op != ORR_OP_ST
-                                              : true;
+    return u->space == ORR_SPACE_GLOBAL ? global : inst->space == ORR_SPACE_SHARED;
 }
 
 // The kernel as the trial's ideals have it. False: they do not concern it.
@@ -77,8 +74,8 @@ typedef struct player { // a host thread's
     orr_ideal_stream *stream;
 } player;
 
-static bool replay_launch(const orr_explanation *x, const orr_trial *t, player *p, const orr_gpu *g, size_t item,
-                          orr_result *r, orr_err *e) {
+static bool replay_launch(const orr_explanation *x, const orr_trial *t, player *p, const orr_gpu *g,
+                          size_t item, orr_result *r, orr_err *e) {
     const orr_tape_item *i = orr_tape_item_at(x->tape, item);
     orr_work w = {.threads = 1};
     if (!orr_launch_possible(g, &i->info, e)) return false;
@@ -215,9 +212,9 @@ static int by_gain(const void *a, const void *b) {
     return x->ideal < y->ideal ? -1 : 1;
 }
 
-// Two ideals of one line's accesses cannot both be.
+// Two ideals of one line's accesses cannot both be; what a launch costs comes before everything else.
 static bool go_together(const orr_ideal *a, const orr_ideal *b) {
-    return !a->use || !b->use || a->use != b->use;
+    return (!a->use || a->use != b->use) && strcmp(a->name, "launch") != 0 && strcmp(b->name, "launch") != 0;
 }
 
 static void add_pairs(orr_explanation *x) {

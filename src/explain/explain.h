@@ -21,10 +21,10 @@ enum orr_ideal_access {
     ORR_ACCESS_AS_IS,
     ORR_ACCESS_IN_ORDER, // global: a block's lanes get the same addresses, dealt out in ascending order
     ORR_ACCESS_PACKED,   // global: the same, and without gaps between them
-    ORR_ACCESS_NEAR,     // global loads: what the block has loaded before comes from a line that stays in L1
-    ORR_ACCESS_ONCE,     // loads and atomics: what the block has asked for before is not asked for again
-    ORR_ACCESS_BANKS,    // shared: each lane has a bank of its own
-    ORR_ACCESS_QUARTER,  // one access in four is made
+    ORR_ACCESS_STAGED,  // global loads: the block loads each element once, in order; the rest is near at hand
+    ORR_ACCESS_ONCE,    // loads and atomics: what the block has asked for before is not asked for again
+    ORR_ACCESS_BANKS,   // shared: each lane has a bank of its own
+    ORR_ACCESS_QUARTER, // one access in four is made
     ORR_ACCESSES
 };
 
@@ -44,12 +44,15 @@ orr_source *orr_ideal_stream_open(orr_ideal_stream *s, orr_source *from, const o
 void orr_ideal_stream_free(orr_ideal_stream *s);
 
 // ---- source lines (lines.c) -------------------------------------------------------------------------
-typedef struct orr_line_use { // a line's accesses of one kind of memory
+// What the ideal streams can change: loads, stores and atomics of lanes.
+enum orr_access_kind { ORR_ACCESS_OTHER, ORR_ACCESS_LOADS, ORR_ACCESS_STORES, ORR_ACCESS_ATOMICS };
+
+typedef struct orr_line_use { // a line's accesses of one kind, of one memory
     const orr_kernel *kernel;
     const char *file; // NULL: `line` is one of the PTX, or an address of machine code
     uint32_t line;
-    uint8_t space;               // ORR_SPACE_GLOBAL or ORR_SPACE_SHARED
-    bool loads, stores, atomics; // that it makes
+    uint8_t space; // ORR_SPACE_GLOBAL or ORR_SPACE_SHARED
+    enum orr_access_kind kind;
     uint64_t requests, lanes, bytes;
     uint64_t sectors, ideal_sectors; // global
     uint64_t passes, phases;         // shared: passes of the banks, and how few would do
@@ -60,15 +63,14 @@ typedef ORR_VEC(orr_line_use) orr_line_uses;
 // All lines of all kernels on the tape, in order of first instruction. False with e set: damaged streams.
 bool orr_line_uses_make(const orr_tape *t, orr_line_uses *all, orr_err *e);
 uint32_t orr_inst_line(const orr_kernel *k, const orr_inst *i, const char **file); // where it stands
-uint32_t orr_line_group(const orr_kernel *k, const orr_inst *i); // loads and atomics of a line; its stores
-// Instructions whose accesses the ideal streams can change: loads, stores and atomics of lanes.
-bool orr_inst_plain(const orr_inst *i);
+enum orr_access_kind orr_inst_access(const orr_inst *i);
+uint32_t orr_line_group(const orr_kernel *k, const orr_inst *i); // a line's accesses of one kind
 
 // ---- ideals (ideals.c) --------------------------------------------------------------------------------
 #define ORR_IDEAL_SETS 24
 typedef struct orr_ideal {
-    const char *name;  // "l2_latency"
-    const char *title; // "L2 answers as fast as L1"
+    const char *name;   // "l2_latency"
+    const char *title;  // "L2 answers as fast as L1"
     const char *advice; // what a programmer can do; NULL: nothing but another GPU
     const char *sets[ORR_IDEAL_SETS];
     int nsets;

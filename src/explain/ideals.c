@@ -61,8 +61,9 @@ static void add_l2(orr_explanation *x, const orr_gpu *g) {
 }
 
 static void add_l1(orr_explanation *x, const orr_gpu *g) {
-    orr_ideal *i = add(x, "l1_bandwidth", "twice the bandwidth of L1 and the load/store unit",
-                       "make fewer and wider accesses (float4), and keep what a thread uses again in registers");
+    orr_ideal *i =
+        add(x, "l1_bandwidth", "twice the bandwidth of L1 and the load/store unit",
+            "make fewer and wider accesses (float4), and keep what a thread uses again in registers");
     set(x, i, "l1.bandwidth", 2 * (double)g->l1_bandwidth);
     if (g->lsu_width > 0) set(x, i, "lsu.width", 2 * (double)g->lsu_width);
     for (int u = 0; u < g->nunits; u++)
@@ -72,8 +73,10 @@ static void add_l1(orr_explanation *x, const orr_gpu *g) {
 static void add_units(orr_explanation *x, const orr_gpu *g, const orr_use *use) {
     const char *advice = "do less of it: common subexpressions, cheaper operations, tensor cores";
     if (!strcmp(use->name, "issue")) {
-        set(x, add(x, "issue", "two instructions issued a cycle", "execute fewer instructions: wider accesses, "
-                                                                   "unrolled loops, less address arithmetic"),
+        set(x,
+            add(x, "issue", "two instructions issued a cycle",
+                "execute fewer instructions: wider accesses, "
+                "unrolled loops, less address arithmetic"),
             "core.issue", 2);
         return;
     }
@@ -87,15 +90,17 @@ static void add_units(orr_explanation *x, const orr_gpu *g, const orr_use *use) 
 
 static void add_occupancy(orr_explanation *x, const orr_gpu *g, int limiter) {
     if (limiter == ORR_LIMIT_REGISTERS)
-        set(x, add(x, "registers", "twice the registers, so more blocks on an SM",
-                   "use fewer registers a thread: __launch_bounds__, smaller tiles, shorter lives"),
+        set(x,
+            add(x, "registers", "twice the registers, so more blocks on an SM",
+                "use fewer registers a thread: __launch_bounds__, smaller tiles, shorter lives"),
             "limit.sm_registers", 2 * (double)g->limit_sm_registers);
     if (limiter == ORR_LIMIT_BLOCKS)
         set(x, add(x, "block_limit", "twice as many blocks on an SM", "use larger blocks"), "limit.sm_blocks",
             2 * (double)g->limit_sm_blocks);
     if (limiter != ORR_LIMIT_SHARED) return;
-    orr_ideal *i = add(x, "shared_size", "twice the shared memory, so more blocks on an SM",
-                       "use less shared memory a block: smaller tiles, narrower types, one buffer for two uses");
+    orr_ideal *i =
+        add(x, "shared_size", "twice the shared memory, so more blocks on an SM",
+            "use less shared memory a block: smaller tiles, narrower types, one buffer for two uses");
     orr_text list = {0};
     for (int n = 0; n < g->shared_carveouts.n; n++)
         orr_text_add(&list, "%s%lld", n ? ", " : "", (long long)g->shared_carveouts.at[n] * 2);
@@ -105,9 +110,12 @@ static void add_occupancy(orr_explanation *x, const orr_gpu *g, int limiter) {
     free(list.s);
 }
 
+// One launch cannot be merged with another.
 static void add_launch(orr_explanation *x) {
+    size_t launches = 0;
+    for (size_t k = 0; k < orr_tape_items(x->tape); k++) launches += !orr_tape_item_at(x->tape, k)->copy;
     orr_ideal *i = add(x, "launch", "kernels start at once",
-                       "do more in a launch: fuse kernels, or use a graph; a larger problem hides it");
+                       launches > 1 ? "do more in a launch: fuse kernels, or use a graph" : NULL);
     set(x, i, "launch.overhead", 0);
     set(x, i, "profiler.overhead", 0);
     set(x, i, "launch.drain", 0);
@@ -153,20 +161,27 @@ static void choose_keys(orr_explanation *x, const orr_gpu *g, const reasons *why
     double memory = stall[ORR_STALL_LONG] + stall[ORR_STALL_GROUP] + stall[ORR_STALL_LG];
     if (stall[ORR_STALL_LONG] + stall[ORR_STALL_GROUP] >= SOME_STALL) add_latencies(x, g);
     if (memory >= SOME_STALL || use[ORR_BOUND_DRAM] >= SOME_USE) add_dram(x, g);
-    if (memory >= SOME_STALL || use[ORR_BOUND_L2] >= SOME_USE || use[ORR_BOUND_CROSSBAR] >= SOME_USE) add_l2(x, g);
-    if (use[ORR_BOUND_L1] >= SOME_USE || use[ORR_BOUND_SHARED] >= SOME_USE || stall[ORR_STALL_MIO] >= SOME_STALL)
+    if (memory >= SOME_STALL || use[ORR_BOUND_L2] >= SOME_USE || use[ORR_BOUND_CROSSBAR] >= SOME_USE)
+        add_l2(x, g);
+    if (use[ORR_BOUND_L1] >= SOME_USE || use[ORR_BOUND_SHARED] >= SOME_USE ||
+        stall[ORR_STALL_MIO] >= SOME_STALL)
         add_l1(x, g);
-    if (stall[ORR_STALL_SHORT] >= SOME_STALL)
-        set(x, add(x, "shared_latency", "shared memory answers in a few cycles",
-                   "have more of them in flight (unroll), or exchange values within a warp by shuffles"),
+    bool shared = false;
+    for (size_t k = 0; k < x->uses.n; k++) shared |= x->uses.at[k].space == ORR_SPACE_SHARED;
+    if (shared && stall[ORR_STALL_SHORT] >= SOME_STALL)
+        set(x,
+            add(x, "shared_latency", "shared memory answers in a few cycles",
+                "have more of them in flight (unroll), or exchange values within a warp by shuffles"),
             "shared.latency", 4);
     if (stall[ORR_STALL_BARRIER] >= SOME_STALL)
-        set_word(x, add(x, "barrier", "nobody waits at a barrier",
-                        "synchronise less: larger tiles, two buffers, shuffles within a warp"),
+        set_word(x,
+                 add(x, "barrier", "nobody waits at a barrier",
+                     "synchronise less: larger tiles, two buffers, shuffles within a warp"),
                  "core.barrier_free", "yes");
     if (stall[ORR_STALL_FETCH] + stall[ORR_STALL_CONSTANT] >= SOME_STALL)
-        set_word(x, add(x, "fetch", "instructions and constants are always there",
-                        "make the code shorter (less unrolling, no inlining), or the launch longer"),
+        set_word(x,
+                 add(x, "fetch", "instructions and constants are always there",
+                     "make the code shorter (less unrolling, no inlining), or the launch longer"),
                  "icache.perfect", "yes");
     for (int l = 0; l < ORR_LIMITERS; l++)
         if (why->limited[l]) add_occupancy(x, g, l);
@@ -190,21 +205,25 @@ static double worth(const orr_line_use *u, enum orr_ideal_access how) {
     bool global = u->space == ORR_SPACE_GLOBAL;
     switch (how) {
     case ORR_ACCESS_IN_ORDER:
-        if (!global || u->atomics || (double)u->sectors < SOME_EXCESS * (double)u->sectors_in_order) return 0;
+        if (!global || u->kind == ORR_ACCESS_ATOMICS ||
+            (double)u->sectors < SOME_EXCESS * (double)u->sectors_in_order)
+            return 0;
         return (double)(u->sectors - u->sectors_in_order);
     case ORR_ACCESS_PACKED:
-        if (!global || u->atomics || (double)u->sectors_in_order < SOME_EXCESS * (double)u->ideal_sectors) return 0;
+        if (!global || u->kind == ORR_ACCESS_ATOMICS ||
+            (double)u->sectors_in_order < SOME_EXCESS * (double)u->ideal_sectors)
+            return 0;
         return (double)(u->sectors - u->ideal_sectors);
     case ORR_ACCESS_BANKS:
         if (global || (double)u->passes < SOME_EXCESS * (double)u->phases) return 0;
         return (double)(u->passes - u->phases);
-    case ORR_ACCESS_NEAR:
-        if (!global || !u->loads || u->stores || u->atomics) return 0;
+    case ORR_ACCESS_STAGED:
+        if (!global || u->kind != ORR_ACCESS_LOADS) return 0;
         return per(u->repeated, u->lanes) < SOME_REPEATS ? 0 : (double)u->sectors;
     case ORR_ACCESS_ONCE:
-        if (!global || u->stores || per(u->repeated, u->lanes) < SOME_REPEATS) return 0;
+        if (!global || u->kind == ORR_ACCESS_STORES || per(u->repeated, u->lanes) < SOME_REPEATS) return 0;
         return (double)u->sectors;
-    case ORR_ACCESS_QUARTER: return !global && u->loads && !u->atomics ? (double)u->passes : 0;
+    case ORR_ACCESS_QUARTER: return !global && u->kind == ORR_ACCESS_LOADS ? (double)u->passes : 0;
     default: return 0;
     }
 }
@@ -213,35 +232,38 @@ static void describe(orr_explanation *x, const orr_line_use *u, enum orr_ideal_a
     static const struct {
         const char *name, *title, *advice;
     } words[ORR_ACCESSES] = {
-        [ORR_ACCESS_IN_ORDER] = {"coalesced", "its block's accesses in order of address",
-                                 "let neighbouring threads access neighbouring addresses; where the other side "
-                                 "cannot, go through a tile in shared memory"},
+        [ORR_ACCESS_IN_ORDER] =
+            {"coalesced", "its block's accesses in order of address",
+             "let neighbouring threads access neighbouring addresses; where the other side "
+             "cannot, go through a tile in shared memory"},
         [ORR_ACCESS_PACKED] = {"packed", "its block's accesses in order and without gaps",
                                "lay the data out so that what a warp needs is contiguous (arrays of members, "
                                "not of structures)"},
-        [ORR_ACCESS_NEAR] = {"reused", "what the block has loaded before is near at hand",
-                             "let the block load it once into shared memory, and read it there"},
+        [ORR_ACCESS_STAGED] = {"reused", "the block loads each element once, and keeps it near at hand",
+                               "let the block load it once into shared memory, and read it there"},
         [ORR_ACCESS_ONCE] = {"once", "the block asks for each element once",
                              "keep it in registers: more results a thread"},
         [ORR_ACCESS_BANKS] = {"banks", "no bank conflicts",
                               "pad the array by a word a row, or let lanes walk it in another order"},
-        [ORR_ACCESS_QUARTER] = {"quarter", "a quarter of the accesses",
-                                "let a thread compute more results of what it has loaded (2 x 2 in registers), "
-                                "or load wider (float4)"},
+        [ORR_ACCESS_QUARTER] =
+            {"quarter", "a quarter of the accesses",
+             "let a thread compute more results of what it has loaded (2 x 2 in registers), "
+             "or load wider (float4)"},
     };
     const char *advice = words[how].advice;
-    if (u->atomics && how == ORR_ACCESS_ONCE)
+    if (u->kind == ORR_ACCESS_ATOMICS && how == ORR_ACCESS_ONCE)
         advice = "collect in shared memory and add to global memory once a block (private copies)";
-    if (u->atomics && how == ORR_ACCESS_BANKS) advice = "use several private copies, one a warp or lane group";
+    if (u->kind == ORR_ACCESS_ATOMICS && how == ORR_ACCESS_BANKS)
+        advice = "use several private copies, one a warp or lane group";
     orr_ideal *i = add(x, words[how].name, words[how].title, advice);
     i->access = how;
     i->use = u;
     bool shared = u->space == ORR_SPACE_SHARED;
     i->before = shared ? per(u->passes, u->requests) : per(u->sectors, u->requests);
-    i->after = shared                          ? per(u->phases, u->requests)
+    i->after = shared                       ? per(u->phases, u->requests)
                : how == ORR_ACCESS_IN_ORDER ? per(u->sectors_in_order, u->requests)
-                                               : per(u->ideal_sectors, u->requests);
-    if (how == ORR_ACCESS_NEAR || how == ORR_ACCESS_ONCE) {
+                                            : per(u->ideal_sectors, u->requests);
+    if (how == ORR_ACCESS_STAGED || how == ORR_ACCESS_ONCE) {
         i->before = per(u->lanes, u->lanes - u->repeated);
         i->after = 1;
     }
@@ -276,7 +298,8 @@ void orr_ideals_choose(orr_explanation *x, const orr_gpu *g, const orr_costs *co
     choose_lines(x, ORR_ACCESS_IN_ORDER, true);
     choose_lines(x, ORR_ACCESS_PACKED, true);
     choose_lines(x, ORR_ACCESS_BANKS, true);
-    choose_lines(x, ORR_ACCESS_NEAR, memory);
+    choose_lines(x, ORR_ACCESS_STAGED, memory);
     choose_lines(x, ORR_ACCESS_ONCE, memory);
-    choose_lines(x, ORR_ACCESS_QUARTER, shared && (stall[ORR_STALL_SHORT] + stall[ORR_STALL_MIO] >= 4 * SOME_STALL));
+    choose_lines(x, ORR_ACCESS_QUARTER,
+                 shared && (stall[ORR_STALL_SHORT] + stall[ORR_STALL_MIO] >= 4 * SOME_STALL));
 }

@@ -29,7 +29,7 @@ uint32_t orr_inst_line(const orr_kernel *k, const orr_inst *i, const char **file
 
 uint32_t orr_line_group(const orr_kernel *k, const orr_inst *i) {
     const char *file;
-    const uint32_t key[3] = {orr_inst_line(k, i, &file), i->file, i->op == ORR_OP_ST};
+    const uint32_t key[3] = {orr_inst_line(k, i, &file), i->file, orr_inst_access(i)};
     return (uint32_t)orr_hash64(key, sizeof key, 0);
 }
 
@@ -38,20 +38,24 @@ static orr_line_use *use_of(reading *r, const orr_kernel *k, const orr_inst *i, 
         const void *kernel;
         uint64_t file;
         uint32_t line, space;
-    } key = {.kernel = k, .space = space};
+    } key = {.kernel = k, .space = (uint32_t)space | (uint32_t)orr_inst_access(i) << 8};
     const char *file;
     key.line = orr_inst_line(k, i, &file);
     key.file = file ? orr_hash64(file, strlen(file), 0) : 0;
     size_t n = (size_t)orr_map_getn(&r->names, (const char *)&key, sizeof key);
     if (n) return &r->all->at[n - 1];
     orr_line_use *u = ORR_PUSH(r->all);
-    *u = (orr_line_use){.kernel = k, .file = file, .line = key.line, .space = space};
+    *u = (orr_line_use){
+        .kernel = k, .file = file, .line = key.line, .space = space, .kind = orr_inst_access(i)};
     orr_map_putn(&r->names, (const char *)&key, sizeof key, (void *)r->all->n);
     return u;
 }
 
-bool orr_inst_plain(const orr_inst *i) {
-    return i->op == ORR_OP_LD || i->op == ORR_OP_ST || i->op == ORR_OP_ATOM || i->op == ORR_OP_RED;
+enum orr_access_kind orr_inst_access(const orr_inst *i) {
+    return i->op == ORR_OP_LD                            ? ORR_ACCESS_LOADS
+           : i->op == ORR_OP_ST                          ? ORR_ACCESS_STORES
+           : i->op == ORR_OP_ATOM || i->op == ORR_OP_RED ? ORR_ACCESS_ATOMICS
+                                                         : ORR_ACCESS_OTHER;
 }
 
 static void count_global(reading *r, orr_line_use *u, const orr_inst *i, const orr_access *a) {
@@ -64,25 +68,26 @@ static void count_global(reading *r, orr_line_use *u, const orr_inst *i, const o
     }
     u->sectors += c.sectors;
     u->ideal_sectors += orr_ideal_sectors((uint32_t)orr_popc(a->mask), bytes);
-    for (uint32_t m = a->mask; m && !u->stores; m &= m - 1)
+    for (uint32_t m = a->mask; m && u->kind != ORR_ACCESS_STORES; m &= m - 1)
         u->repeated += seen_before(&r->seen, a->addr[orr_ffs(m)]);
 }
 
 static void count_shared(orr_line_use *u, const orr_inst *i, const orr_access *a) {
-    int kind = u->atomics ? ORR_BANKS_ATOMIC : i->op == ORR_OP_ST ? ORR_BANKS_STORE : ORR_BANKS_LOAD;
+    int kind = u->kind == ORR_ACCESS_ATOMICS  ? ORR_BANKS_ATOMIC
+               : u->kind == ORR_ACCESS_STORES ? ORR_BANKS_STORE
+                                              : ORR_BANKS_LOAD;
     orr_banked b = orr_bank_conflicts(a, (uint32_t)i->width * (i->vec ? i->vec : 1), kind);
     u->passes += b.passes;
     u->phases += b.phases;
 }
 
 static void count(reading *r, const orr_kernel *k, const orr_inst *i, const orr_access *a) {
-    uint8_t space = i->space == ORR_SPACE_GENERIC && a->mask ? orr_space_at(a->addr[orr_ffs(a->mask)]) : i->space;
-    if (!a->mask || !orr_inst_plain(i) || (space != ORR_SPACE_GLOBAL && space != ORR_SPACE_SHARED)) return;
+    uint8_t space =
+        i->space == ORR_SPACE_GENERIC && a->mask ? orr_space_at(a->addr[orr_ffs(a->mask)]) : i->space;
+    if (!a->mask || orr_inst_access(i) == ORR_ACCESS_OTHER ||
+        (space != ORR_SPACE_GLOBAL && space != ORR_SPACE_SHARED))
+        return;
     orr_line_use *u = use_of(r, k, i, space);
-    bool atomic = i->op == ORR_OP_ATOM || i->op == ORR_OP_RED;
-    u->atomics |= atomic;
-    u->loads |= i->op == ORR_OP_LD;
-    u->stores |= i->op == ORR_OP_ST;
     if (!r->in_order) {
         uint32_t lanes = (uint32_t)orr_popc(a->mask);
         u->requests++;
@@ -125,7 +130,7 @@ static orr_ideal_kernel all_in_order(orr_arena *a, const orr_kernel *k) {
         const orr_inst *i = &k->insts[n];
         bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
         to.group[n] = orr_line_group(k, i);
-        to.how[n] = global && orr_inst_plain(i) ? ORR_ACCESS_IN_ORDER : ORR_ACCESS_AS_IS;
+        to.how[n] = global && orr_inst_access(i) != ORR_ACCESS_OTHER ? ORR_ACCESS_IN_ORDER : ORR_ACCESS_AS_IS;
     }
     return to;
 }

@@ -83,20 +83,24 @@ static void add_place(orr_text *t, const orr_kernel *k, const char *file, uint32
         orr_text_add(t, "PTX line %u", line);
 }
 
-// "32.0 sectors a request where 4.0 would do"
+static const char *kind_name(const orr_line_use *u) {
+    return u->kind == ORR_ACCESS_ATOMICS ? "atomics" : u->kind == ORR_ACCESS_STORES ? "stores" : "loads";
+}
+
+// "stores: 32.0 sectors a request where 4.0 would do"
 static void add_facts(orr_text *t, const orr_ideal *i) {
-    const char *what = i->use->atomics ? "atomics" : i->use->stores && !i->use->loads ? "stores" : "loads";
+    const char *what = kind_name(i->use);
     switch (i->access) {
     case ORR_ACCESS_IN_ORDER:
     case ORR_ACCESS_PACKED:
-        orr_text_add(t, "%.1f sectors a request where %.1f would do", i->before, i->after);
+        orr_text_add(t, "%s: %.1f sectors a request where %.1f would do", what, i->before, i->after);
         break;
     case ORR_ACCESS_BANKS:
-        orr_text_add(t, "%.1f passes over the banks where %.1f would do", i->before, i->after);
+        orr_text_add(t, "%s: %.1f passes over the banks where %.1f would do", what, i->before, i->after);
         break;
-    case ORR_ACCESS_NEAR:
+    case ORR_ACCESS_STAGED:
     case ORR_ACCESS_ONCE:
-        orr_text_add(t, "the block asks for each element %.1f times (%s)", i->before, what);
+        orr_text_add(t, "%s: the block asks for each element %.1f times", what, i->before);
         break;
     default: orr_text_add(t, "%s of shared memory", what); break;
     }
@@ -193,14 +197,17 @@ static void text_advice(const orr_explanation *x, const ranked *all, orr_text *o
         add_advice(out, x, i, all[k].gain);
         orr_text_add(out, "\n     %s\n", i->advice);
     }
-    if (!n) orr_text_add(out, "  Nothing that was made ideal is worth %.0f %% of the time.\n", 100 * LEAST_ADVICE);
+    if (!n)
+        orr_text_add(out, "  Nothing that was made ideal is worth %.0f %% of the time.\n",
+                     100 * LEAST_ADVICE);
 }
 
 void orr_explanation_text(const orr_explanation *x, orr_text *out) {
     ranked *all = rank(x, 1, x->ideals.n);
     char time[32];
     orr_text_add(out, "%s%s%s on %s, model %s, %s: %s\n\n", x->input, x->size && *x->size ? ", " : "",
-                 x->size ? x->size : "", x->gpu, x->model, x->source, page_time(time, x->trials.at[0].time_ns));
+                 x->size ? x->size : "", x->gpu, x->model, x->source,
+                 page_time(time, x->trials.at[0].time_ns));
     text_kernels(x, out);
     orr_text_add(out, "\n  %-15s %10s %8s\n", "what if", "time", "");
     for (size_t k = 0; k < x->ideals.n; k++) text_row(x, &all[k], out);
@@ -309,7 +316,8 @@ static void json_ideal(const orr_explanation *x, size_t trial, orr_text *t) {
         string(t, "kernel", i->use->kernel->name);
         orr_text_add(t, ", ");
         json_place(t, i->use->file, i->use->line);
-        orr_text_add(t, ", \"space\": \"%s\", ", i->use->space == ORR_SPACE_SHARED ? "shared" : "global");
+        orr_text_add(t, ", \"space\": \"%s\", \"access\": \"%s\", ",
+                     i->use->space == ORR_SPACE_SHARED ? "shared" : "global", kind_name(i->use));
         number(t, "before", i->before);
         orr_text_add(t, ", ");
         number(t, "after", i->after);
@@ -381,6 +389,6 @@ void orr_explanation_json(const orr_explanation *x, orr_text *out) {
     orr_text_add(out, "  ],\n");
     json_pairs(x, out);
     json_advice(x, out);
-    orr_text_add(out, "  \"host\": {\"seconds\": %.6f, \"execute_seconds\": %.6f, \"runs\": %zu}\n}\n", x->seconds,
-                 x->execute_seconds, x->trials.n);
+    orr_text_add(out, "  \"host\": {\"seconds\": %.6f, \"execute_seconds\": %.6f, \"runs\": %zu}\n}\n",
+                 x->seconds, x->execute_seconds, x->trials.n);
 }

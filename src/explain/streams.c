@@ -1,7 +1,7 @@
 // The streams of a launch with some accesses made ideal (explain.h).
 //
 // A thread block is read twice. The first reading collects, for each group of instructions that are put in
-// order, the addresses of all the block's warps, a window of ROUNDS executions of an instruction at a time;
+// order, the addresses of all the block's warps, a window of some executions of an instruction at a time;
 // they are sorted, and packed where that is asked for. The second reading writes every warp again: what is
 // put in order takes the next addresses of its window, as many as it has lanes. What has been asked for
 // before is known from a set of addresses that is emptied for each block.
@@ -16,13 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 32 // executions of an instruction by a warp whose addresses are put in order together
+// Executions of an instruction by a warp whose addresses are put in order together; and that a tile serves,
+// which is small because loops are unrolled: 16 elements deep where four executions follow each other.
+#define ROUNDS       32
+#define STAGE_ROUNDS 4
 
-typedef ORR_VEC(uint64_t) addresses;
+typedef struct turn {       // an access of a window
+    uint32_t round, number; // of the instruction's executions by its warp; of all accesses, in reading order
+    size_t first, lanes;    // of the window's addresses
+} turn;
+
 typedef struct window {
-    addresses at;  // of all warps
-    size_t next;   // to be handed out
-    uint32_t step; // bytes from one to the next, packed; 0: as they are
+    ORR_VEC(uint64_t) at; // of all warps
+    ORR_VEC(turn) turns;  // in reading order
+    size_t next;          // turn
+    uint32_t step;        // bytes from one to the next, packed; 0: as they are
+    bool staged;          // each address once
 } window;
 
 struct orr_ideal_stream {
@@ -34,6 +43,8 @@ struct orr_ideal_stream {
     seen seen;
     uint32_t *count; // [ninsts] executions by this warp
     uint32_t counts;
+    uint32_t turns;     // of the block so far
+    uint64_t near;      // the last line of the window that was staged last
     orr_trace_out *out; // [nwarps]
     orr_warp_trace *warps;
     uint32_t room;
@@ -43,7 +54,8 @@ struct orr_ideal_stream {
 
 // ---- windows --------------------------------------------------------------------------------------
 static window *window_of(orr_ideal_stream *s, uint32_t inst) {
-    const uint32_t key[2] = {s->ideal->group[inst], s->count[inst] / ROUNDS};
+    uint32_t rounds = s->ideal->how[inst] == ORR_ACCESS_STAGED ? STAGE_ROUNDS : ROUNDS;
+    const uint32_t key[2] = {s->ideal->group[inst], s->count[inst] / rounds};
     size_t n = (size_t)orr_map_getn(&s->names, (const char *)key, sizeof key);
     if (n) return &s->windows.at[n - 1];
     *ORR_PUSH(&s->windows) = (window){0};
@@ -56,14 +68,30 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static int by_round(const void *a, const void *b) {
+    const turn *x = a, *y = b;
+    if (x->round != y->round) return x->round < y->round ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+static int by_number(const void *a, const void *b) {
+    const turn *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+// Addresses are handed out in the order of time: all warps' first executions, then all warps' second.
+static void deal(window *w) {
+    size_t first = 0;
+    qsort(w->turns.at, w->turns.n, sizeof *w->turns.at, by_round);
+    for (size_t k = 0; k < w->turns.n; k++) {
+        w->turns.at[k].first = first;
+        first += w->turns.at[k].lanes;
+    }
+    qsort(w->turns.at, w->turns.n, sizeof *w->turns.at, by_number);
+}
+
 // Equal addresses stay equal.
-static void put_in_order(window *w) {
-    uint64_t *at = w->at.at, to, last;
-    if (!w->at.n) return;
-    qsort(at, w->at.n, sizeof *at, ascending);
-    if (!w->step) return;
-    last = at[0];
-    to = last & ~(uint64_t)127;
+static void pack(window *w) {
+    uint64_t *at = w->at.at, last = at[0], to = last & ~(uint64_t)127;
     for (size_t k = 0; k < w->at.n; k++) {
         if (at[k] != last) to += w->step;
         last = at[k];
@@ -71,9 +99,30 @@ static void put_in_order(window *w) {
     }
 }
 
+// What the block has loaded in a window before is there already.
+static void stage(window *w, seen *s) {
+    size_t n = 0;
+    for (size_t k = 0; k < w->at.n; k++)
+        if (!seen_before(s, w->at.at[k])) w->at.at[n++] = w->at.at[k];
+    w->at.n = n;
+}
+
+static void put_in_order(orr_ideal_stream *s, window *w) {
+    if (!w->at.n) return;
+    qsort(w->at.at, w->at.n, sizeof *w->at.at, ascending);
+    if (w->step) pack(w);
+    if (w->staged) stage(w, &s->seen);
+    deal(w);
+}
+
 static void forget(orr_ideal_stream *s) {
-    for (size_t k = 0; k < s->windows.n; k++) free(s->windows.at[k].at.at);
+    for (size_t k = 0; k < s->windows.n; k++) {
+        free(s->windows.at[k].at.at);
+        free(s->windows.at[k].turns.at);
+    }
     s->windows.n = 0;
+    s->turns = 0;
+    s->near = 0;
     orr_map_free(&s->names);
     s->names = (orr_map){0};
     seen_forget(&s->seen);
@@ -91,35 +140,39 @@ static bool all_global(const orr_inst *i, const orr_access *a) {
     return true;
 }
 
+static bool ordered(enum orr_ideal_access h) {
+    return h == ORR_ACCESS_IN_ORDER || h == ORR_ACCESS_PACKED || h == ORR_ACCESS_STAGED;
+}
+
 static enum orr_ideal_access how(const orr_ideal_stream *s, uint32_t inst, const orr_access *a) {
     const orr_ideal_kernel *k = s->ideal;
     enum orr_ideal_access h = inst < k->ninsts ? k->how[inst] : ORR_ACCESS_AS_IS;
     if (h == ORR_ACCESS_AS_IS || !a->mask || a->versioned) return ORR_ACCESS_AS_IS;
     const orr_inst *i = &k->kernel->insts[inst];
-    bool global = h == ORR_ACCESS_IN_ORDER || h == ORR_ACCESS_PACKED || h == ORR_ACCESS_NEAR;
-    return global && !all_global(i, a) ? ORR_ACCESS_AS_IS : h;
+    return ordered(h) && !all_global(i, a) ? ORR_ACCESS_AS_IS : h;
 }
 
 static void collect(orr_ideal_stream *s, uint32_t inst, const orr_access *a) {
     enum orr_ideal_access h = how(s, inst, a);
-    if (h != ORR_ACCESS_IN_ORDER && h != ORR_ACCESS_PACKED) return;
+    if (!ordered(h)) return;
     window *w = window_of(s, inst);
     uint32_t bytes = bytes_of(&s->ideal->kernel->insts[inst]);
     if (h == ORR_ACCESS_PACKED && bytes > w->step) w->step = bytes;
+    w->staged |= h == ORR_ACCESS_STAGED;
+    *ORR_PUSH(&w->turns) =
+        (turn){.round = s->count[inst], .number = s->turns++, .lanes = (size_t)orr_popc(a->mask)};
     for (uint32_t m = a->mask; m; m &= m - 1) *ORR_PUSH(&w->at) = a->addr[orr_ffs(m)];
 }
 
-static void take_in_order(window *w, orr_access *a) {
-    for (uint32_t m = a->mask; m; m &= m - 1)
-        if (w->next < w->at.n) a->addr[orr_ffs(m)] = w->at.at[w->next++];
-}
-
-// A line that the access has just touched stays in L1: what comes from there costs what shared memory would.
-static void bring_near(orr_ideal_stream *s, orr_access *a) {
-    uint64_t line = a->addr[orr_ffs(a->mask)] & ~(uint64_t)127;
-    for (uint32_t m = a->mask; m; m &= m - 1) {
+// Lanes for which no address is left, because each is asked for once, read from the last line of those that
+// the window has loaded: they wait until it is there, as they would at a barrier, and then it costs what
+// shared memory would.
+static void take_in_order(orr_ideal_stream *s, window *w, orr_access *a) {
+    size_t next = w->next < w->turns.n ? w->turns.at[w->next++].first : w->at.n;
+    for (uint32_t m = a->mask; m; m &= m - 1, next++) {
         uint64_t *addr = &a->addr[orr_ffs(m)];
-        if (seen_before(&s->seen, *addr)) *addr = line | (*addr & 127);
+        if (w->at.n) s->near = w->at.at[w->at.n - 1] & ~(uint64_t)127;
+        *addr = next < w->at.n ? w->at.at[next] : s->near | (*addr & 127);
     }
 }
 
@@ -138,8 +191,8 @@ static void spread(uint32_t bytes, orr_access *a) {
 static void make_ideal(orr_ideal_stream *s, uint32_t inst, orr_access *a) {
     switch (how(s, inst, a)) {
     case ORR_ACCESS_IN_ORDER:
-    case ORR_ACCESS_PACKED: take_in_order(window_of(s, inst), a); break;
-    case ORR_ACCESS_NEAR: bring_near(s, a); break;
+    case ORR_ACCESS_PACKED:
+    case ORR_ACCESS_STAGED: take_in_order(s, window_of(s, inst), a); break;
     case ORR_ACCESS_ONCE: drop_repeated(s, a); break;
     case ORR_ACCESS_BANKS: spread(bytes_of(&s->ideal->kernel->insts[inst]), a); break;
     case ORR_ACCESS_QUARTER:
@@ -193,7 +246,7 @@ static int next(orr_source *base, orr_tb *tb, orr_err *e) {
     forget(s);
     make_room(s, s->tb.nwarps);
     for (uint32_t w = 0; s->orders && ok && w < s->tb.nwarps; w++) ok = read_warp(s, s->tb.warps[w], NULL);
-    for (size_t k = 0; k < s->windows.n; k++) put_in_order(&s->windows.at[k]);
+    for (size_t k = 0; k < s->windows.n; k++) put_in_order(s, &s->windows.at[k]);
     for (uint32_t w = 0; ok && w < s->tb.nwarps; w++) {
         s->out[w].n = 0;
         s->out[w].mask = 0;
@@ -222,8 +275,7 @@ orr_source *orr_ideal_stream_open(orr_ideal_stream *s, orr_source *from, const o
     s->from = from;
     s->ideal = k;
     s->orders = false;
-    for (uint32_t n = 0; n < k->ninsts; n++)
-        s->orders |= k->how[n] == ORR_ACCESS_IN_ORDER || k->how[n] == ORR_ACCESS_PACKED;
+    for (uint32_t n = 0; n < k->ninsts; n++) s->orders |= ordered(k->how[n]);
     if (k->ninsts > s->counts) {
         s->count = orr_realloc(s->count, k->ninsts * sizeof *s->count);
         s->counts = k->ninsts;
