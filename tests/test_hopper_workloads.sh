@@ -38,4 +38,14 @@ awk -F, '$1 == "kernel" && $10 == "smsp__inst_executed.sum" {
     if ($15 == "" || $15 > 0 || $15 < -3.2) { print "FAILED: " $5 ": instructions " $15 " % off"; bad = 1 }
     exact += $15 == 0
 } END { if (n != 18 || exact < 12) { print "FAILED: " exact + 0 " of " n + 0 " kernels exact"; bad = 1 } exit bad }' "$dir/counts" || failed=1
+
+# Through CUDA's driver: clusters as a launch attribute, tensor maps made by the program.
+build=${BUILD:?the build folder}
+if [ -e "$build/cuda/liborrery-cuda.so" ]; then
+    "$orrery" app -q "$orrery" hw run hopper/histogram_cluster hopper/gemm_persistent hopper/conv_im2col --size small >"$dir/out" 2>&1 &&
+        grep -q '^3 of 3 scripts right' "$dir/out" || { cat "$dir/out"; complain "through the driver"; }
+    "${CC:-cc}" -O1 "$source/tests/app/tensor.c" -o "$dir/tensor" -L"$build/cuda" -l:libcuda.so.1 || complain "cc"
+    "$orrery" app -q "$dir/tensor" "$source/workloads/hopper/tma_copy/tma_copy.cubin" >"$dir/out" 2>&1 || complain "tensor maps of a program"
+    printf '%s\n' "wrong: 0" "im2col: 0" "corner: 1" "address: 1" "pitch: 1" "swizzle: 1" "box: 1" "map: 1" | diff - "$dir/out" || failed=1
+fi
 exit $failed
