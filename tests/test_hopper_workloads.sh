@@ -46,6 +46,6 @@ if [ -e "$build/cuda/liborrery-cuda.so" ]; then
         grep -q '^3 of 3 scripts right' "$dir/out" || { cat "$dir/out"; complain "through the driver"; }
     "${CC:-cc}" -O1 "$source/tests/app/tensor.c" -o "$dir/tensor" -L"$build/cuda" -l:libcuda.so.1 || complain "cc"
     "$orrery" app -q "$dir/tensor" "$source/workloads/hopper/tma_copy/tma_copy.cubin" >"$dir/out" 2>&1 || complain "tensor maps of a program"
-    printf '%s\n' "wrong: 0" "im2col: 0" "corner: 1" "address: 1" "pitch: 1" "swizzle: 1" "box: 1" "map: 1" | diff - "$dir/out" || failed=1
+    printf '%s\n' "wrong: 0" "im2col: 0" "corner: 1" "address: 1" "pitch: 1" "swizzle: 1" "box: 1" "map: 0" | diff - "$dir/out" || failed=1
 fi
 exit $failed
