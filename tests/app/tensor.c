@@ -77,7 +77,8 @@ int main(int argc, char **argv) {
     void *at = (void *)(uintptr_t)from;
     printf("im2col: %d\n",
            cuTensorMapEncodeIm2col(&a, F32, 4, at, dims, strides, lower, upper, 32, 128, steps, 0, 3, 0, 0));
-    // Driver 580 of an H200 answers the same: CUDA_ERROR_INVALID_VALUE but for the last, whatever the manual says of 64 bytes.
+    // Driver 580 of an H200 answers the same: CUDA_ERROR_INVALID_VALUE but for the last, whatever the manual
+    // says of 64 bytes.
     printf("corner: %d\n",
            cuTensorMapEncodeIm2col(&a, F32, 4, at, dims, strides, far, upper, 32, 128, steps, 0, 3, 0, 0));
     printf("address: %d\n", tiled(&a, from + 4, 64, W * 4, 0));
