@@ -192,7 +192,8 @@ ORR_API bool orr_disassemble(const char *file, FILE *out, const orr_options *o, 
 // An unmodified CUDA program, built with `nvcc -cudart shared`, on a simulated GPU. It runs as a process of
 // its own, with its own standard streams, and the caller waits for it; argv[0] is its file, argv ends with
 // NULL. *status is its exit status (128 and the signal's number when it was killed). A program that made no
-// launch has no report.
+// launch has no report. Without `model` launches are timed by the cycle model. SIGTERM and SIGHUP are handed
+// on to it while it runs, and SIGINT is left to it.
 ORR_API orr_report *orr_app_run(char *const *argv, const orr_options *o, int *status, orr_err *e);
 // For those who start it themselves: the environment in which it runs on a simulated GPU, "NAME=value" up to
 // a NULL, all of this process's and what is needed more. The report goes to the file `output`, or to standard

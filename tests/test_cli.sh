@@ -278,6 +278,23 @@ cat >"$dir/long.launch" <<'EOF'
 module "scale.ptx"
 launch stuck grid 1 block 32
 EOF
+# Several GPUs, one table; with --json an array of what each run prints.
+expect 0 "several GPUs" "$orrery" run saxpy --size small --gpu k40,v100,h200 -q
+says out '^kernel +k40 +v100 +h200 *$'
+says out '^saxpy( +[0-9.]+ [um]s +[0-9.]+x [A-Za-z0-9_]+ *){3}$'
+expect 0 "several GPUs, JSON" "$orrery" run saxpy --size small --gpu v100,h200 --json -q
+[ "$(grep -c '"gpu": "\(v100\|h200\)"' "$dir/out")" -eq 2 ] && [ "$(head -c 1 "$dir/out")" = '[' ] || { echo "FAILED: no array of two runs"; failed=1; }
+cp "$dir/out" "$dir/both"
+expect 0 "one of them" "$orrery" run saxpy --size small --gpu v100 --model cycle --json -q
+cycles=$(grep -o '"cycles": [0-9]*' "$dir/out" | sed -n 1p)
+[ "$(grep -o '"cycles": [0-9]*' "$dir/both" | sed -n 1p)" = "$cycles" ] || { echo "FAILED: alone it is $cycles"; failed=1; }
+expect 0 "compare on several GPUs" "$orrery" compare saxpy --size small --gpu v100,h200 --model cycle,analytic -q
+says out '^saxpy +cycle( +[0-9.]+ us +[0-9.]+x){2}$'
+says out '^saxpy +analytic( +[0-9.]+ us +[0-9.]+x){2}$'
+for mistake in "--gpu v100,," "--gpu v100,nothing" "--gpu v100,h200 --model functional" "--gpu v100,h200 --model cycle --timeline $dir/t.json"; do
+    expect 2 "$mistake" "$orrery" run saxpy --size small -q $mistake
+done
+
 # A name that is no file is told at once: --json takes no name, and what follows it is an INPUT.
 mkfifo "$dir/pipe"
 for name in /dev/stdout /dev/null "$dir/pipe"; do

@@ -112,6 +112,19 @@ static const char *model_of(const orr_options *o) {
     return o->app.annotate ? "analytic" : o->run.counts_only ? "functional" : "cycle";
 }
 
+static bool is_stream(const char *name) { // what an earlier --record left
+    size_t n = strlen(name);
+    return n > 4 && !strcmp(name + n - 4, ".orr");
+}
+
+// Whatever is to be written can be, before the program runs.
+static bool check_outputs(const orr_options *o, orr_err *e) {
+    if (!orr_check_writable(o->files.output, e) || !orr_check_writable(o->run.timeline, e)) return false;
+    char *folder = o->files.record ? orr_out_folder(o->files.record, is_stream, e) : NULL;
+    if (folder) orr_out_folder_end(folder, o->files.record, false, e);
+    return !e->status;
+}
+
 // Mistakes are found here and not in the middle of the program.
 static bool check_options(const orr_options *o, orr_err *e) {
     const char *model = model_of(o);
@@ -139,7 +152,7 @@ static bool check_options(const orr_options *o, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT,
                         "app: --sample needs a model that predicts time, as --model cycle, and knows it only "
                         "when the program has ended; leave out --timeline and --counts-only");
-    return orr_check_writable(o->files.output, e) && orr_check_writable(o->run.timeline, e);
+    return check_outputs(o, e);
 }
 
 // ---- its environment ------------------------------------------------------------------------------------

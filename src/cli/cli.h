@@ -63,6 +63,33 @@ const cli_subcommand *cli_find_subcommand(const char *name, orr_err *e); // sugg
 void cli_help(FILE *f, const cli_subcommand *c);                         // NULL: the whole command
 int cli_distance(const char *a, const char *b);                          // edits from one to the other
 
+// ---- several GPUs at once (gpus.c) ------------------------------------------------------------------
+enum { CLI_GPUS = 16 };
+typedef struct cli_gpus { // --gpu NAME,NAME,...
+    char name[CLI_GPUS][256];
+    int n; // 0: nobody named one
+} cli_gpus;
+bool cli_gpus_split(const char *text, cli_gpus *g, orr_err *e);
+
+typedef struct cli_cell {
+    double ns, longest; // NAN: no time; of a launch
+    const char *bound;
+} cli_cell;
+typedef struct cli_row {
+    const char *input, *kernel, *model; // model: "" where there is one for all
+    uint32_t launches;
+    cli_cell cell[CLI_GPUS];
+} cli_row;
+typedef struct cli_table { // a row for each kernel, a column for each GPU
+    const cli_gpus *gpus;
+    ORR_VEC(cli_row) rows;
+    orr_arena arena;
+} cli_table;
+void cli_table_run(cli_table *t, const char *input, int gpu, orr_report *r); // a report of orr_run
+void cli_table_compare(cli_table *t, int gpu, orr_report *r);                // of orr_compare
+void cli_table_text(const cli_table *t, const char *model, orr_text *out);
+void cli_table_free(cli_table *t);
+
 // ---- results (run.c) ----------------------------------------------------------------------------
 // To -o FILE, or to stdout. NULL: nothing, as when there is no report.
 bool cli_write(const cli_options *o, const char *text, orr_err *e);

@@ -26,6 +26,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run reduce --gpu h200 --model cycle --html reduce.html\n"
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
+     "orrery run saxpy --gpu k40,v100,h200\n"
      "orrery run saxpy --source ptx\n"
      "orrery run saxpy.cubin " DIRECT_EXAMPLE "\n"
      "orrery run k.cl --kernel scale --global 4096 --local 256 --build \"-D N=4\" --arg buf:f32:4096:iota"},
@@ -214,6 +215,7 @@ const cli_subcommand cli_subcommands[] = {
      "flushed\n"
      "before each kernel they are here (l2.flush); --warm takes measurements that were not.",
      "orrery compare saxpy --gpu h200\n"
+     "orrery compare saxpy bfs --gpu k40,v100,h200 --model cycle,abstract\n"
      "orrery compare --all --size small --threads 1 --csv models.csv\n"
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,

@@ -4,6 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+// All models on several GPUs: a table of times, or with --json an array of what each GPU's report has.
+static int compare_gpus(cli_options *o, const cli_gpus *gpus, orr_err *e) {
+    cli_table table = {.gpus = gpus};
+    orr_text out = {0};
+    if (o->out.csv) orr_fail(e, ORR_BAD_INPUT, "compare: --csv is of one GPU; use --json with several");
+    if (o->out.json) orr_text_add(&out, "[\n");
+    for (int g = 0; !e->status && g < gpus->n; g++) {
+        if (!orr_options_set(o->job, "gpu", gpus->name[g], e)) break;
+        orr_report *r = orr_compare((const char *const *)o->inputs, o->ninputs, o->job, e);
+        if (r && o->out.json) orr_text_add(&out, "%s%s", g ? ",\n" : "", orr_report_as(r, ORR_JSON));
+        if (r && !o->out.json) cli_table_compare(&table, g, r);
+        orr_report_free(r);
+    }
+    if (o->out.json) orr_text_add(&out, "]\n");
+    if (!o->out.json) cli_table_text(&table, "", &out);
+    if (!e->status) cli_write(o, out.s, e);
+    cli_table_free(&table);
+    free(out.s);
+    return e->status;
+}
+
 int cli_compare(cli_options *o, orr_err *e) {
     const char *const out[] = {o->out.csv, o->out.file};
     if (!o->ninputs && !o->all)
@@ -11,6 +32,9 @@ int cli_compare(cli_options *o, orr_err *e) {
     if (o->ninputs && o->all) orr_fail(e, ORR_BAD_INPUT, "compare: name INPUTs or say --all, not both");
     if (e->status || !cli_check_outputs("compare", out, 2, o->inputs, o->ninputs, e)) return e->status;
     orr_options_print(o->job, stderr); // standard output is for the result
+    cli_gpus gpus;
+    if (!cli_gpus_split(o->job->model.gpu, &gpus, e)) return e->status;
+    if (gpus.n > 1) return compare_gpus(o, &gpus, e);
     orr_report *r = orr_compare((const char *const *)o->inputs, o->ninputs, o->job, e);
     orr_err failed = {0};
     if (!r || cli_write_form(o->out.csv, r, ORR_CSV, &failed)) return cli_say(o, r, e);

@@ -24,7 +24,10 @@ typedef struct option {
 #define AT(field) offsetof(cli_options, field)
 
 static const option options[] = {
-    {"gpu", 0, JOB, 0, "NAME|FILE", "the GPU: a name from `orrery gpu list` or a .conf file (default h200)"},
+    {"gpu", 0, JOB, 0, "NAME|FILE",
+     "the GPU: a name from `orrery gpu list` or a .conf file (default h200); run and compare take several, "
+     "as "
+     "k40,v100,h200"},
     {"model", 0, JOB, 0, "NAME",
      "how to look at the launches: functional executes and counts; cycle predicts time too, and abstract, "
      "partial and analytic do so faster (without it: functional in run, cycle in app, cl and correlate, "

@@ -63,6 +63,22 @@ static bool check_run(const cli_options *o, orr_err *e) {
     return true;
 }
 
+// Several GPUs are compared by time: it needs a model of it, and files of one run have no place.
+static bool check_gpus(cli_options *o, const cli_gpus *g, orr_err *e) {
+    const orr_options *job = o->job;
+    if (g->n < 2) return true;
+    if (job->run.timeline || o->out.stats || job->sampling.profile || job->run.counts_only ||
+        job->run.digests)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "run: several GPUs make one table; leave out --timeline, --stats, --profile, "
+                        "--digests and --counts-only");
+    if (job->model.model && !strcmp(job->model.model, "functional"))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "run: several GPUs are compared by time, which --model functional does not tell; "
+                        "leave it out for cycle");
+    return job->model.model || orr_options_set(o->job, "model", "cycle", e);
+}
+
 static enum orr_format format_of(const cli_options *o) {
     if (o->out.stats) return ORR_ACCELSIM;
     if (o->out.json) return ORR_JSON;
@@ -90,23 +106,33 @@ static bool write_page(const char *path, page_runs *all, orr_err *e) {
 int cli_run(cli_options *o, orr_err *e) {
     const char *const outs[] = {o->out.file, o->out.html, o->job->run.timeline};
     if (!check_run(o, e) || !cli_check_outputs("run", outs, 3, o->inputs, o->ninputs, e)) return e->status;
-    bool array = o->out.json && o->ninputs > 1;
+    cli_gpus gpus;
+    if (!cli_gpus_split(o->job->model.gpu, &gpus, e) || !check_gpus(o, &gpus, e)) return e->status;
+    int jobs = o->ninputs * (gpus.n > 1 ? gpus.n : 1);
+    bool array = o->out.json && jobs > 1, several = gpus.n > 1;
     orr_text out = {0};
     page_runs runs = {0};
+    cli_table table = {.gpus = &gpus};
     if (array) orr_text_add(&out, "[\n");
-    for (int i = 0; !e->status && i < o->ninputs; i++) {
-        if (i) orr_text_add(&out, o->out.json ? ",\n" : "\n");
-        if (!orr_check_output(o->out.file, o->inputs[i], "-o", e)) break;
-        orr_report *r = orr_run(o->inputs[i], o->job, e);
-        const char *text = r ? orr_report_as(r, format_of(o)) : NULL;
+    for (int k = 0; !e->status && k < jobs; k++) {
+        int gpu = several ? k % gpus.n : 0;
+        const char *input = o->inputs[several ? k / gpus.n : k];
+        if (several && !orr_options_set(o->job, "gpu", gpus.name[gpu], e)) break;
+        if (k && (!several || o->out.json)) orr_text_add(&out, o->out.json ? ",\n" : "\n");
+        orr_report *r = orr_run(input, o->job, e);
+        const char *text = r && (!several || o->out.json) ? orr_report_as(r, format_of(o)) : NULL;
         if (text)
             orr_text_addn(&out, text, strlen(text));
+        else if (r && several)
+            cli_table_run(&table, input, gpu, r);
         else
             orr_fail(e, ORR_BAD_INPUT, "--stats accel-sim needs a model that counts cycles: --model cycle");
         if (o->out.html) keep_for_page(&runs, r);
         orr_report_free(r);
     }
     if (array) orr_text_add(&out, "]\n");
+    if (table.rows.n && !e->status) cli_table_text(&table, o->job->model.model, &out);
+    cli_table_free(&table);
     write_page(o->out.html, &runs, e);
     if (!e->status) cli_write(o, out.s, e);
     free(out.s);
