@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-// --sample: the launches are recorded, and looked at when the program has ended. The report is not the
-// program's output: as text it goes to standard error.
-static int sampled(cli_options *o, orr_err *e) {
+// --sample: the launches are recorded, and looked at when the program has ended. --html: the page is made
+// then. The report is not the program's output: as text it goes to standard error.
+static int when_ended(cli_options *o, orr_err *e) {
     int status = 0;
     orr_report *r = orr_app_run(o->rest, o->job, &status, e);
+    if (r) cli_write_form(o->out.html, r, ORR_HTML, e);
     bool terminal = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
     if (r && (o->out.file || o->out.json))
         cli_write(o, orr_report_as(r, o->out.json ? ORR_JSON : ORR_TEXT), e);
@@ -28,7 +29,7 @@ static int become(cli_options *o, const char *command, const char *example, orr_
                  command, example);
         return e->status;
     }
-    if (o->job->sampling.on) return sampled(o, e);
+    if (o->job->sampling.on || o->out.html) return when_ended(o, e);
     if (o->out.file) orr_options_set(o->job, "output", o->out.file, e);
     if (o->out.json) orr_options_set(o->job, "format", "json", e);
     if (o->out.quiet) orr_options_set(o->job, "quiet", "yes", e);
