@@ -14,6 +14,7 @@
 // and its launches are recorded; then they are sampled as any recorded streams are (run.c).
 #include "api/api.h"
 #include "base/temp.h"
+#include "report/html.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -357,6 +358,15 @@ static bool read_form(orr_text *t, const char *folder, const char *name) {
     return t->s != NULL;
 }
 
+static void add_page(orr_report *r, const char *temp) {
+    orr_text data = {0}, page = {0};
+    if (!read_form(&data, temp, "report.page")) return;
+    const char *one[] = {data.s};
+    orr_html_runs(one, 1, &page);
+    orr_report_add(r, ORR_HTML, page);
+    orr_report_add(r, ORR_PAGE_DATA, data);
+}
+
 static orr_report *run_plain(char *const *argv, const orr_options *o, const char *temp, int *status,
                              orr_err *e) {
     wanted w = {.output = o->files.output, .record = o->files.record, .forms = temp};
@@ -365,8 +375,11 @@ static orr_report *run_plain(char *const *argv, const orr_options *o, const char
     free(env);
     if (!ok) return NULL;
     orr_text text = {0}, json = {0};
-    if (read_form(&text, temp, "report.txt") && read_form(&json, temp, "report.json"))
-        return orr_report_of(text, json);
+    if (read_form(&text, temp, "report.txt") && read_form(&json, temp, "report.json")) {
+        orr_report *r = orr_report_of(text, json);
+        add_page(r, temp);
+        return r;
+    }
     free(text.s);
     char used[4104];
     snprintf(used, sizeof used, "%s/used", temp);

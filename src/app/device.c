@@ -304,12 +304,16 @@ static void make_report(const app *a, bool json, orr_text *out) {
 
 // For the process that started this one (api/app.c).
 static void write_forms(const app *a, orr_err *e) {
-    static const char *const names[] = {"report.txt", "report.json"};
-    for (int json = 0; json < 2; json++) {
+    static const char *const names[] = {"report.txt", "report.json", "report.page"};
+    const orr_report_options page = {.lines = true, .host = true, .page = true};
+    for (int form = 0; form < 3; form++) {
         orr_text out = {0};
         orr_arena names_of = {0};
-        make_report(a, json, &out);
-        write_file(orr_arena_printf(&names_of, "%s/%s", a->forms, names[json]), &out, e);
+        if (form == 2)
+            orr_result_json(&a->result, &page, &out);
+        else
+            make_report(a, form, &out);
+        write_file(orr_arena_printf(&names_of, "%s/%s", a->forms, names[form]), &out, e);
         orr_arena_free(&names_of);
         free(out.s);
     }

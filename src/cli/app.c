@@ -29,12 +29,13 @@ static int start(cli_options *o, const char *command, const char *example, orr_e
                  command, example);
         return e->status;
     }
-    if (!orr_check_writable(o->out.file, e)) return e->status;
+    if (!orr_check_writable(o->out.file, e) || !orr_check_writable(o->out.html, e)) return e->status;
     if (o->out.quiet) orr_options_set(o->job, "quiet", "yes", e);
     bool alone = o->out.json && !o->out.file;
     int status = 0, kept = alone ? program_to_stderr() : -1;
     orr_report *r = orr_app_run(o->rest, o->job, &status, e);
     if (alone) stdout_again(kept);
+    if (r) cli_write_form(o->out.html, r, ORR_HTML, e);
     const char *shown = isatty(STDERR_FILENO) && !getenv("NO_COLOR") ? orr_report_as(r, ORR_TERMINAL) : NULL;
     if (!shown && r) shown = orr_report_as(r, ORR_TEXT);
     if (r && (o->out.file || o->out.json))

@@ -51,7 +51,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
     {"app", cli_app,
      " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
-     "record lines timeline json output quiet "
+     "record lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
      "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the "
@@ -71,7 +71,7 @@ const cli_subcommand cli_subcommands[] = {
     {"cl", cli_cl,
      " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
      "lines "
-     "timeline json output quiet "
+     "timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS] | annotate FILE.cl -o FILE",
      "run an unmodified OpenCL program on a simulated GPU",
@@ -159,7 +159,7 @@ const cli_subcommand cli_subcommands[] = {
      "my.conf\n"
      "orrery run saxpy --gpu my.conf --model cycle"},
     {"sweep", cli_sweep,
-     " vary gpu model on latencies kernels launches threads max-insts no-check json csv plot output "
+     " vary gpu model on latencies kernels launches threads max-insts no-check json html csv plot output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
      "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed "
@@ -176,8 +176,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
     {"explain", cli_explain,
-     " gpu on kernels launches threads max-insts no-check json output quiet" INPUT_OPTIONS, "[options] INPUT",
-     "what would help: an INPUT with one thing ideal at a time",
+     " gpu on kernels launches threads max-insts no-check json html output quiet" INPUT_OPTIONS,
+     "[options] INPUT", "what would help: an INPUT with one thing ideal at a time",
      "Executes INPUT once and times it (model cycle) as it is and with one thing ideal at a time: no latency "
      "of "
      "L2,\n"
@@ -204,7 +204,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery diff saxpy saxpy --second gpu=v100 --json\n"
      "orrery diff saxpy saxpy --second source=ptx --fail-if \"slower 50%\""},
     {"compare", cli_compare,
-     " gpu model on latencies kernels launches threads max-insts all hardware warm json csv output "
+     " gpu model on latencies kernels launches threads max-insts all hardware warm json html csv output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT...", "all models on an INPUT, side by side",
      "Runs every model that predicts time and prints, for each kernel: cycles, how far they are from the "
@@ -219,7 +219,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery compare --all --size small --threads 1 --csv models.csv\n"
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,
-     " gpu on threads max-insts no-check json csv plot profile piece full precision output "
+     " gpu on threads max-insts no-check json html csv plot profile piece full precision output "
      "quiet" INPUT_OPTIONS,
      "model | profile [options] INPUT | study [options] INPUT...",
      "what sampling (run --sample) rests on, and how well it does",

@@ -27,6 +27,12 @@ bool cli_write_form(const char *path, orr_report *r, enum orr_format format, orr
     return !text || orr_write_file(path, text, strlen(text), e);
 }
 
+int cli_say_page(const cli_options *o, orr_report *r, orr_err *e) {
+    orr_err failed = {0};
+    if (r && !cli_write_form(o->out.html, r, ORR_HTML, &failed)) *e = failed;
+    return cli_say(o, r, e);
+}
+
 bool cli_check_outputs(const char *what, const char *const *out, int n, char **inputs, int ninputs,
                        orr_err *e) {
     for (int a = 0; a < n; a++) {
