@@ -535,7 +535,9 @@ static void copies_arrive(lower *l, const orr_inst *i) {
 // ---- synchronisation and control -----------------------------------------------------------------
 static void barrier(lower *l, const orr_inst *i) {
     bool red = i->sub >= ORR_BAR_RED_POPC, arrive = i->sub == ORR_BAR_ARRIVE;
-    ref id = lower_ref(l, l->at.inst, 0), threads = lower_ref(l, l->at.inst, 1);
+    ref id = lower_ref(l, l->at.inst, 0);
+    source threads =
+        lower_source(l, lower_ref(l, l->at.inst, 1)); // often a register that a constant was moved to
     lower_begin(l, red ? "BAR.RED.DEFER_BLOCKING" : arrive ? "BAR.ARV" : "BAR.SYNC.DEFER_BLOCKING");
     for (int s = 0; s < 3; s++) {
         source v = lower_source(l, lower_ref(l, l->at.inst, s));
@@ -543,7 +545,8 @@ static void barrier(lower *l, const orr_inst *i) {
     }
     minst *m = lower_done(l);
     m->imm = id.kind == ORR_K_IMM ? (uint8_t)(id.imm & 15) : id.kind == ORR_K_NONE ? 0 : 0xff;
-    if (threads.kind == ORR_K_IMM && threads.imm / 32 < 65536) m->warps = (uint16_t)((threads.imm + 31) / 32);
+    if (threads.n && threads.leaf[0].kind == LEAF_IMM && threads.leaf[0].v <= 1024)
+        m->warps = (uint16_t)((threads.leaf[0].v + 31) / 32);
     if (arrive) m->flags |= ORR_TF_ARRIVE;
     m->wall = true;
     if (red) lower_template(l, "B2R.RESULT d");
