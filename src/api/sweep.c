@@ -94,6 +94,7 @@ static bool check_value(const sweeper *x, const orr_axis *axis, int value, orr_e
 
 static bool check_axes(const sweeper *x, orr_err *e) {
     const char *input = x->input;
+    if (!orr_input_file(input, e)) return false;
     bool recorded = orr_stream_probe(input) || orr_accel_probe(input), ok = true;
     for (int a = 0; ok && a < x->grid.naxes; a++) {
         const orr_axis *axis = &x->grid.axes[a];

@@ -50,19 +50,23 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
     {"app", cli_app,
      " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
-     "record "
-     "timeline json html output quiet "
+     "record lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
      "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the "
      "CPU,\n"
-     "machine code for --gpu if the program has it, else its PTX, and each launch is timed by --model. Its\n"
-     "events tell simulated time, its device queries the simulated GPU. The report goes to standard error, "
-     "or\n"
-     "to --output; --timeline writes copies and kernels over streams for ui.perfetto.dev.",
+     "machine code for --gpu if the program has it, else its PTX, and each launch is timed by --model, which "
+     "is\n"
+     "cycle unless you say otherwise (--model abstract is faster, functional tells no times). Its events "
+     "tell\n"
+     "simulated time, its device queries the simulated GPU. The report goes to standard error, or to "
+     "--output.\n"
+     "--json without --output writes nothing but JSON to standard output: what the program prints goes to\n"
+     "standard error. --timeline writes copies and kernels over streams.",
      "orrery app ./vectorAdd\n"
-     "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
-     "orrery app --model cycle --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+     "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
+     "orrery app --lines --json -o run.json ./matrixMul\n"
+     "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"cl", cli_cl,
      " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
      "lines "
@@ -73,8 +77,11 @@ const cli_subcommand cli_subcommands[] = {
      "Runs a program that uses OpenCL through the ICD loader: it finds one platform, Orrery, with one "
      "device,\n"
      "--gpu. Its kernels are compiled by clang and libclc, execute on the CPU, and each launch is timed by\n"
-     "--model. Profiling times of its events are simulated time. The report goes to standard error, or to\n"
-     "--output; --timeline writes copies and kernels over queues for ui.perfetto.dev.\n"
+     "--model (cycle unless you say otherwise). Profiling times of its events are simulated time. The "
+     "report\n"
+     "goes to standard error, or to --output; --json alone writes nothing but JSON to standard output, and "
+     "the\n"
+     "program's output to standard error; --timeline writes copies and kernels over queues.\n"
      "With --annotate the program runs on the device it has, natively: its kernels get counters, and the "
      "analytic\n"
      "model predicts from those what --gpu would take. `cl annotate` writes such a source.",
