@@ -247,6 +247,8 @@ static double settle(job *j, const warmth *l2, orr_err *e) {
             residency_free(&next);
             return ok ? took : -1;
         }
+        // How many SMs an atomic's line has is a matter of addresses, not of who is how far.
+        memcpy(next.sharers, j->residency.sharers, j->w->info.kernel->ninsts * sizeof *next.sharers);
         // it would swing: blocks that find less are slower, and then they find more
         if (round) residency_mix(&next, &j->residency, j->w->info.kernel->ninsts);
         residency_free(&j->residency);
