@@ -4,6 +4,7 @@
 // varied constant of the script makes another execution. Then every point replays the streams, each on one
 // host thread. Results are in the SQLite file as soon as a point is finished.
 #include "api/api.h"
+#include "report/html.h"
 #include "sweep/sweep.h"
 
 #include <dlfcn.h>
@@ -93,6 +94,7 @@ static bool check_value(const sweeper *x, const orr_axis *axis, int value, orr_e
 
 static bool check_axes(const sweeper *x, orr_err *e) {
     const char *input = x->input;
+    if (!orr_input_file(input, e)) return false;
     bool recorded = orr_stream_probe(input) || orr_accel_probe(input), ok = true;
     for (int a = 0; ok && a < x->grid.naxes; a++) {
         const orr_axis *axis = &x->grid.axes[a];
@@ -130,25 +132,6 @@ static bool temporary(char name[PATH_MAX], const char *what) {
 }
 
 // ---- executing ----------------------------------------------------------------------------------------
-typedef struct recorder {
-    orr_tape *tape;
-    const orr_input *in;
-} recorder;
-
-static bool record(void *arg, orr_work *w, orr_err *e) {
-    recorder *r = arg;
-    if (r->in->step) return orr_tape_tasks(r->tape, r->in->tasks, r->in->step, e);
-    return w->launch ? orr_tape_launch(r->tape, w->launch, w->threads, w->progress, e)
-                     : orr_tape_source(r->tape, w->source, w->progress, e);
-}
-
-static bool record_copy(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
-    const recorder *r = arg;
-    (void)e;
-    orr_tape_copy(r->tape, addr, bytes);
-    return true;
-}
-
 // In memory up to a quarter of what the host has; what is above that goes to disk.
 static orr_tape *new_tape(void) { return orr_tape_new(orr_host_memory() / 4); }
 
@@ -210,13 +193,8 @@ static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_option
                     .gpu = x->base,
                     .check = !o->no_check,
                     .progress = &x->progress,
-                    .notes = &x->o->notes,
-                    .work = record,
-                    .copy = record_copy};
-    recorder r = {t, &in};
-    in.arg = &r;
-    bool ok = orr_input_run(&in, &why);
-    if (ok && !in.seen) ok = orr_fail(&why, ORR_BAD_INPUT, "%s: launches nothing", x->input);
+                    .notes = &x->o->notes};
+    bool ok = orr_tape_input(t, &in, &why);
     x->s.execute_seconds += orr_seconds() - start;
     if (!ok &&
         (n == x->grid.npoints || why.status == ORR_STOPPED)) { // the only execution: nothing can be said
@@ -275,7 +253,7 @@ static bool run_groups(sweeper *x, orr_err *e) {
 // ---- what is said -----------------------------------------------------------------------------------
 static orr_report *report(const sweeper *x, orr_err *e) {
     const orr_file_options *f = &x->o->files;
-    orr_text text = {0}, json = {0}, csv = {0};
+    orr_text text = {0}, json = {0}, csv = {0}, page = {0};
     char *instead = NULL;
     orr_sweep_summary sum;
     orr_sweep_sum_up(&x->s, &sum);
@@ -284,6 +262,8 @@ static orr_report *report(const sweeper *x, orr_err *e) {
     orr_sweep_text(&x->s, &text);
     orr_report *r = orr_report_of(text, json);
     orr_report_add(r, ORR_CSV, csv);
+    orr_html_job("sweep", json.s, &page);
+    orr_report_add(r, ORR_HTML, page);
     bool ok = (!f->csv || orr_write_file(f->csv, csv.s, csv.n, e)) &&
               (!f->plot || !sum.done || orr_sweep_plot(&x->s, f->plot, &instead, e));
     if (f->output) {
