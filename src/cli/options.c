@@ -85,7 +85,8 @@ static const option options[] = {
     {"profile", 0, JOB, 0, "FILE",
      "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
     {"warm:", 0, JOB, 0, "none|functional",
-     "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
+     "with --sample: whether what is left out still leaves its lines in L2 (default functional, "
+     "none with l2.flush)"},
     {"precision", 0, JOB, 0, "PERCENT",
      "with --sample: how well a region's IPC must be known before blocks are left out (default 5; 0: two "
      "sampling units within 10 %, as TBPoint)"},

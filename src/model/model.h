@@ -153,6 +153,7 @@ typedef struct orr_launch_result {
     orr_timing *timing; // NULL: this model does not simulate time
     orr_limits *limits; // NULL: only the analytic model has one
     uint8_t events;     // enum orr_events
+    bool estimated;     // its counts are those of some of its blocks, times what the grid has of them
 } orr_launch_result;
 
 typedef struct orr_host {

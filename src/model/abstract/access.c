@@ -81,13 +81,8 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
 // How long a slice works on an atomic (l2.atomic_words), in its operations: its passes one after the other.
 static void count_passes(machine *m, const orr_tinst *i) {
     for (uint32_t n = 0; n < m->lines.lines; n++) {
-        orr_atomic_pass pass[ORR_WARP];
-        uint32_t passes = orr_atomic_passes(&m->access, i->bytes, m->lines.line[n].line, pass), quarters = 0;
-        for (uint32_t p = 0; p < passes; p++)
-            quarters += orr_atomic_work(&pass[p], i->atomic, i->bytes, passes > 1);
-        // Sums of floating-point numbers on one word follow each other l2.atomic_float apart.
-        double sums = i->atomic == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * m->gpu->l2_atomic_again : 0;
-        if (sums > quarters) quarters = (uint32_t)sums;
+        uint32_t quarters = orr_atomic_quarters(&m->access, i->bytes, i->atomic, m->lines.line[n].line,
+                                                m->gpu->l2_atomic_again);
         m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
 }

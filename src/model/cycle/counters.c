@@ -97,7 +97,7 @@ static uint64_t sum(const uint64_t *v, int n) {
     return all;
 }
 
-static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
+void orr_l1_counters(const orr_sm_counts *s, double c[ORR_COUNTERS]) {
     static const int requests[2][2] = {{ORR_C_GLOBAL_LD_REQ, ORR_C_GLOBAL_ST_REQ},
                                        {ORR_C_LOCAL_LD_REQ, ORR_C_LOCAL_ST_REQ}};
     static const int sectors[2][2] = {{ORR_C_GLOBAL_LD_SECT, ORR_C_GLOBAL_ST_SECT},
@@ -113,6 +113,13 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
             c[hit[space][kind]] = (double)(s->l1_hit[space][kind] + s->l1_pending[space][kind]);
             c[miss[space][kind]] = (double)s->l1_miss[space][kind];
         }
+    c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
+    c[ORR_C_SHARED_PASS] = (double)sum(s->shared_passes, ORR_L1_KINDS);
+}
+
+static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
+    orr_l1_counters(s, c);
     double atomic_requests = (double)(s->l1_requests[0][ORR_L1_ATOMIC] + s->l1_requests[1][ORR_L1_ATOMIC]);
     double atomic_sectors = (double)(s->l1_sectors[0][ORR_L1_ATOMIC] + s->l1_sectors[1][ORR_L1_ATOMIC]);
     c[ORR_C_GLOBAL_RED_REQ] = round(atomic_requests * reductions);
@@ -135,12 +142,9 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
 }
 
 static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
-    c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
-    c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
     c[ORR_C_SHARED_LD_CONF] = (double)s->shared_conflicts[ORR_L1_LOAD];
     c[ORR_C_SHARED_ST_CONF] = (double)s->shared_conflicts[ORR_L1_STORE];
     c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared_conflicts[ORR_L1_ATOMIC];
-    c[ORR_C_SHARED_PASS] = (double)sum(s->shared_passes, ORR_L1_KINDS);
     c[ORR_C_SHARED_CONF] = (double)sum(s->shared_conflicts, ORR_L1_KINDS);
     c[ORR_C_CONST_REQ] = (double)s->const_requests;
     c[ORR_C_CONST_MISS] = (double)s->const_miss;

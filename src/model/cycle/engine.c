@@ -376,6 +376,14 @@ static void halve_samples(run *r) {
     r->sample_cycles *= 2;
 }
 
+// Block cycles of an SM up to `until`: of blocks that have ended, and of those that run.
+static uint64_t block_cycles(const sm *s, uint64_t until) {
+    uint64_t n = s->tb.block_cycles;
+    for (uint32_t b = 0; b < s->tb.n; b++)
+        if (s->tb.slot[b].buf && until > s->tb.slot[b].start) n += until - s->tb.slot[b].start;
+    return n;
+}
+
 static void sample(engine *x) {
     cycle *c = x->c;
     run *r = x->out;
@@ -386,7 +394,7 @@ static void sample(engine *x) {
         now.insts += s->n.issued;
         for (int k = 0; k < ORR_L1_KINDS; k++)
             now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
-        now.blocks += s->tb.block_cycles;
+        now.blocks += block_cycles(s, x->until);
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
     if (!c->perfect) {

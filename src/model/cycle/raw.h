@@ -46,6 +46,8 @@ typedef struct orr_raw {
 // The named counters (counters.c): those of a launch, and those that are made of others (averages,
 // percentages, rates) again after launches' counters have been added up.
 void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double counters[ORR_COUNTERS]);
+// Requests, sectors, hits and misses of L1 and passes of shared memory, which other models count as well.
+void orr_l1_counters(const orr_sm_counts *s, double counters[ORR_COUNTERS]);
 void orr_cycle_rates(const orr_gpu *g, double counters[ORR_COUNTERS]);
 
 #endif
