@@ -22,6 +22,16 @@ static int sampled(cli_options *o, orr_err *e) {
     return e->status ? e->status : status;
 }
 
+// The program takes the place of this process.
+static int start(cli_options *o, char **env, orr_err *e) {
+    if (!env) return e->status;
+    fflush(NULL);
+    execvpe(o->rest[0], o->rest, env); // returns only when it cannot
+    orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
+    orr_free(env);
+    return e->status;
+}
+
 static int become(cli_options *o, const char *command, const char *example, orr_err *e) {
     if (!o->nrest) {
         orr_fail(e, ORR_BAD_INPUT, "%s: name a PROGRAM and its arguments, as in orrery %s %s", command,
@@ -32,16 +42,18 @@ static int become(cli_options *o, const char *command, const char *example, orr_
     if (o->out.file) orr_options_set(o->job, "output", o->out.file, e);
     if (o->out.json) orr_options_set(o->job, "format", "json", e);
     if (o->out.quiet) orr_options_set(o->job, "quiet", "yes", e);
-    char **env = orr_app_environment(o->rest[0], o->job, e);
-    if (!env) return e->status;
-    fflush(NULL);
-    execvpe(o->rest[0], o->rest, env); // returns only when it cannot
-    orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
-    orr_free(env);
-    return e->status;
+    return start(o, orr_app_environment(o->rest[0], o->job, e), e);
 }
 
 int cli_app(cli_options *o, orr_err *e) { return become(o, "app", "./vectorAdd", e); }
+
+int cli_capture(cli_options *o, orr_err *e) {
+    if (!o->nrest)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "capture: name a PROGRAM and its arguments, as in orrery capture -o DIR ./vectorAdd");
+    if (o->out.file) orr_options_set(o->job, "output", o->out.file, e);
+    return e->status ? e->status : start(o, orr_capture_environment(o->rest[0], o->job, e), e);
+}
 
 // orrery cl annotate k.cl [--build OPTIONS] -o FILE: what follows the word is not a program's.
 static int annotate(cli_options *o, orr_err *e) {
