@@ -179,6 +179,7 @@ typedef struct worker { // one host thread's share
     versions *versions;          // NULL: looks have none
     uint32_t waiting;            // blocks that wait
     uint64_t level;              // as a block's, for draws of the grid's
+    void *products;              // ops/wgmma.c: matrices multiplied by of late; NULL: none
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
@@ -196,6 +197,7 @@ void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
 int orr_block_alone(tblock *tb);     // the same without the rest of its cluster; or RUN_STALLED
+bool orr_block_release(tblock *tb);  // true: lanes that waited for others of their warp go on
 void orr_block_deadlock(tblock *tb); // says that it cannot go on
 bool orr_block_found(tblock *tb);    // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker
