@@ -36,4 +36,9 @@ const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t 
 const orr_fix *orr_code_fix(const orr_kernel *k, uint32_t n);
 const orr_code *orr_code_at(const orr_code *c, const orr_fix *f, uint64_t address, orr_code *buf);
 
+// One instruction as everyone but the executor reads it, without its name and source line: sets all of *i but
+// `first`, and ndst + nsrc operands, destinations first.
+#define ORR_INST_OPERANDS 500
+void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST_OPERANDS]);
+
 #endif
