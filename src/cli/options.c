@@ -67,6 +67,9 @@ static const option options[] = {
      "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
      "ends the "
      "kernel (strict)"},
+    {"measure", 0, JOB_FLAG, 0, NULL, "also write what each launch takes, between two events, to times.csv"},
+    {"memory", 0, JOB, 0, "BYTES",
+     "a launch of a program that has more memory is captured without it and cannot be replayed (default 4G)"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,

@@ -19,7 +19,7 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr); // NULL: in none
 // [addr, addr + bytes) in no allocation, where that passes (orr_mem_as_gpu) and is counted; NULL: it does
 // not.
 uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes);
-uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
+uint8_t *orr_mem_at(const orr_mem *m, uint64_t addr); // host pointer of a device address
 
 // ---- decoded --------------------------------------------------------------------------------
 typedef struct xblock {     // a basic block, ready to run

@@ -20,6 +20,14 @@
 typedef struct orr_mem orr_mem;
 orr_mem *orr_mem_new(orr_err *e);
 void orr_mem_delete(orr_mem *m);
+// Memory for what was captured on a real GPU: at the addresses that it had there, [lo, lo + bytes).
+// Allocations are what orr_mem_layout says, sorted and apart from each other; those before are no more, and
+// what is in memory stays. It is never orr_mem_shared.
+typedef struct orr_mem_range {
+    uint64_t addr, bytes;
+} orr_mem_range;
+orr_mem *orr_mem_new_at(uint64_t lo, uint64_t bytes, orr_err *e);
+void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n);
 // A zeroed allocation, 512-byte aligned, with a gap after it so that overruns are caught. `name` is
 // for messages. 0 on error (out of memory, with e set).
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e);
@@ -44,9 +52,21 @@ bool orr_mem_shared(const orr_mem *m);
 typedef struct orr_image { // a module's variables, placed and initialised
     orr_module *module;
     uint64_t *var_addr;
+    const struct orr_moved *moved; // parts of variables that lie elsewhere; NULL: none
+    uint32_t nmoved;
 } orr_image;
+typedef struct orr_moved { // a driver places each name of a section of variables by itself
+    uint32_t var;
+    uint64_t offset, bytes, addr;
+} orr_moved;
+uint64_t orr_image_address(const orr_image *image, uint32_t var, uint64_t offset);
 orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e);
 void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
+// With variables where they are already, addr[v]; 0: the variable is placed and initialised anew, but for the
+// parts in `moved`, which must live as long as the image.
+orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const orr_moved *moved,
+                        uint32_t nmoved, orr_err *e);
+void orr_image_forget(orr_image *image); // leaves memory alone
 // The variable's address and size, false when there is none of that name.
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 

@@ -83,7 +83,7 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
             return NULL;
         }
         w->worker->range[u->mem] = *r;
-        return orr_mem_base(w->worker->mem) + (addr - ORR_GLOBAL_BASE);
+        return orr_mem_at(w->worker->mem, addr);
     }
     }
     if (addr > size || bytes > size - addr) {
@@ -153,8 +153,7 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
     default: {
         range r = w->worker->range[u->mem];
         ok = r.size && // empty until the instruction's first access
-             all_inside(addr, w->lane, full, r.lo, r.size,
-                        orr_mem_base(w->worker->mem) + (r.lo - ORR_GLOBAL_BASE), bytes, host);
+             all_inside(addr, w->lane, full, r.lo, r.size, orr_mem_at(w->worker->mem, r.lo), bytes, host);
         break;
     }
     }
@@ -217,7 +216,7 @@ INLINE int locate_global(warp *w, const uop *u, uint32_t bytes, place *p) {
     uint64_t at = b[0] + (uint64_t)(int64_t)u->inst->disp, size = step * (ORR_WARP - 1) + bytes;
     range r = w->worker->range[u->mem];
     if (at - r.lo >= r.size || size > r.size - (at - r.lo) || (at & (bytes - 1))) return PLACE_FAULT;
-    p->at = orr_mem_base(w->worker->mem) + (at - ORR_GLOBAL_BASE);
+    p->at = orr_mem_at(w->worker->mem, at);
     if (w->trace && u->traced) orr_trace_put_regular(w->trace, FULL, at, step);
     return step ? PLACE_ADJACENT : PLACE_SAME;
 }

@@ -494,6 +494,7 @@ static bool keep_apart(const orr_launch *l) {
     for (uint32_t n = 0; n < k->nbases; n++) {
         const orr_base *b = &k->bases[n];
         uint64_t addr = 0;
+        if (!b->param && l->image->nmoved) return false; // it is in several places
         if (!b->param)
             addr = l->image->var_addr[b->which];
         else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)

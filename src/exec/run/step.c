@@ -291,9 +291,7 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     return STEP_AGAIN;
 }
 
-uintptr_t orr_step_memory(const orr_step *l) {
-    return (uintptr_t)orr_mem_base(l->launch.mem) - ORR_GLOBAL_BASE;
-}
+uintptr_t orr_step_memory(const orr_step *l) { return (uintptr_t)orr_mem_at(l->launch.mem, 0); }
 
 void orr_step_read(orr_step_access *a, uint32_t lanes, uintptr_t memory) {
     for (uint32_t m = lanes & a->mask; m; m &= m - 1)
