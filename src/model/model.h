@@ -85,6 +85,11 @@ typedef struct orr_span {       // a thread block on an SM
     uint32_t sm, slot;
 } orr_span;
 
+typedef struct orr_clock_read { // a warp reads the SM's clock
+    uint64_t block, cycle;
+    uint32_t warp; // of the block
+} orr_clock_read;
+
 // What a model that predicts time knows of a launch. Owned by the result's arena unless said otherwise.
 typedef struct orr_timing {
     const struct orr_program *program; // what was timed; lives as long as the result
@@ -105,6 +110,8 @@ typedef struct orr_timing {
     uint64_t sample_cycles; // each sample covers this many
     orr_span *spans;        // when a timeline was asked for
     uint64_t nspans, spans_left_out;
+    orr_clock_read *clocks; // of a kernel timed from its streams: when it read the SM's clock
+    uint64_t nclocks;
     int resident;              // blocks an SM holds
     int limiter;               // enum orr_limiter
     const struct orr_raw *raw; // the model's own counts (cycle/raw.h)
