@@ -79,8 +79,7 @@ static void tell_all(sm *s, const block *b, uint8_t kind, uint64_t when) {
 static void check_block(sm *s, block *b) {
     if (!b->barrier.came || b->barrier.came < b->running) return;
     b->barrier.came = 0;
-    uint64_t latency = (uint64_t)(s->c->gpu->cluster_barrier + s->c->gpu->cluster_barrier_warp * b->nwarps);
-    tell_all(s, b, CLUSTER_BARRIER_WORD, b->barrier.last + latency);
+    tell_all(s, b, CLUSTER_BARRIER_WORD, b->barrier.last + (uint64_t)s->c->gpu->cluster_barrier);
 }
 
 void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i) {
@@ -106,7 +105,7 @@ void cyc_cluster_heard(sm *s, block *b, bool gone) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
         if (!w || w->barrier != CLUSTER_BARRIER + 1 || w->cluster_phase > b->barrier.over) continue;
         w->barrier = 0;
-        w->through = s->clock.now + n * (uint64_t)s->c->gpu->cluster_barrier_warp;
+        w->through = s->clock.now + (uint64_t)(n * s->c->gpu->cluster_barrier_warp);
         cyc_warp_update(s, w);
     }
 }
@@ -154,12 +153,12 @@ static uint32_t room_of(const sm *s) {
     return used < s->tb.n ? s->tb.n - used : 0;
 }
 
-// The SM of the GPC with the most room, the first in order.
-static sm *roomiest(cycle *c, const uint32_t *order, uint32_t gpc) {
+// The SM of the GPC with the most room, the first of them: a pair of blocks is in one TPC.
+static sm *roomiest(cycle *c, uint32_t gpc) {
     sm *best = NULL;
     for (uint32_t n = 0; n < c->nsms; n++) {
-        sm *s = &c->sms[order[n]];
-        if (orr_gpc_of_sm(order[n], c->crossbar.gpcs) != gpc || !room_of(s)) continue;
+        sm *s = &c->sms[n];
+        if (orr_gpc_of_sm(n, c->crossbar.gpcs) != gpc || !room_of(s)) continue;
         if (!best || room_of(s) > room_of(best)) best = s;
     }
     return best;
@@ -174,15 +173,14 @@ static uint32_t started_slot(const sm *s) { // of the block that was started las
     return slot;
 }
 
-static bool deal_one(cycle *c, const uint32_t *order, uint32_t gpc, uint64_t now,
-                     bool (*hand_out)(void *, sm *), void *arg) {
+static bool deal_one(cycle *c, uint32_t gpc, uint64_t now, bool (*hand_out)(void *, sm *), void *arg) {
     cluster_place places[CLUSTER_MOST];
     uint32_t size = c->cluster, room = 0;
     for (uint32_t n = 0; n < c->nsms; n++)
         if (orr_gpc_of_sm(n, c->crossbar.gpcs) == gpc) room += room_of(&c->sms[n]);
     if (room < size) return false;
     for (uint32_t r = 0; r < size; r++) {
-        sm *s = roomiest(c, order, gpc);
+        sm *s = roomiest(c, gpc);
         if (!s || !hand_out(arg, s)) return false;
         cyc_block_start(s, now);
         places[r] = (cluster_place){s->id, started_slot(s)};
@@ -196,10 +194,9 @@ static bool deal_one(cycle *c, const uint32_t *order, uint32_t gpc, uint64_t now
     return true;
 }
 
-void cyc_clusters_deal(cycle *c, const uint32_t *order, uint64_t now, bool (*hand_out)(void *, sm *),
-                       void *arg) {
+void cyc_clusters_deal(cycle *c, uint64_t now, bool (*hand_out)(void *, sm *), void *arg) {
     for (bool some = true; some;) {
         some = false;
-        for (uint32_t g = 0; g < c->crossbar.ngpcs; g++) some |= deal_one(c, order, g, now, hand_out, arg);
+        for (uint32_t g = 0; g < c->crossbar.ngpcs; g++) some |= deal_one(c, g, now, hand_out, arg);
     }
 }

@@ -17,8 +17,7 @@
 uint64_t cyc_cluster_window(const cycle *c); // cycles: a window of a launch with clusters is not longer
 // Gives blocks to the SMs of one GPC for as long as all of a cluster have room, and has them started.
 // hand_out gives an SM one block; false: there is none left.
-void cyc_clusters_deal(cycle *c, const uint32_t *order, uint64_t now, bool (*hand_out)(void *, sm *),
-                       void *arg);
+void cyc_clusters_deal(cycle *c, uint64_t now, bool (*hand_out)(void *, sm *), void *arg);
 void cyc_words_deliver(cycle *c, uint64_t until); // between two windows
 
 #endif

@@ -111,7 +111,7 @@ static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
     if (c->cluster > 1) {
-        cyc_clusters_deal(c, x->order, x->from, hand_out_now, x);
+        cyc_clusters_deal(c, x->from, hand_out_now, x);
         x->filled = true;
         return;
     }
