@@ -173,11 +173,27 @@ static void looked_up(lsu *u, const l1_access *a) {
     if (a->load != NOBODY && !--u->l1->loads.at[a->load].open) l1_finish(u->l1, a->load, 0);
 }
 
+// For the report: how well an instruction's lanes fit into sectors, and who sent something last.
+static void note_traffic(lsu *u, const l1_access *a) {
+    if (a->local) return;
+    if (u->traffic) {
+        orr_traffic *n = &u->traffic[a->inst];
+        n->requests++;
+        n->sectors += a->lines.sectors;
+        uint32_t ideal = orr_ideal_sectors((uint32_t)orr_popc(a->lanes.mask), a->i->bytes);
+        n->ideal += ideal < a->lines.sectors ? ideal : a->lines.sectors;
+    }
+    if (a->load == NOBODY)
+        u->last_sent[(a->i->flags & ORR_TF_ATOMIC) != 0] =
+            (lsu_sender){.when = u->clock->now + 1, .inst = a->inst};
+}
+
 // False: it is half done.
 static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
     lsu_warp *w = &u->warp[a->warp];
     data_pipe *pipe = u->pipe;
     coalesce(u, a);
+    note_traffic(u, a);
     uint32_t lag;
     a->cost = l1_cost(u->l1, a, &lag);
     u->l1->n.requests[a->local][l1_kind(a->i)]++;

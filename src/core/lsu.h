@@ -81,6 +81,11 @@ typedef struct lsu_line { // instructions in front of L1
     uint32_t first, n;
 } lsu_line;
 
+typedef struct lsu_sender { // an instruction that nobody waits for
+    uint64_t when;          // L1 worked it off, + 1; 0: there is none
+    uint32_t inst;
+} lsu_sender;
+
 typedef struct lsu {
     const lsu_spec *spec;
     const core_launch *launch;
@@ -108,6 +113,8 @@ typedef struct lsu {
     uint32_t turn;       // the scheduler behind the one whose access to L1 was the last (lsu.round_robin),
     uint64_t turn_until; // and how long L1 has work for it
     l1_access head;
+    orr_traffic *traffic;    // of global memory, by instruction; NULL: nobody counts
+    lsu_sender last_sent[2]; // the last store, the last reduction
 } lsu;
 
 void lsu_spec_read(lsu_spec *s, const orr_gpu *g);

@@ -15,8 +15,10 @@
 typedef struct range { // an allocation, [lo, lo + size)
     uint64_t lo, size;
 } range;
-const range *orr_mem_find(const orr_mem *m, uint64_t addr);                   // NULL: in none
-const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]); // for messages
+const range *orr_mem_find(const orr_mem *m, uint64_t addr); // NULL: in none
+// [addr, addr + bytes) in no allocation, where that passes (orr_mem_as_gpu) and is counted; NULL: it does
+// not.
+uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes);
 uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
 
 // ---- decoded --------------------------------------------------------------------------------
@@ -194,6 +196,7 @@ void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
 int orr_block_alone(tblock *tb);     // the same without the rest of its cluster; or RUN_STALLED
+bool orr_block_release(tblock *tb);  // true: lanes that waited for others of their warp go on
 void orr_block_deadlock(tblock *tb); // says that it cannot go on
 bool orr_block_found(tblock *tb);    // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker

@@ -173,6 +173,15 @@ void orr_block_deadlock(tblock *tb) {
                  "deadlock: no thread of the block can run");
 }
 
+// Lanes at a barrier may wait for lanes that wait for them where their ways meet: these go on without them.
+bool orr_block_release(tblock *tb) {
+    bool released = false;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) tb->warps[n].stuck &= !released;
+    return released;
+}
+
 // A block that only looks waits, until a warp of it has found what it looked for. Then the others that wait
 // are to look before it goes on, and perhaps changes what they are looking at: at a barrier of the grid, all
 // see the same. True: there are such.
@@ -237,14 +246,8 @@ int orr_block_alone(tblock *tb) {
         if (tb->held != UINT64_MAX) return RUN_RACES;
         if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn
         if (!progress && least == UINT64_MAX) {
-            // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
-            if (!tb->cluster && orr_mbar_let(tb)) continue;
-            bool released = false;
-            for (uint32_t n = 0; n < p->nwarps; n++)
-                released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
-            for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].stuck &= !released;
-            if (released) continue;
             if (tb->cluster) return RUN_STALLED;
+            if (orr_mbar_let(tb) || orr_block_release(tb)) continue;
             orr_block_deadlock(tb);
             return RUN_FAULT;
         }

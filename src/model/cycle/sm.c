@@ -138,6 +138,7 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
         bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
         cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);
     }
+    w->sent = d->inst + 1;
     uint64_t read = lsu_issue(&s->lsu, &op);
     if (read == NEVER)
         cyc_warp_will_read(s, w, i);
@@ -484,6 +485,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
     uint32_t nsched = s->c->nsched;
     event_queue *clock = &s->clock;
     s->shared.memo = s->worker->memo;
+    s->lsu.traffic = s->worker->traffic;
     while (!s->damaged && !s->starved) {
         uint64_t t = cyc_sm_next(s);
         if (t >= until) break;

@@ -161,7 +161,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
                  goes = within(w->front + s->c->dispatch.exit_latency, from, until);
         charge(s, w->pc.at - 1, ORR_STALL_WAIT, waits - from);
         charge(s, w->pc.at - 1, ORR_STALL_BRANCH, goes - waits);
-        charge(s, w->pc.at - 1, ORR_STALL_DRAIN, until - goes);
+        charge(s, w->sent ? w->sent - 1 : w->pc.at - 1, ORR_STALL_DRAIN, until - goes); // what it waits for
         return;
     }
     uint64_t dep = w->ready > until ? until : w->ready < from ? from : w->ready;
