@@ -141,7 +141,13 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     b->barriers.latency = i->latency ? i->latency : 1;
     if (s->c->gpu->core_barrier_free) return;
     if (waits) w->barrier = (uint8_t)(which + 1);
-    release(s, b, barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running));
+    release(s, b,
+            barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running - b->barrier.waits));
+}
+
+// Fewer warps can come to the block's barriers.
+void cyc_block_check(sm *s, block *b) {
+    release(s, b, barriers_left(&b->barriers, b->running - b->barrier.waits));
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -194,5 +200,5 @@ void cyc_block_warp_ended(sm *s, warp *w) {
     if (!b->running)
         end_block(s, w->block, b->end);
     else if (!b->live)
-        release(s, b, barriers_left(&b->barriers, b->running));
+        cyc_block_check(s, b);
 }

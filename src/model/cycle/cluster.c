@@ -85,7 +85,10 @@ static void check_block(sm *s, block *b) {
 void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->tb.slot[w->block];
     if (!(i->flags & ORR_TF_ARRIVE)) {
-        if (b->barrier.over < w->cluster_phase) w->barrier = CLUSTER_BARRIER + 1;
+        if (b->barrier.over >= w->cluster_phase) return;
+        w->barrier = CLUSTER_BARRIER + 1;
+        b->barrier.waits++;
+        if (!b->live) cyc_block_check(s, b);
         return;
     }
     if (w->cluster_phase > b->barrier.over) return; // lanes that come later than others of their warp
@@ -105,6 +108,7 @@ void cyc_cluster_heard(sm *s, block *b, bool gone) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
         if (!w || w->barrier != CLUSTER_BARRIER + 1 || w->cluster_phase > b->barrier.over) continue;
         w->barrier = 0;
+        b->barrier.waits--;
         w->through = s->clock.now + (uint64_t)(n * s->c->gpu->cluster_barrier_warp);
         cyc_warp_update(s, w);
     }

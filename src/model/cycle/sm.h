@@ -132,6 +132,7 @@ typedef struct cluster_mail {
 } cluster_mail;
 typedef struct cluster_phase {        // the barrier of a cluster, as one of its blocks sees it
     uint32_t came, heard, gone, over; // warps that have arrived; blocks that have; that have ended; phases
+    uint32_t waits;                   // warps that wait
     uint64_t last;                    // when the last warp arrived
 } cluster_phase;
 
@@ -311,6 +312,7 @@ void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if ther
 void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
+void cyc_block_check(sm *s, block *b); // warps have ended, or wait elsewhere
 
 // ---- arrive.c: barriers in shared memory --------------------------------------------------------
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
