@@ -179,6 +179,7 @@ typedef struct worker { // one host thread's share
     versions *versions;          // NULL: looks have none
     uint32_t waiting;            // blocks that wait
     uint64_t level;              // as a block's, for draws of the grid's
+    void *products;              // ops/wgmma.c: matrices multiplied by of late; NULL: none
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 

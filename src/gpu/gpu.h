@@ -13,7 +13,7 @@ enum { ORR_REGS_PER_WARP, ORR_REGS_PER_BLOCK };
 enum { ORR_CORE_MODERN, ORR_CORE_COLLECTOR };
 enum { ORR_SCHED_LRR, ORR_SCHED_GTO, ORR_SCHED_GTY, ORR_SCHED_OLDEST, ORR_SCHED_TWO_LEVEL };
 enum { ORR_WRITE_THROUGH, ORR_WRITE_BACK, ORR_WRITE_LOCAL, ORR_WRITE_EVICT };
-enum { ORR_L1_VALIDATE, ORR_L1_FETCH };
+enum { ORR_L1_VALIDATE, ORR_L1_FETCH, ORR_L1_LAZY };
 enum { ORR_HASH_IPOLY, ORR_HASH_XOR, ORR_HASH_MODULO, ORR_HASH_SHUFFLE, ORR_HASH_FOLD };
 enum { ORR_L2_VALIDATE, ORR_L2_FETCH };
 enum { ORR_PROFILER_ON, ORR_PROFILER_OFF };
@@ -58,6 +58,7 @@ typedef struct orr_gpu_origin {
     const char *note;   // the comment after the value, "" when there is none
     int evidence;       // enum orr_evidence, as the file has it
     const char *source; // what the evidence is, "" when there is none
+    const char *like;   // the instruction class that gave the value (op.CLASS.like), NULL: none did
     const char *chip;   // the description whose GPU a measured or chosen value is of; NULL: that of the file
 } orr_gpu_origin;
 

@@ -414,5 +414,6 @@ void orr_worker_free(worker *k) {
     free(k->sms);
     free(k->lines);
     free(k->given);
+    free(k->products);
     orr_versions_free(k->versions);
 }

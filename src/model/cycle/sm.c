@@ -41,17 +41,13 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     const orr_tinst *i = d->i;
     operands *o = &s->operands[w->sched / c->sched_per_sub];
     uint64_t now = s->clock.now;
-    operands_issued(o, warp_id(w));
     if (i->kind == ORR_TK_MEM && c->core.lsu.width && !d->predicated_off)
         lsu_hand_over(&s->lsu, w->sched, i, units_line_ends(&s->units, w->sched, i->unit));
-    operand_reader r = {.warp = warp_id(w), .recent = &w->recent, .handed_over = s->lsu.handed_over};
+    operand_reader r = {.warp = warp_id(w), .recent = &w->recent};
     uint64_t start = operands_read(o, c->program, i, &r, now);
     uint64_t late = i->kind == ORR_TK_SYNCS && w->syncs > now + start ? w->syncs - now : start;
     d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval, now + late) + late - start;
     units_occupy_parts(&s->units, w->sched, i->unit, now + start);
-    if ((i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) &&
-        units_ramp(&s->units, w->sched, i->unit, i->interval, now))
-        w->front += w->front - now;
     q->operand_wait = start + i->dispatch;
     q->operand_cycles += start + i->dispatch;
     w->front += start + i->dispatch + i->hold; // others of the scheduler do not wait for `hold`
@@ -71,6 +67,14 @@ static void multiply(sm *s, scheduler *q, warp *w, const dispatched *d) {
 }
 
 // ---- what an instruction does -------------------------------------------------------------------
+// Is `next` right behind `inst` in the code? By address: in a trace the same instruction is in many blocks.
+// (Before Volta every few instructions have a word of control bits between them.)
+static bool right_behind(const cycle *c, uint32_t inst, uint32_t next) {
+    const orr_tinst *i = c->program->insts;
+    uint32_t most = c->gpu->cc_major >= 7 || c->program->kernel->grows ? 16 : 8;
+    return i[next].pc > i[inst].pc && i[next].pc - i[inst].pc <= most;
+}
+
 // A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known
 // late. At a barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if
 // the second had to look up where (H200: micro/calls, recurse).
@@ -79,10 +83,10 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (w->yielded) return; // the time it takes is known
     w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
     if (i->sass == ORR_SASS_BSYNC)
-        w->front += w->pc.at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
+        w->front += right_behind(c, inst, w->pc.at) ? c->branch.sync_meet : c->branch.switch_lanes;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
-    if (w->pc.at == inst) return; // other lanes come to it now
+    if (c->program->insts[w->pc.at].pc == i->pc) return; // other lanes come to it now
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
     w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
@@ -295,11 +299,13 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (!w->inflight) cyc_block_warp_ended(s, w);
         return false;
     }
+    bool behind = i->tclass == ORR_TC_BRANCH && right_behind(c, d->inst, w->pc.at);
     if (c->branch.jump && i->kind == ORR_TK_BRANCH &&
-        (w->pc.at != d->inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
+        (!behind || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
         jump(s, w, i, d->inst);
-    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->pc.at != d->inst + 1 || !(w->pc.mask & d->mask)))
-        switch_lanes(s, w, i);
+    // In a trace the lanes of an EXIT are those that end: others go on behind it.
+    bool same = w->pc.mask & d->mask || c->program->kernel->grows;
+    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (!behind || !same)) switch_lanes(s, w, i);
     if (!c->core.fetch.perfect) wait_for_code(s, w);
     return true;
 }
@@ -353,24 +359,6 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     return w->ready <= now;
 }
 
-// Instructions that wait in line for their unit and have a result that comes late: shared memory, loads,
-// MUFU and the like, shuffles. (Stores are not among them, although an H200 has those of several warps in
-// turn, too: micro/l1_bandwidth, pattern_st, would be 5.6 % too slow.)
-static bool in_line_for_unit(const sm *s, const warp *w) {
-    const orr_tinst *i = &s->c->program->insts[w->pc.at];
-    if (!units_has_queue(&s->units, w->sched, i->unit)) return false;
-    if (i->kind == ORR_TK_MEM) return i->space == ORR_SPACE_SHARED || i->flags & ORR_TF_LOAD;
-    return i->tclass == ORR_TC_SFU || i->tclass == ORR_TC_CONV || i->tclass == ORR_TC_BITS ||
-           i->tclass == ORR_TC_SHFL;
-}
-
-// Whether the warp that issued last could go on, were there room in the queue of its unit.
-static bool finds_unit_full(const sm *s, const scheduler *q, uint32_t n) {
-    if (!scheduler_last_awake(q)) return false;
-    if (units_free_at(&s->units, n, q->unit[q->last]) <= s->clock.now) return false;
-    return in_line_for_unit(s, warp_of(s, warp_number(n, q->last)));
-}
-
 // Instructions of one warp in this cycle, as many as the scheduler can issue.
 static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
     scheduler *q = &s->sched[n];
@@ -397,10 +385,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     const cycle *c = s->c;
     uint64_t now = s->clock.now, later;
     if (now < q->next_issue) return q->next_issue;
-    const uint64_t *room = lsu_room(&s->lsu, n);
+    const uint64_t *room = &s->lsu.room;
     uint64_t can = scheduler_can_issue(q, &s->units, n, *room, now, &later);
-    if (*room > now && scheduler_last_awake(q) && q->memory >> q->last & 1) q->lsu_full = true;
-    if (q->spec->short_turn && !q->unit_full) q->unit_full = finds_unit_full(s, q, n);
     if (!can) return later;
     if (c->core.operands.collectors) {
         uint64_t t = operands_collector_free(&s->operands[n / c->sched_per_sub]);
@@ -410,7 +396,6 @@ static uint64_t schedule(sm *s, uint32_t n) {
         }
     }
     uint32_t slot = scheduler_pick(q, can);
-    if (q->spec->short_turn) q->queued = in_line_for_unit(s, warp_of(s, warp_number(n, slot)));
     issue_some(s, n, slot, room);
     return q->next_issue = now + q->operand_wait + q->spec->interval;
 }
@@ -453,7 +438,6 @@ static void handle(sm *s, const event *e) {
         break;
     case EVENT_LINES_THERE: l1_lines_there(&s->l1, payload); break;
     case EVENT_READ_OUT: l1_read_out(&s->l1); break;
-    case EVENT_LSU_TURN: lsu_take_turn(&s->lsu); break;
     case EVENT_FENCE_ROUND: fence_round(&s->fence); break;
     case EVENT_SLICE_ACK: fence_slice_acknowledged(&s->fence, when); break;
     case EVENT_STORE_ACK:

@@ -91,21 +91,12 @@ static uint64_t products(const sm *s, const warp *w, const orr_tinst *i, uint64_
 }
 
 // What an instruction of the kind waits for besides what it reads and writes: in front of a fence or behind
-// one for memory, at a barrier for its stores to shared memory, in front of which it is in line (H200:
-// micro/scheduler, queue_shared, the second round), at a DEPBAR for groups of copies or for a barrier of the
-// control bits.
+// one for memory, at a DEPBAR for groups of copies or for a barrier of the control bits.
 static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
     uint64_t memory = i->kind == ORR_TK_FENCE || w->fences ? behind_memory(s, w, i) : 0;
     if (memory > t) {
         t = memory;
         *why = ORR_STALL_MEMBAR;
-    }
-    if (i->kind == ORR_TK_BARRIER && s->c->gpu->lsu_own_queues) {
-        uint64_t stored = s->lsu.warp[warp_id(w)].shared_stored;
-        if (stored > t) {
-            t = stored;
-            *why = ORR_STALL_MIO;
-        }
     }
     if (i->kind == ORR_TK_PRODUCT || i->kind == ORR_TK_PRODUCT_WAIT) return products(s, w, i, t, why);
     if (i->kind != ORR_TK_WAIT_GROUP) return t;
@@ -169,7 +160,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t rest = until - dep;
     if (!rest) return;
     const orr_tinst *i = &s->c->program->insts[w->pc.at];
-    uint64_t room = *lsu_room(&s->lsu, w->sched);
+    uint64_t room = s->lsu.room;
     if (i->kind == ORR_TK_MEM && room > dep) {
         uint64_t n = room > until ? rest : room - dep;
         charge(s, w->pc.at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);
