@@ -103,9 +103,14 @@ enum orr_tkind {
     ORR_TK_GROUP,      // closes a group of asynchronous copies
     ORR_TK_WAIT_GROUP, // waits until at most `imm` such groups are unfinished
     // Of programs only, not in streams:
-    ORR_TK_SYNCS, // arrives at an mbarrier or waits for it, as `imm` (ORR_MBAR_*) says; its stream has the
-                  // address
+    ORR_TK_SYNCS,   // arrives at an mbarrier or waits for it, as `imm` (ORR_MBAR_*) says; its stream has the
+                    // address
+    ORR_TK_PRODUCT, // a product of a group of warps (HGMMA): imm ORR_PRODUCT_*
+    ORR_TK_PRODUCT_WAIT, // waits until at most `imm` groups of products are unfinished (WARPGROUP.DEPBAR)
+    ORR_TK_CLOCK,        // reads the SM's clock
 };
+// orr_inst.imm of machine code's products, and of WARPGROUP: ORR_PRODUCT_WAITS + how many groups.
+enum { ORR_PRODUCT_SIGNALS = 1, ORR_PRODUCT_REGISTERS = 2, ORR_PRODUCT_WAITS = 64 };
 
 enum orr_sass {
     ORR_SASS_NONE, // not in the table
@@ -139,6 +144,9 @@ struct orr_inst;
 enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const struct orr_inst *from);
 bool orr_sass_branches(enum orr_sass s); // counted as a branch: it can change where lanes go on, or when
 // The operation of ops.def that is nearest to it, for counting (nearest.def); ORR_OP_NOP: none.
+static inline bool orr_sass_group_product(uint16_t s) { // of a group of warps
+    return s == ORR_SASS_HGMMA || s == ORR_SASS_IGMMA || s == ORR_SASS_QGMMA || s == ORR_SASS_BGMMA;
+}
 void orr_sass_nearest(enum orr_sass s, uint16_t *op, uint8_t *type);
 // The table's entry for a mnemonic ("LDG.E.128", only what is before the first point counts), or
 // ORR_SASS_NONE.
@@ -512,6 +520,10 @@ enum {
     ORR_BULK_REDUCE_PEER,
     ORR_BULK_PREFETCH
 };
+// Of a copy a stream has ORR_BULK_LANES addresses and versions, as if of so many lanes: the mbarrier and all
+// bytes; where it begins in global memory and the bytes of a row; for each of ORR_BULK_DIMS dimensions the
+// distance of rows and how many; the tensor map and the mask of blocks.
+enum { ORR_BULK_DIMS = 4, ORR_BULK_LANES = 3 + ORR_BULK_DIMS };
 enum { ORR_BULK_ONCE = 1 }; // disp, in machine code: done once for a warp, not by each lane
 enum {
     ORR_BULK_SHARED,

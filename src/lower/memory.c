@@ -658,7 +658,20 @@ static void group_product(lower *l, const orr_inst *i) {
     lower_begin(l, orr_arena_printf(&l->arena, "%s.64x%ux%u", root, i->imm & 0xffff, i->imm >> 16));
     read_values(l, 0, lower_nsrc(l, l->at.inst));
     write_results(l, 0, i->ndst);
-    lower_done(l)->wall = true;
+    minst *m = lower_done(l);
+    m->wall = true;
+    m->imm = i->boolop == 1 ? ORR_PRODUCT_REGISTERS : 0;
+}
+
+// The last product before it ends the group; where there is none in the block of code, an empty one does.
+static void end_products(lower *l) {
+    minst *last = l->insts.n ? &l->insts.at[l->insts.n - 1] : NULL;
+    if (!last || !orr_sass_group_product(last->sass)) {
+        lower_begin(l, "HGMMA.64x8x16.F16");
+        last = lower_done(l);
+        last->wall = true;
+    }
+    last->imm |= ORR_PRODUCT_SIGNALS;
 }
 
 static void bulk_copy(lower *l, const orr_inst *i) {
@@ -672,6 +685,7 @@ static void bulk_copy(lower *l, const orr_inst *i) {
     m->base = NONE;
     m->wall = true;
     m->imm = ORR_MBAR_BULK;
+    m->bytes = i->sub;
     m->syncs = true;
 }
 
@@ -684,11 +698,24 @@ static bool hopper(lower *l, const orr_inst *i) {
     switch (i->op) {
     case ORR_OP_WGMMA: group_product(l, i); return true;
     case ORR_OP_WGSYNC:
-        if (i->sub != ORR_WG_COMMIT)
-            walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
+        if (i->sub == ORR_WG_COMMIT) {
+            end_products(l);
+            return true;
+        }
+        walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
+        if (i->sub == ORR_WG_WAIT)
+            l->insts.at[l->insts.n - 1].imm =
+                (uint8_t)(ORR_PRODUCT_WAITS | (i->imm < ORR_PRODUCT_WAITS ? i->imm : ORR_PRODUCT_WAITS - 1));
         return true;
     case ORR_OP_BULK: bulk_copy(l, i); return true;
-    case ORR_OP_BULKSYNC: walled(l, i->sub ? "NOP" : "UTMACMDFLUSH"); return true;
+    case ORR_OP_BULKSYNC:
+        walled(l, i->sub ? "DEPBAR.LE" : "UTMACMDFLUSH");
+        if (i->sub) {
+            minst *m = &l->insts.at[l->insts.n - 1];
+            m->kind = ORR_TK_WAIT_GROUP;
+            m->imm = (uint8_t)(i->imm < 255 ? i->imm : 255);
+        }
+        return true;
     case ORR_OP_CLBAR: walled(l, i->sub == ORR_BAR_ARRIVE ? "UCGABAR_ARV" : "UCGABAR_WAIT"); return true;
     case ORR_OP_MAPA: lower_template(l, "PRMT d=a0"); return true;
     case ORR_OP_CTARANK: lower_template(l, "SHF.R.U32.HI d=a0"); return true;

@@ -76,11 +76,11 @@ static void let_held(tblock *tb, const warp *by) {
 
 void orr_gates_open(tblock *tb) { let_held(tb, NULL); }
 
-// What another block of the cluster does is not in this block's streams: it is not counted.
+// What another block of the cluster does is counted, too: its stream says which mbarrier of whose.
 void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
     tblock *tb = orr_cluster_owner(w->tb, at);
     mbar_count *c = count_of(tb, at);
-    if (tb == w->tb) c->n++;
+    c->n++;
     if (!over) return;
     c->over = c->n;
     let_held(tb, w);

@@ -77,7 +77,9 @@ bool orr_step_can(const orr_kernel *k, const char **why) {
             *why = "it prints, asserts or takes memory of the heap";
             return false;
         }
-        if (op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) {
+        uint16_t code = k->codes[n].op;
+        if ((op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) || orr_sass_group_product(code) ||
+            code == ORR_SASS_UCGABAR_ARV) {
             *why = "it uses groups of warps, bulk copies or clusters";
             return false;
         }

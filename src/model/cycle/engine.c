@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cycle/cluster.h"
 #include "model/cycle/crew.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
@@ -104,9 +105,16 @@ static void share_out(engine *x) {
     c->spacing = (uint64_t)(share > c->gpu->launch_sm_interval ? share : c->gpu->launch_sm_interval);
 }
 
+static bool hand_out_now(void *arg, sm *s) { return hand_out(arg, s, true); }
+
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
+    if (c->cluster > 1) {
+        cyc_clusters_deal(c, x->from, hand_out_now, x);
+        x->filled = true;
+        return;
+    }
     for (size_t n = 0; n < x->nwave && !x->filled && !x->ended; n++) hand_out(x, &c->sms[x->wave[n]], true);
     bool some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // where there is room: one each, in turn
@@ -262,7 +270,7 @@ static void feed(engine *x, uint32_t n) {
 static void run_sms(engine *x) {
     cycle *c = x->c;
     do {
-        c->more = !x->ended;
+        c->more = !x->ended && c->cluster < 2;
         cyc_crew_run(x->crew, x->nbusy, run_sm, x);
         uint32_t n = 0;
         for (uint32_t i = 0; i < x->nbusy; i++) {
@@ -510,15 +518,22 @@ static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_
             t->slot[k].warp = orr_calloc((size_t)t->warps_cap, sizeof *t->slot[k].warp);
     }
     for (uint32_t k = 0; k < n; k++) t->slot[k].end = 0;
-    t->spans.n = 0;
-    *t = (block_slots){
-        .slot = t->slot, .n = n, .cap = t->cap, .warps_cap = t->warps_cap, .free = first, .spans = t->spans};
+    t->spans.n = t->clocks.n = 0;
+    *t = (block_slots){.slot = t->slot,
+                       .n = n,
+                       .cap = t->cap,
+                       .warps_cap = t->warps_cap,
+                       .free = first,
+                       .spans = t->spans,
+                       .clocks = t->clocks};
     t->stock_end = &t->stock;
 }
 
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
     s->starved = false;
+    s->cluster.out.n = s->cluster.in.n = 0;
+    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
     memset(&s->n, 0, sizeof s->n);
     memset(s->stalls, 0, sizeof s->stalls);
     events_reset(&s->clock);
@@ -583,6 +598,14 @@ static bool resident(const cycle *c) {
     return false;
 }
 
+// Streams from elsewhere, or without what another block of a cluster does, leave waits for mbarriers that
+// nobody ends: those are over when nothing else can happen.
+static bool release_waits(cycle *c) {
+    bool some = false;
+    for (uint32_t n = 0; n < c->nsms; n++) some |= cyc_waits_release(&c->sms[n]);
+    return some;
+}
+
 static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     cycle *c = x->c;
     x->from = (uint64_t)c->gpu->launch_overhead;
@@ -595,6 +618,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
             if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].tb.resident) x->busy[x->nbusy++] = n;
         run_sms(x);
         memory(x);
+        if (c->cluster > 1) cyc_words_deliver(c, x->until);
         sample(x);
         collect_blocks(x, progress);
         if (!orr_progress_go(progress, e)) return false;
@@ -611,6 +635,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (!running) continue;
         uint64_t t = next_event(x);
         if (t == NEVER && cyc_order_release(c->order, c, x->mem_until)) continue;
+        if (t == NEVER && release_waits(c)) continue;
         if (t == NEVER)
             return orr_fail(
                 e, ORR_PROGRAM_FAILED,
@@ -772,7 +797,10 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     restart_memory(c);
     open_engine(&x, source, threads);
+    uint64_t window = c->window;
+    if (c->cluster > 1) c->window = cyc_cluster_window(c);
     bool ok = windows(&x, progress, e);
+    c->window = window;
     for (uint32_t i = 0; i < c->nsms; i++) {
         clear_slots(&x, &c->sms[i]);
         if (c->sms[i].tb.finished > out->cycles) out->cycles = c->sms[i].tb.finished;

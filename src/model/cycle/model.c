@@ -102,6 +102,11 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.spans.n)
         if (c->sms[n].tb.spans.n)
             memcpy(t->spans + at, c->sms[n].tb.spans.at, c->sms[n].tb.spans.n * sizeof *t->spans);
+    for (uint32_t n = 0; n < c->nsms; n++) t->nclocks += c->sms[n].tb.clocks.n;
+    t->clocks = orr_arena_alloc(&r->arena, (t->nclocks + 1) * sizeof *t->clocks);
+    for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.clocks.n)
+        if (c->sms[n].tb.clocks.n)
+            memcpy(t->clocks + at, c->sms[n].tb.clocks.at, c->sms[n].tb.clocks.n * sizeof *t->clocks);
     t->samples = orr_arena_alloc(&r->arena, (x->nsamples + 1) * sizeof *t->samples);
     memcpy(t->samples, x->samples, x->nsamples * sizeof *t->samples);
     t->nsamples = x->nsamples;
@@ -139,6 +144,17 @@ static bool runs_live(const cycle *c, const orr_work *w) {
            orr_step_can(l->kernel, &why);
 }
 
+// Thread blocks of a cluster.
+static uint32_t cluster_of(const orr_work *w) {
+    uint64_t n = 1;
+    for (int d = 0; d < 3; d++) {
+        uint32_t of = w->launch && w->launch->cluster[0] ? w->launch->cluster[d] : w->info.kernel->cluster[d];
+        n *= of ? of : 1;
+    }
+    uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    return n <= CLUSTER_MOST && blocks % n == 0 ? (uint32_t)n : 1;
+}
+
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
     w = orr_work_rewritten(w, &own, r);
@@ -150,6 +166,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
+    c->cluster = cluster_of(w);
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, blocks);
     double start = orr_seconds();

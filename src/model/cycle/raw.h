@@ -35,6 +35,8 @@ typedef struct orr_sm_counts { // summed over SMs
     uint64_t blocks, warps; // that ran
     uint64_t load_latency;  // cycles from issue to use, summed over loads from global and local memory
     uint64_t loads;
+    // Hopper's asynchronous units
+    uint64_t tma_sectors, tma_bytes, cluster_accesses;
 } orr_sm_counts;
 
 typedef struct orr_raw {

@@ -12,6 +12,7 @@
 #include "core/issue.h"
 #include "core/lsu.h"
 #include "core/operands.h"
+#include "core/products.h"
 #include "core/scoreboard.h"
 #include "core/tma.h"
 #include "core/units.h"
@@ -20,7 +21,8 @@
 #include "model/model.h"
 #include "program/program.h"
 
-#define MAX_SPANS 20000 // of one SM in a timeline
+#define MAX_SPANS  20000 // of one SM in a timeline
+#define MAX_CLOCKS 1024  // reads of the clock that are kept of an SM
 
 typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t index;
@@ -68,6 +70,7 @@ typedef struct warp {
     uint64_t since;         // its cycles before this have been accounted for
     uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
+    uint32_t cluster_phase;  // of its cluster's barrier, that it has arrived for
     uint8_t barrier;         // that it waits at, + 1; 0: none
     bool fences;             // the instruction before was a fence that its loads may outlast
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
@@ -109,6 +112,30 @@ typedef struct mcopy { // an arrival of copies that are on their way
     uint8_t which; // the warp's
 } mcopy;
 
+#define CLUSTER_MOST    16
+#define CLUSTER_BARRIER 64 // orr_tinst.imm: not a barrier of the block
+
+typedef struct cluster_place {
+    uint32_t sm, slot;
+} cluster_place;
+enum { CLUSTER_ARRIVAL, CLUSTER_BARRIER_WORD, CLUSTER_GONE };
+typedef struct cluster_word { // from a block to another of its cluster (cluster.h)
+    uint64_t when, block, at; // at: of ARRIVAL, the mbarrier
+    uint32_t sm, slot, lanes; // slot of one that has been read: the next free one
+    uint8_t kind;
+} cluster_word;
+typedef struct cluster_mail {
+    ORR_VEC(cluster_word) out, in;
+    uint32_t free;     // of `in`; NOBODY: none
+    double busy;       // cycle until which the network between SMs takes what this one has sent
+    uint64_t accesses; // counter: of other blocks' shared memory
+} cluster_mail;
+typedef struct cluster_phase {        // the barrier of a cluster, as one of its blocks sees it
+    uint32_t came, heard, gone, over; // warps that have arrived; blocks that have; that have ended; phases
+    uint32_t waits;                   // warps that wait
+    uint64_t last;                    // when the last warp arrived
+} cluster_phase;
+
 typedef struct block {           // a thread block on the SM
     tbuf *buf;                   // NULL: the slot is free
     struct orr_step_block *live; // executed as it is timed (step.c); NULL: it is not
@@ -120,6 +147,9 @@ typedef struct block {           // a thread block on the SM
     ORR_VEC(mbar) mbars;
     ORR_VEC(mwait) mwaits;
     ORR_VEC(mcopy) mcopies;
+    uint32_t rank, size; // in its cluster, of so many
+    cluster_place mates[CLUSTER_MOST];
+    cluster_phase barrier;
 } block;
 
 struct cycle;
@@ -146,6 +176,7 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     uint64_t finished; // cycle the last block ended
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
+    ORR_VEC(orr_clock_read) clocks;
 } block_slots;
 
 typedef struct sm {
@@ -166,6 +197,7 @@ typedef struct sm {
 #include "core/parts.def"
 #undef PART
     block_slots tb;
+    cluster_mail cluster;
     orr_sm_counts n; // what no component counts
     uint64_t stalls[ORR_STALLS];
 } sm;
@@ -235,6 +267,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     orr_tlb *tlb;
     const foreign_memory *foreign; // NULL: `mem`
     uint64_t window;               // cycles
+    uint32_t cluster;              // thread blocks of a cluster; 1: there are none
     uint32_t sreg_unit;            // that reads special registers, as S2R does
     uint64_t spacing;              // between the starts of two blocks on an SM, in this window
     uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;
@@ -259,6 +292,7 @@ bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; f
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why); // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
+void cyc_warp_copied(sm *s, warp *w, uint8_t group, uint64_t ready); // a bulk copy of the group has been read
 // A memory instruction reads its operands when cyc_warp_has_read says so.
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
@@ -278,10 +312,24 @@ void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if ther
 void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
+void cyc_block_check(sm *s, block *b); // warps have ended, or wait elsewhere
 
 // ---- arrive.c: barriers in shared memory --------------------------------------------------------
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
+void cyc_bulk_done(void *self, const tma_copy *copy, uint64_t when);   // tma_client.done
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
+
+void cyc_arrived(sm *s, block *b, uint64_t mbar, uint32_t lanes, uint64_t when);
+bool cyc_waits_release(sm *s); // of streams that do not say enough: all waits are over; false: there are none
+
+// ---- cluster.c: other blocks of the cluster --------------------------------------------------------
+uint32_t cyc_cluster_rank(const sm *s, const block *b, uint64_t addr, uint64_t *offset);
+void cyc_cluster_arrive(sm *s, const block *b, uint32_t rank, uint64_t offset, uint32_t lanes, uint64_t when);
+void cyc_cluster_word(sm *s, uint32_t at); // an event
+void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i);
+void cyc_cluster_heard(sm *s, block *b, bool gone); // of a block that has arrived, or ended
+void cyc_cluster_left(sm *s, block *b);             // a warp of the block has ended
+bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *trace, uint64_t start);
 
 // ---- observe.c: accesses that other threads may observe -----------------------------------------
 bool cyc_observe(void *self, uint32_t warp, const orr_tinst *i, l1_access *a); // lsu_client.observe

@@ -37,6 +37,11 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     answered(s, w, ready);
 }
 
+void cyc_warp_copied(sm *s, warp *w, uint8_t group, uint64_t ready) {
+    scoreboard_copied(&w->board, group, ready);
+    answered(s, w, ready);
+}
+
 // A memory instruction that waits in the queue reads its operands when it leaves it; the warp does not end
 // before, since the queue looks into its trace.
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
@@ -55,7 +60,7 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
 // wait).
 static bool passes_barrier(const sm *s, const orr_tinst *i) {
-    if (!s->c->gpu->core_bar_defer || i->kind != ORR_TK_ALU) return false;
+    if (!s->c->gpu->core_bar_defer || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK)) return false;
     static const bool fixed[ORR_TC_COUNT] = {
         [ORR_TC_INT] = true,  [ORR_TC_INT_MUL] = true, [ORR_TC_FP32] = true, [ORR_TC_FP16] = true,
         [ORR_TC_FP64] = true, [ORR_TC_MOVE] = true,    [ORR_TC_VOTE] = true, [ORR_TC_UNIFORM] = true,
@@ -76,6 +81,15 @@ static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     return in_line ? latest(t, l->began) : t;
 }
 
+// Products of groups of warps are done in order: a further one waits for room, a wait for those it names.
+static uint64_t products(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
+    uint64_t until = i->kind == ORR_TK_PRODUCT ? products_room(&s->products, warp_id(w))
+                                               : products_wait(&s->products, warp_id(w), i->imm);
+    if (until <= t) return t;
+    *why = i->kind == ORR_TK_PRODUCT ? ORR_STALL_MATH : ORR_STALL_WAIT;
+    return until;
+}
+
 // What an instruction of the kind waits for besides what it reads and writes: in front of a fence or behind
 // one for memory, at a DEPBAR for groups of copies or for a barrier of the control bits.
 static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
@@ -84,6 +98,7 @@ static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint
         t = memory;
         *why = ORR_STALL_MEMBAR;
     }
+    if (i->kind == ORR_TK_PRODUCT || i->kind == ORR_TK_PRODUCT_WAIT) return products(s, w, i, t, why);
     if (i->kind != ORR_TK_WAIT_GROUP) return t;
     uint64_t groups = scoreboard_groups(&w->board, i->imm);
     if (groups > t) {
@@ -98,6 +113,11 @@ static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint
     return t;
 }
 
+static bool waits_for_others(const orr_tinst *i) {
+    return i->kind == ORR_TK_FENCE || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_WAIT_GROUP ||
+           i->kind == ORR_TK_PRODUCT || i->kind == ORR_TK_PRODUCT_WAIT;
+}
+
 void cyc_warp_update(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     const orr_tinst *i = &p->insts[w->pc.at];
@@ -107,9 +127,8 @@ void cyc_warp_update(sm *s, warp *w) {
         t = w->barrier ? NEVER : w->through;
         why = ORR_STALL_BARRIER;
     }
-    t = scoreboard_wait(&w->board, p, i, t, &why);
-    if (w->fences || i->kind == ORR_TK_FENCE || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_WAIT_GROUP)
-        t = other_waits(s, w, i, t, &why);
+    if (p->control || i->kind != ORR_TK_PRODUCT) t = scoreboard_wait(&w->board, p, i, t, &why);
+    if (w->fences || waits_for_others(i)) t = other_waits(s, w, i, t, &why);
     w->ready = t;
     w->why = why;
     scheduler *q = &s->sched[w->sched];
