@@ -203,6 +203,8 @@ int orr_warp_run(warp *w); // run/warp.c
 frag *orr_warp_choose(warp *w, bool yields);
 void orr_warp_banks(warp *w, const frag *f);
 void orr_warp_last(warp *w, frag *f, const xblock *x);
+bool orr_warp_meets(warp *w, frag *f); // it is at a block: all lanes that this begins with are there, or it waits
+bool orr_warp_polled(warp *w, frag *f, const xblock *x); // it has left a block: are others to have a turn?
 
 // run/pace.c: warps in order of time
 void orr_pace_shared(decoded *p, const uint32_t *uop_of); // its warps stop in front of shared memory

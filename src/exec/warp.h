@@ -100,6 +100,8 @@ typedef struct live {
     struct orr_step_access *access; // that the instruction at hand has made
     uint64_t now;                   // cycle
     double ns;                      // of a cycle
+    bool at_issue;                  // it does all that it does then
+    uint64_t sleeps;                // cycles that it is to sleep
     uint8_t (*values)[32];          // a load is given these; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
     const uint64_t *addr;           //   and its lanes'

@@ -33,6 +33,12 @@ uint32_t orr_kernel_observable(const orr_kernel *k) {
     return why;
 }
 
+bool orr_kernel_orders(const orr_kernel *k) {
+    uint8_t order = 0;
+    for (uint32_t n = 0; n < k->ninsts && !k->grows; n++) order |= orr_inst_order(&k->insts[n]);
+    return order == (ORR_ORDER_WAITS | ORR_ORDER_WRITES);
+}
+
 void orr_observable_text(const orr_kernel *k, orr_text *t) {
     static const struct {
         uint32_t bit;

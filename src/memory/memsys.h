@@ -45,12 +45,11 @@ typedef struct orr_request {
     bool more;              // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_row)
     bool told;              // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool behind;            // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
-    bool late;              // ATOMIC: its answer comes later, by the way to the other half and back
     bool cold;              // for the sender: nobody has asked for its translation yet
     uint32_t partition;     // for the sender, who has to know where it goes
     uint32_t open;          // and for how many ticks it waits to be joined by others
     bool single;            // and whether a load that leaves behind it ends that
-    uint32_t order, norder; // for the sender too: what it must not overtake
+    bool strong;            // for the sender too: it waits for no stores of its cluster
     uint32_t live;          // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 

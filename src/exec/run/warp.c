@@ -620,6 +620,27 @@ static const uop *behind_access(const uop *first, const uop *end) {
     return first;
 }
 
+bool orr_warp_meets(warp *w, frag *f) {
+    const xblock *x = &w->tb->prog->blocks[f->pc];
+    if (!x->waits || f->met || f->mask == w->live) return true;
+    set_banks(w, &w->frames[f->frame]);
+    uint32_t go = complete_of(w, x->members, f->mask);
+    if (!go) f->state = FRAG_LANES;
+    if (go && go != f->mask) stay(w, f, go);
+    return go != 0;
+}
+
+bool orr_warp_polled(warp *w, frag *f, const xblock *x) {
+    bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
+    if (!x->polls || (!again && --w->budget > 0)) return false;
+    w->budget = FIRST_SLICE;
+    int ready = 0;
+    for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
+    if (again || ready <= 1 || ++w->rotations % 4 == 0) orr_warp_release(w);
+    if (f->state == FRAG_READY) f->turn = f->since = ++w->turn;
+    return true;
+}
+
 int orr_warp_run(warp *w) {
     const decoded *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
@@ -633,14 +654,7 @@ int orr_warp_run(warp *w) {
         set_banks(w, &w->frames[f->frame]);
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
-            if (x->waits && !f->met && f->mask != w->live && !w->paused) {
-                uint32_t go = complete_of(w, x->members, f->mask);
-                if (!go) {
-                    f->state = FRAG_LANES;
-                    break;
-                }
-                if (go != f->mask) stay(w, f, go);
-            }
+            if (!w->paused && !orr_warp_meets(w, f)) break;
             f->met = false;
             if (!x->circles) f->looks = 0;
             if (x->spins && !w->paused && f->looks++ >= SPIN_LOOKS) { // it has looked, and would look again
