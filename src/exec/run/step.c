@@ -96,7 +96,6 @@ bool orr_step_can(const orr_launch *l, int how, const char **why) {
 orr_step *orr_step_new(const orr_launch *l, uint32_t sms, double ns, int how, orr_err *e) {
     orr_step *x = orr_calloc(1, sizeof *x);
     x->launch = *l;
-    x->launch.pace = NULL;
     x->ns = ns;
     x->how = how;
     if (!orr_decode(&x->p, &x->launch, e)) {
@@ -459,7 +458,7 @@ static frag *who_goes_on(orr_step_warp *lw) {
     const xblock *x = lw->left;
     bool yields = f && w->switches;
     w->switches = false;
-    if (x && !yields && f) yields = orr_warp_polled(w, f, x);
+    if (x && !yields && f) yields = orr_warp_polled(w, f, x, 1);
     if (f && !yields && f->state == FRAG_READY && f->mask && orr_warp_meets(w, f)) return f;
     do f = orr_warp_choose(w, yields);
     while (f && !orr_warp_meets(w, f));

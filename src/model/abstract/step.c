@@ -28,7 +28,7 @@ int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     int next = orr_step_run(w->exec, *t);
     w->trace.at = w->base = out->bytes;
     w->trace.end = out->bytes + out->n;
-    if (next == ORR_STEP_WAITS) *t += AGAIN;
+    *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->exec);
     if (next != ORR_STEP_WAITS) s->m->entered++;
     if (orr_step_faulted(s->blocks[w->block].live)) s->damaged = true;
     return next;

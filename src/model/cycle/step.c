@@ -172,3 +172,10 @@ void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i) {
     else if (!(i->flags & ORR_TF_ARRIVE))
         w->through = s->clock.now + s->tb.slot[w->block].barriers.latency;
 }
+
+void cyc_step_sleep(const sm *s, warp *w) {
+    uint64_t until = s->clock.now + orr_step_sleeps(w->exec);
+    if (until <= w->front) return;
+    w->front = until;
+    w->front_why = ORR_STALL_SLEEP;
+}

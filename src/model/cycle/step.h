@@ -15,6 +15,7 @@ void cyc_step_finish(cycle *c);
 // ---- warps
 bool cyc_step_next_block(sm *s, warp *w);
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i);
+void cyc_step_sleep(const sm *s, warp *w); // if its last instruction says so
 void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i);
 
 #endif
