@@ -64,7 +64,7 @@ typedef struct orr_err {
 //     which GPU, which model    gpu, set (sm.count=66), model, latencies
 //     what of an input is run   size, source, set (n=4096), kernel, grid, block, shared, arg,
 //                               kernels, launches, on, threads, max-insts; of OpenCL C: build, global, local;
-//                               of a program: opencl, annotate
+//                               of a program: opencl, annotate, bounds
 //     how it is run             counts-only, check, no-check, lines, timeline, digests
 //     sampling                  sample, profile, warm, precision, piece, full
 //     other jobs                vary, output, csv, plot, command, format, hardware, script, repeat, record,

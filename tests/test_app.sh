@@ -73,6 +73,16 @@ copy: cudaSuccess
 outside: cudaErrorInvalidValue
 X
 grep -q "store of 4 bytes.*kernel 'wild', block (0,0,0), thread (0,0,0)" err || { cat err; fail "the fault is not named"; }
+# 4,000 bytes behind an allocation is still its page of 2 MB: a GPU lets it pass.
+is near <<'X'
+wait: cudaSuccess
+X
+[ "$(grep -c "kernel 'wild': 1 accesses outside all allocations" err)" = 1 ] || { cat err; fail "not told once"; }
+"$orrery" app -o report ./program "$fatbin" near >got 2>err
+grep -q '^2 accesses were outside' report || { cat report; fail "not counted"; }
+is near --bounds strict <<'X'
+wait: cudaErrorIllegalAddress
+X
 is print <<'X'
 hello from kernel 0
 hello from kernel 1
@@ -82,6 +92,8 @@ init: cudaSuccess
 load: cudaSuccess
 function: cudaSuccess
 none: cudaErrorSymbolNotFound
+large: cudaErrorMemoryAllocation
+kept: cudaSuccess
 launch: cudaSuccess
 reversed: 9 7
 X
@@ -163,7 +175,27 @@ grep -q '"simulated_launches": *1\b' s.json && [ "$(grep -c '"kernel": "count", 
 n=$("$orrery" list --names | wc -l)
 grep -q "^$n of $n scripts right" all || { tail -3 all; fail "not all workloads are right"; }
 
+# A library that says itself where its CUDA lies gets ours all the same.
+mkdir own
+echo 'int cudaGetDeviceCount(int *n) { *n = 77; return 0; }' >own.c
+"${CC:-cc}" -shared -fPIC own.c -Wl,-soname,libcudart.so.13 -o own/libcudart.so.13
+echo 'int cudaGetDeviceCount(int *); int devices(void) { int n = 0; cudaGetDeviceCount(&n); return n; }' >user.c
+"${CC:-cc}" -shared -fPIC user.c -Wl,--disable-new-dtags,-rpath,"$dir/own" -Lown -l:libcudart.so.13 -o libuser.so
+printf '#include <stdio.h>\nint devices(void); int main(void) { printf("%%d\\n", devices()); return 0; }' >main.c
+"${CC:-cc}" main.c -L. -l:libuser.so -Wl,-rpath,"$dir",-rpath-link,"$dir/own" -o main
+[ "$(./main)" = 77 ] && [ "$("$orrery" app -q ./main)" = 1 ] || fail "DT_RPATH"
+
+# A program with the runtime in it cannot be run: one line says so.
+printf 'const char *text = "no CUDA-capable device is detected"; int main(void) { return text[0]; }' >static.c
+"${CC:-cc}" static.c -o static
+rc=0
+"$orrery" app ./static 2>err || rc=$?
+[ $rc -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "insists on NVIDIA's driver.*-cudart shared" err || { cat err; fail "a static runtime: $rc"; }
+
 # Mistakes
+rc=0
+"$orrery" app --bounds none ./program "$fatbin" axpy 2>err || rc=$?
+[ $rc -eq 2 ] || fail "bounds that there are not: $rc"
 rc=0
 "$orrery" app 2>err || rc=$?
 [ $rc -eq 2 ] || fail "no program: $rc"

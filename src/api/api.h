@@ -55,6 +55,7 @@ typedef struct orr_code_options { // which code is shown, and how
 } orr_code_options;
 
 typedef struct orr_app_options { // a program that is started
+    const char *bounds;          // gpu, strict
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters
 } orr_app_options;

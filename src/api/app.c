@@ -1,8 +1,8 @@
 // orr_app_run: an unmodified CUDA or OpenCL program on a simulated GPU.
 //
 // The program is started with our library in the place of CUDA's runtime (src/app/), found under its names in
-// a folder that is put in front of LD_LIBRARY_PATH, and with the options in the environment. What it prints
-// and its exit status are its own; the report comes when it ends.
+// a folder that is put in front of LD_LIBRARY_PATH, loaded before everything else, and with the options in
+// the environment. What it prints and its exit status are its own; the report comes when it ends.
 //
 // An OpenCL program asks the ICD loader for platforms: it is told of our driver alone (src/opencl/), by
 // OCL_ICD_VENDORS (ocl-icd) and OCL_ICD_FILENAMES (Khronos' own). With `annotate` it keeps its device, and
@@ -96,8 +96,8 @@ static bool check_program(const char *path, orr_err *e) {
     if (elf && inside && !linked)
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: has CUDA's runtime linked into it, so that it cannot be replaced; build it with nvcc "
-            "-cudart shared",
+            "%s: has CUDA's runtime linked into it, which insists on NVIDIA's driver; build it with nvcc "
+            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build)",
             path);
     return true;
 }
@@ -112,6 +112,9 @@ static bool check_options(const orr_options *o, orr_err *e) {
     if (o->run.counts_only && (strcmp(model, "functional") != 0 || o->files.record))
         return orr_fail(e, ORR_BAD_INPUT,
                         "app: --counts-only observes nothing; leave out --model and --record");
+    const char *bounds = o->app.bounds;
+    if (bounds && strcmp(bounds, "gpu") != 0 && strcmp(bounds, "strict") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "app: --bounds is gpu or strict, not \"%.60s\"", bounds);
     if (o->app.opencl && orr_input_on_gpu(&o->in))
         return orr_fail(e, ORR_BAD_INPUT, "cl: --on gpu is for CUDA programs (orrery app)");
     if (o->app.annotate && ((o->model.model && strcmp(model, "analytic") != 0) || o->sampling.on ||
@@ -160,6 +163,7 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     put(v, "LAUNCHES", o->in.launches);
     put(v, "SOURCE", orr_input_source(&o->in));
     put(v, "ON", o->in.on);
+    put(v, "BOUNDS", o->app.bounds);
     put(v, "LINES", flag(o->run.lines));
     put(v, "OUTPUT", from_here(a, w->output));
     put(v, "TIMELINE", from_here(a, o->run.timeline));
@@ -200,6 +204,15 @@ static void in_front(variables *v, const char *dir) {
         orr_arena_printf(&v->arena, "LD_LIBRARY_PATH=%s%s%s", dir, old && *old ? ":" : "", old ? old : "");
 }
 
+// Loaded before the program's libraries, under all names that they may ask for: a library that says itself
+// where its CUDA lies (DT_RPATH, as PyTorch's do) finds that it is there already.
+static void load_first(variables *v) {
+    const char *old = getenv("LD_PRELOAD");
+    *ORR_PUSH(&v->at) = orr_arena_printf(
+        &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1",
+        old ? old : "", old && *old ? ":" : "");
+}
+
 static bool put_cuda(variables *v, const orr_options *o, const char *program, orr_err *e) {
     orr_arena *a = &v->arena;
     const char *dir = library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
@@ -208,6 +221,7 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, or
     const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;
     if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
     in_front(v, dir);
+    load_first(v);
     return true;
 }
 

@@ -20,6 +20,7 @@ static const struct option {
     {"arg", LIST, AT(args)},
     {"barriers", INT, AT(barriers)},
     {"block", STRING, AT(in.direct.block)},
+    {"bounds", STRING, AT(app.bounds)},
     {"build", STRING, AT(in.direct.build)},
     {"check", FLAG, AT(run.check)},
     {"command", STRING, AT(files.command)},

@@ -2,10 +2,10 @@
 // `orrery app` left in the environment; its memory; the errors that CUDA remembers; the report when the
 // program ends.
 //
-// Errors. CUDA keeps the last error of each host thread until it is asked for (cudaGetLastError), and a
-// kernel that fails kills the context: from then on every call returns its error. Both are as on a GPU, so
-// that the program goes on as it would there; what happened is said on stderr with kernel, thread and source
-// line.
+// Errors. CUDA's runtime keeps the last error of each host thread until it is asked for (cudaGetLastError);
+// what functions of the driver return is not kept. A kernel that fails kills the context: from then on every
+// call returns its error. Both are as on a GPU, so that the program goes on as it would there; what happened
+// is said on stderr with kernel, thread and source line.
 #include "app/app.h"
 #include "report/report.h"
 
@@ -18,7 +18,8 @@
 app the_app;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int last_error;
-static _Thread_local int depth; // a host function of a stream may call CUDA again
+static _Thread_local int driver_calls; // functions of the driver that are being done by the runtime's
+static _Thread_local int depth;        // a host function of a stream may call CUDA again
 
 void app_say(const char *fmt, ...) {
     char text[1200];
@@ -82,6 +83,8 @@ static bool open_device(app *a, orr_err *e) {
                         "the addresses of the GPU's memory (0x%llx and up) are taken in this process; run "
                         "the program without what maps memory there",
                         (unsigned long long)ORR_GLOBAL_BASE);
+    const char *bounds = option("BOUNDS");
+    orr_mem_as_gpu(a->mem, !bounds || strcmp(bounds, "strict") != 0);
     a->threads = (int)number("THREADS");
     if (a->threads < 1 || a->threads > 1024) a->threads = orr_host_threads();
     a->max_insts = number("MAX_INSTS");
@@ -128,9 +131,21 @@ int app_enter(void) {
     return a->failed ? a->failed : a->sticky;
 }
 
-int app_leave(int error) {
+int app_leave_driver(int error) {
     if (--depth == 0) pthread_mutex_unlock(&lock);
-    if (error && error != E_NOT_READY) last_error = error;
+    return error;
+}
+
+int app_remember(int error) {
+    if (error && error != E_NOT_READY && !driver_calls) last_error = error;
+    return error;
+}
+
+int app_leave(int error) { return app_remember(app_leave_driver(error)); }
+
+void app_driver_begin(void) { driver_calls++; }
+int app_driver_end(int error) {
+    driver_calls--;
     return error;
 }
 
@@ -238,6 +253,10 @@ static void make_report(const app *a, bool json, orr_text *out) {
     if (!json && a->skipped)
         orr_text_add(out, "%u of %u launches were executed and not simulated (--kernels, --launches)\n",
                      a->skipped, a->nlaunches);
+    if (!json && a->strays)
+        orr_text_add(out,
+                     "%llu accesses were outside all allocations (--bounds strict ends a kernel there)\n",
+                     (unsigned long long)a->strays);
 }
 
 // For the process that started this one (api/app.c).

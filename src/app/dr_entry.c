@@ -3,7 +3,7 @@
 // Programs get what they would get by linking: the newest of NAME, NAME_v2, NAME_v3, ... that is here, except
 // where the arguments changed, for which CUDA's version in the question decides (CUDA Driver API manual,
 // "Driver Entry Point Access").
-#include "app/rt.h"
+#include "app/dr.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -37,17 +37,26 @@ static void *entry(const char *name, int version) {
     return named(name);
 }
 
+// A runtime that is linked into a library asks for all of these when it begins; what it does not get it does
+// not use.
+static bool is_graphics(const char *name) {
+    static const char *const begins[] = {"cuGraphics", "cuGL", "cuEGL", "cuVDPAU", "cuEventCreateFromEGL"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (!strncmp(name, begins[i], strlen(begins[i]))) return true;
+    return false;
+}
+
 static int ask(const char *name, void **fn, int version, int *status) {
-    ENTER();
-    if (!name || !fn) return app_leave(E_VALUE);
+    DR_ENTER();
+    if (!name || !fn) return app_leave_driver(E_VALUE);
     *fn = !strncmp(name, "cu", 2) ? entry(name, version) : NULL;
     if (status) *status = *fn ? FOUND : NOT_FOUND;
-    if (*fn) return app_leave(E_OK);
-    if (!orr_map_get(&the_app.missing, name)) {
+    if (*fn) return app_leave_driver(E_OK);
+    if (!is_graphics(name) && !orr_map_get(&the_app.missing, name)) {
         orr_map_put(&the_app.missing, name, &the_app);
         app_say("%s: asked for by name and not among the CUDA functions that Orrery has", name);
     }
-    return app_leave(E_NOT_FOUND);
+    return app_leave_driver(E_NOT_FOUND);
 }
 
 API int cuGetProcAddress_v2(const char *name, void **fn, int version, uint64_t flags, int *status) {
@@ -66,9 +75,7 @@ API int cuGetProcAddress(const char *name, void **fn, int version, uint64_t flag
 static int ask_runtime(const char *name, void **fn, int version, int *status) {
     int own = NOT_FOUND, error = ask(name, fn, version, &own);
     if (status) *status = own;
-    if (error != E_NOT_FOUND) return error;
-    app_last(true);
-    return status ? E_OK : E_NOT_FOUND;
+    return app_remember(error == E_NOT_FOUND && status ? E_OK : error);
 }
 RT_S(cudaGetDriverEntryPointByVersion)
 (const char *name, void **fn, unsigned version, unsigned long long flags, int *status) {
@@ -85,9 +92,17 @@ RT_11(cudaGetDriverEntryPoint, driver_entry_point_11)(const char *name, void **f
     (void)flags;
     return ask_runtime(name, fn, 11000, NULL);
 }
-API int cuGetExportTable(const void **table, const void *id) { // interfaces that are not public
+// Interfaces of NVIDIA's driver that are not public. A runtime that is linked into a library (cuBLAS and
+// others) asks for them, and for proof that the driver is NVIDIA's: it cannot work on a simulated GPU.
+API int cuGetExportTable(const void **table, const void *id) {
     (void)id;
     if (table) *table = NULL;
     app_enter();
-    return app_leave(app_missing("cuGetExportTable"));
+    if (!orr_map_get(&the_app.missing, "cuGetExportTable")) {
+        orr_map_put(&the_app.missing, "cuGetExportTable", &the_app);
+        app_say("this program has a library with CUDA's runtime linked into it, which insists on NVIDIA's "
+                "driver; "
+                "what needs that library fails (cudaErrorNotSupported)");
+    }
+    return app_leave_driver(E_NOT_SUPPORTED);
 }

@@ -2,25 +2,25 @@
 // makes it.
 #include <string.h>
 
-#include "app/rt.h"
+#include "app/dr.h"
 #include "exec/tensormap.h"
 
 static int encode(void *out, orr_tensor_map *m, const uint64_t *dims, const uint64_t *strides,
                   const uint32_t *steps) {
-    ENTER();
+    DR_ENTER();
     if (!out || ((uintptr_t)out & 63) || !dims || !steps || m->rank < 1 || m->rank > ORR_MAP_RANK)
-        return app_leave(E_VALUE);
+        return app_leave_driver(E_VALUE);
     m->strides[0] = orr_map_element(m->type);
     for (int d = 0; d < m->rank; d++) {
         m->dims[d] = dims[d];
         m->steps[d] = steps[d];
         if (!d) continue;
-        if (!strides) return app_leave(E_VALUE);
+        if (!strides) return app_leave_driver(E_VALUE);
         m->strides[d] = strides[d - 1];
     }
-    if (orr_map_check(m)) return app_leave(E_VALUE);
+    if (orr_map_check(m)) return app_leave_driver(E_VALUE);
     orr_map_encode(m, out);
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 
 API int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *dims,

@@ -5,7 +5,7 @@
 // Where an interface changed, programs ask for NAME_v2 (cuda.h renames them); both are here where both are
 // still met.
 #include "app/open.h"
-#include "app/rt.h"
+#include "app/dr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,33 +75,33 @@ static void *ptr(devptr p) { return (void *)(uintptr_t)p; }
 API int cuInit(unsigned flags) {
     if (flags) return E_VALUE;
     int error = app_enter();
-    return app_leave(error);
+    return app_leave_driver(error);
 }
 API int cuDriverGetVersion(int *version) {
     if (version) *version = 13000;
     return version ? E_OK : E_VALUE;
 }
-API int cuDeviceGetCount(int *count) { return orr_cudaGetDeviceCount(count); }
+API int cuDeviceGetCount(int *count) { return BY_RUNTIME(orr_cudaGetDeviceCount(count)); }
 API int cuDeviceGet(int *device, int ordinal) {
     if (!device || ordinal) return device ? E_DEVICE : E_VALUE;
     *device = 0;
     return E_OK;
 }
 API int cuDeviceGetName(char *name, int n, int device) {
-    ENTER();
-    if (!name || n < 1 || device) return app_leave(E_VALUE);
+    DR_ENTER();
+    if (!name || n < 1 || device) return app_leave_driver(E_VALUE);
     snprintf(name, (size_t)n, "%s (simulated)", the_app.gpu->product);
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuDeviceGetAttribute(int *value, int which, int device) {
-    ENTER();
-    return app_leave(!value ? E_VALUE : device ? E_DEVICE : app_attribute(which, value));
+    DR_ENTER();
+    return app_leave_driver(!value ? E_VALUE : device ? E_DEVICE : app_attribute(which, value));
 }
 API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
-    ENTER();
-    if (!bytes || device) return app_leave(E_VALUE);
+    DR_ENTER();
+    if (!bytes || device) return app_leave_driver(E_VALUE);
     *bytes = (size_t)the_app.gpu->dram_size;
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuDeviceComputeCapability(int *major, int *minor, int device) {
     int error = cuDeviceGetAttribute(major, 75, device);
@@ -109,10 +109,10 @@ API int cuDeviceComputeCapability(int *major, int *minor, int device) {
 }
 API int cuCtxCreate_v2(void **context, unsigned flags, int device) {
     (void)flags;
-    ENTER();
-    if (!context || device) return app_leave(context ? E_DEVICE : E_VALUE);
+    DR_ENTER();
+    if (!context || device) return app_leave_driver(context ? E_DEVICE : E_VALUE);
     *context = current = &the_context;
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuCtxCreate_v4(void **context, void *params, unsigned flags, int device) {
     (void)params;
@@ -133,7 +133,7 @@ API int cuCtxPopCurrent_v2(void **context) {
     return E_OK;
 }
 API int cuCtxGetDevice(int *device) { return cuDeviceGet(device, 0); }
-API int cuCtxSynchronize(void) { return orr_cudaDeviceSynchronize(); }
+API int cuCtxSynchronize(void) { return BY_RUNTIME(orr_cudaDeviceSynchronize()); }
 API int cuDevicePrimaryCtxRetain(void **context, int device) { return cuCtxCreate_v2(context, 0, device); }
 API int cuDevicePrimaryCtxRelease_v2(int device) { return device ? E_DEVICE : E_OK; }
 API int cuDevicePrimaryCtxReset_v2(int device) { return device ? E_DEVICE : E_OK; }
@@ -155,16 +155,20 @@ API int cuCtxGetApiVersion(void *context, unsigned *version) {
     if (version) *version = 3020; // what contexts of today say
     return version ? E_OK : E_VALUE;
 }
-API int cuCtxSetLimit(int limit, size_t value) { return orr_cudaDeviceSetLimit(limit, value); }
-API int cuCtxGetLimit(size_t *value, int limit) { return orr_cudaDeviceGetLimit(value, limit); }
+API int cuCtxSetLimit(int limit, size_t value) { return BY_RUNTIME(orr_cudaDeviceSetLimit(limit, value)); }
+API int cuCtxGetLimit(size_t *value, int limit) { return BY_RUNTIME(orr_cudaDeviceGetLimit(value, limit)); }
 API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
-    return orr_cudaDeviceGetStreamPriorityRange(least, greatest);
+    return BY_RUNTIME(orr_cudaDeviceGetStreamPriorityRange(least, greatest));
 }
 API int cuDeviceCanAccessPeer(int *can, int device, int peer) {
-    return orr_cudaDeviceCanAccessPeer(can, device, peer);
+    return BY_RUNTIME(orr_cudaDeviceCanAccessPeer(can, device, peer));
 }
-API int cuDeviceGetPCIBusId(char *id, int n, int device) { return orr_cudaDeviceGetPCIBusId(id, n, device); }
-API int cuDeviceGetByPCIBusId(int *device, const char *id) { return orr_cudaDeviceGetByPCIBusId(device, id); }
+API int cuDeviceGetPCIBusId(char *id, int n, int device) {
+    return BY_RUNTIME(orr_cudaDeviceGetPCIBusId(id, n, device));
+}
+API int cuDeviceGetByPCIBusId(int *device, const char *id) {
+    return BY_RUNTIME(orr_cudaDeviceGetByPCIBusId(device, id));
+}
 API int cuDeviceGetUuid_v2(void *uuid, int device) {
     if (!uuid || device) return uuid ? E_DEVICE : E_VALUE;
     memcpy(uuid, "orrery simulated", 16); // as cudaDeviceProp says it
@@ -183,14 +187,14 @@ API int cuGetErrorName(int error, const char **name) {
 
 // ---- modules -----------------------------------------------------------------------------------
 static int load(void **module, const void *image, size_t n, const char *name) {
-    ENTER();
-    if (!module || !image) return app_leave(E_VALUE);
+    DR_ENTER();
+    if (!module || !image) return app_leave_driver(E_VALUE);
     const void *wrapped = app_image_of(image);
     if (wrapped) image = wrapped;
     int error;
     app_module *m = app_module_open(image, n, name, &error);
     *module = m;
-    return app_leave(error);
+    return app_leave_driver(error);
 }
 API int cuModuleLoadData(void **module, const void *image) {
     return load(module, image, 0, "module in memory");
@@ -215,46 +219,46 @@ API int cuModuleLoad(void **module, const char *path) {
     return error;
 }
 API int cuModuleUnload(void *module) {
-    ENTER();
+    DR_ENTER();
     if (module) app_module_close(module);
-    return app_leave(module ? E_OK : E_VALUE);
+    return app_leave_driver(module ? E_OK : E_VALUE);
 }
 API int cuModuleGetFunction(void **function, void *module, const char *name) {
-    ENTER();
-    if (!function || !module || !name) return app_leave(E_VALUE);
+    DR_ENTER();
+    if (!function || !module || !name) return app_leave_driver(E_VALUE);
     int error;
     *function = app_function_named(module, name, &error);
-    return app_leave(error);
+    return app_leave_driver(error);
 }
 API int cuModuleGetGlobal_v2(devptr *p, size_t *bytes, void *module, const char *name) {
-    ENTER();
+    DR_ENTER();
     app_module *m = module;
-    if (!m || !name) return app_leave(E_VALUE);
+    if (!m || !name) return app_leave_driver(E_VALUE);
     uint64_t addr, n;
     int error = app_module_ready(m);
     if (!error && !orr_image_symbol(m->image, name, &addr, &n)) error = E_NOT_FOUND;
     if (!error && p) *p = addr;
     if (!error && bytes) *bytes = n;
-    return app_leave(error);
+    return app_leave_driver(error);
 }
 
 // ---- kernels -----------------------------------------------------------------------------------
 API int cuFuncGetAttribute(int *value, int which, void *function) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
     func_attributes a;
     int error = !f ? E_HANDLE : !value ? E_VALUE : app_function_attributes(f, &a);
-    if (error) return app_leave(error);
+    if (error) return app_leave_driver(error);
     const int values[] = {a.max_threads, (int)a.shared,    (int)a.constant, (int)a.local,         a.registers,
                           a.ptx_version, a.binary_version, a.cache_mode,    a.max_dynamic_shared, a.carveout};
-    if (which < 0 || which > 9) return app_leave(E_VALUE);
+    if (which < 0 || which > 9) return app_leave_driver(E_VALUE);
     *value = values[which];
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuFuncSetAttribute(void *function, int which, int value) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
-    return app_leave(f ? app_function_set(f, which, value) : E_HANDLE);
+    return app_leave_driver(f ? app_function_set(f, which, value) : E_HANDLE);
 }
 API int cuFuncSetCacheConfig(void *function, int config) {
     (void)config;
@@ -262,9 +266,9 @@ API int cuFuncSetCacheConfig(void *function, int config) {
 }
 API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
                                                     size_t dynamic) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
-    return app_leave(!f ? E_HANDLE : !blocks ? E_VALUE : app_occupancy(f, threads, dynamic, blocks));
+    return app_leave_driver(!f ? E_HANDLE : !blocks ? E_VALUE : app_occupancy(f, threads, dynamic, blocks));
 }
 
 API int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads,
@@ -277,24 +281,24 @@ API int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *f
                                                   size_t (*dynamic_of)(int), size_t dynamic, int limit,
                                                   unsigned flags) {
     (void)flags;
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
     func_attributes a;
     int error = !f ? E_HANDLE : !grid || !block ? E_VALUE : app_function_attributes(f, &a);
-    if (error) return app_leave(error);
+    if (error) return app_leave_driver(error);
     int most = limit > 0 && limit < a.max_threads ? limit : a.max_threads, best = 0;
     *grid = *block = 0;
     for (int t = most; t > 0; t = (t - 1) / 32 * 32) {
         int fit = 0;
         error = app_occupancy(f, t, dynamic_of ? dynamic_of(t) : dynamic, &fit);
-        if (error) return app_leave(error);
+        if (error) return app_leave_driver(error);
         if (fit * t > best) {
             best = fit * t;
             *block = t;
             *grid = fit * the_app.gpu->sm_count;
         }
     }
-    return app_leave(best ? E_OK : E_VALUE);
+    return app_leave_driver(best ? E_OK : E_VALUE);
 }
 API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, size_t (*dynamic_of)(int),
                                          size_t dynamic, int limit) {
@@ -322,10 +326,10 @@ static int packed_params(app_function *f, void **extra, app_call *c) {
 
 static int launch(void *function, dim3 grid, dim3 block, unsigned shared, void *stream, void **args,
                   void **extra, bool cooperative) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
     app_stream *s = app_stream_of(stream);
-    if (!f || !s) return app_leave(E_HANDLE);
+    if (!f || !s) return app_leave_driver(E_HANDLE);
     app_call c = {.what = DO_KERNEL,
                   .function = f,
                   .grid = grid,
@@ -335,7 +339,7 @@ static int launch(void *function, dim3 grid, dim3 block, unsigned shared, void *
     int error = args || !extra ? app_kernel_params(f, args, &c) : packed_params(f, extra, &c);
     if (!error) error = app_submit(s, &c);
     free(c.params);
-    return app_leave(error == the_app.sticky ? E_OK : error);
+    return app_leave_driver(error == the_app.sticky ? E_OK : error);
 }
 API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
@@ -358,65 +362,69 @@ API int cuLaunchKernelEx(const void *config, void *function, void **args, void *
     if (!c) return E_VALUE;
     if (extra && !args) {
         app_enter();
-        return app_leave(app_missing("cuLaunchKernelEx with extra"));
+        return app_leave_driver(app_missing("cuLaunchKernelEx with extra"));
     }
     const launch_config same = {c->grid, c->block, c->shared, c->stream, c->attributes, c->nattributes};
-    return orr_cudaLaunchKernelExC(&same, function, args);
+    return BY_RUNTIME(orr_cudaLaunchKernelExC(&same, function, args));
 }
 
 // ---- memory ------------------------------------------------------------------------------------
-API int cuMemGetInfo_v2(size_t *available, size_t *total) { return orr_cudaMemGetInfo(available, total); }
-API int cuMemAlloc_v2(devptr *p, size_t bytes) { return bytes ? orr_cudaMalloc((void **)p, bytes) : E_VALUE; }
-API int cuMemAllocManaged(devptr *p, size_t bytes, unsigned flags) {
-    return orr_cudaMallocManaged((void **)p, bytes, flags);
+API int cuMemGetInfo_v2(size_t *available, size_t *total) {
+    return BY_RUNTIME(orr_cudaMemGetInfo(available, total));
 }
-API int cuMemAllocHost_v2(void **p, size_t bytes) { return orr_cudaMallocHost(p, bytes); }
+API int cuMemAlloc_v2(devptr *p, size_t bytes) {
+    return bytes ? BY_RUNTIME(orr_cudaMalloc((void **)p, bytes)) : E_VALUE;
+}
+API int cuMemAllocManaged(devptr *p, size_t bytes, unsigned flags) {
+    return BY_RUNTIME(orr_cudaMallocManaged((void **)p, bytes, flags));
+}
+API int cuMemAllocHost_v2(void **p, size_t bytes) { return BY_RUNTIME(orr_cudaMallocHost(p, bytes)); }
 API int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
     (void)flags;
-    return orr_cudaMallocHost(p, bytes);
+    return BY_RUNTIME(orr_cudaMallocHost(p, bytes));
 }
 API int cuMemHostGetDevicePointer_v2(devptr *p, void *host, unsigned flags) {
-    return orr_cudaHostGetDevicePointer((void **)p, host, flags);
+    return BY_RUNTIME(orr_cudaHostGetDevicePointer((void **)p, host, flags));
 }
 API int cuMemAllocAsync(devptr *p, size_t bytes, void *stream) {
-    return orr_cudaMallocAsync((void **)p, bytes, stream);
+    return BY_RUNTIME(orr_cudaMallocAsync((void **)p, bytes, stream));
 }
-API int cuMemFree_v2(devptr p) { return orr_cudaFree(ptr(p)); }
-API int cuMemFreeHost(void *p) { return orr_cudaFreeHost(p); }
-API int cuMemFreeAsync(devptr p, void *stream) { return orr_cudaFreeAsync(ptr(p), stream); }
+API int cuMemFree_v2(devptr p) { return BY_RUNTIME(orr_cudaFree(ptr(p))); }
+API int cuMemFreeHost(void *p) { return BY_RUNTIME(orr_cudaFreeHost(p)); }
+API int cuMemFreeAsync(devptr p, void *stream) { return BY_RUNTIME(orr_cudaFreeAsync(ptr(p), stream)); }
 API int cuMemcpy(devptr dst, devptr src, size_t n) {
-    return orr_cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEFAULT);
+    return BY_RUNTIME(orr_cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEFAULT));
 }
 API int cuMemcpyHtoD_v2(devptr dst, const void *src, size_t n) {
-    return orr_cudaMemcpy(ptr(dst), src, n, COPY_HOST_TO_DEVICE);
+    return BY_RUNTIME(orr_cudaMemcpy(ptr(dst), src, n, COPY_HOST_TO_DEVICE));
 }
 API int cuMemcpyDtoH_v2(void *dst, devptr src, size_t n) {
-    return orr_cudaMemcpy(dst, ptr(src), n, COPY_DEVICE_TO_HOST);
+    return BY_RUNTIME(orr_cudaMemcpy(dst, ptr(src), n, COPY_DEVICE_TO_HOST));
 }
 API int cuMemcpyDtoD_v2(devptr dst, devptr src, size_t n) {
-    return orr_cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE);
+    return BY_RUNTIME(orr_cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE));
 }
 API int cuMemcpyAsync(devptr dst, devptr src, size_t n, void *stream) {
-    return orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEFAULT, stream);
+    return BY_RUNTIME(orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEFAULT, stream));
 }
 API int cuMemcpyHtoDAsync_v2(devptr dst, const void *src, size_t n, void *stream) {
-    return orr_cudaMemcpyAsync(ptr(dst), src, n, COPY_HOST_TO_DEVICE, stream);
+    return BY_RUNTIME(orr_cudaMemcpyAsync(ptr(dst), src, n, COPY_HOST_TO_DEVICE, stream));
 }
 API int cuMemcpyDtoHAsync_v2(void *dst, devptr src, size_t n, void *stream) {
-    return orr_cudaMemcpyAsync(dst, ptr(src), n, COPY_DEVICE_TO_HOST, stream);
+    return BY_RUNTIME(orr_cudaMemcpyAsync(dst, ptr(src), n, COPY_DEVICE_TO_HOST, stream));
 }
 API int cuMemcpyDtoDAsync_v2(devptr dst, devptr src, size_t n, void *stream) {
-    return orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE, stream);
+    return BY_RUNTIME(orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE, stream));
 }
 
 API int cuMemAllocPitch_v2(devptr *p, size_t *pitch, size_t width, size_t height, unsigned element) {
     (void)element;
-    return orr_cudaMallocPitch((void **)p, pitch, width, height);
+    return BY_RUNTIME(orr_cudaMallocPitch((void **)p, pitch, width, height));
 }
 API int cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags) {
-    return orr_cudaHostRegister(p, bytes, flags);
+    return BY_RUNTIME(orr_cudaHostRegister(p, bytes, flags));
 }
-API int cuMemHostUnregister(void *p) { return orr_cudaHostUnregister(p); }
+API int cuMemHostUnregister(void *p) { return BY_RUNTIME(orr_cudaHostUnregister(p)); }
 
 typedef struct { // CUDA_MEMCPY2D
     size_t src_x, src_y;
@@ -437,40 +445,41 @@ static int copy_2d_async(const copy_2d *c, void *stream) {
     if (!c) return E_VALUE;
     if (c->src_type == TYPE_ARRAY || c->dst_type == TYPE_ARRAY) {
         app_enter();
-        return app_leave(app_missing("cuMemcpy2D of CUarray"));
+        return app_leave_driver(app_missing("cuMemcpy2D of CUarray"));
     }
     const char *src = c->src_type == TYPE_HOST ? c->src_host : ptr(c->src_device);
     char *dst = c->dst_type == TYPE_HOST ? c->dst_host : ptr(c->dst_device);
     size_t sp = c->src_pitch ? c->src_pitch : c->width, dp = c->dst_pitch ? c->dst_pitch : c->width;
-    return orr_cudaMemcpy2DAsync(dst + c->dst_y * dp + c->dst_x, dp, src + c->src_y * sp + c->src_x, sp,
-                                 c->width, c->height, COPY_DEFAULT, stream);
+    return BY_RUNTIME(orr_cudaMemcpy2DAsync(dst + c->dst_y * dp + c->dst_x, dp,
+                                            src + c->src_y * sp + c->src_x, sp, c->width, c->height,
+                                            COPY_DEFAULT, stream));
 }
 API int cuMemcpy2DAsync_v2(const void *c, void *stream) { return copy_2d_async(c, stream); }
 API int cuMemcpy2D_v2(const void *c) {
     int error = copy_2d_async(c, NULL);
-    return error ? error : orr_cudaStreamSynchronize(NULL);
+    return error ? error : BY_RUNTIME(orr_cudaStreamSynchronize(NULL));
 }
 API int cuMemcpy2DUnaligned_v2(const void *c) { return cuMemcpy2D_v2(c); }
 
 API int cuMemGetAddressRange_v2(devptr *base, size_t *bytes, devptr p) {
-    ENTER();
+    DR_ENTER();
     const app_block *b = app_block_of(p);
-    if (!b) return app_leave(E_NOT_FOUND);
+    if (!b) return app_leave_driver(E_NOT_FOUND);
     if (base) *base = b->addr;
     if (bytes) *bytes = b->bytes;
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuPointerGetAttribute(void *to, int which, devptr p) {
-    ENTER();
+    DR_ENTER();
     const app_block *b = app_block_of(p);
     int place = app_place(ptr(p));
-    if (!to || place == PLACE_HOST) return app_leave(E_VALUE);
+    if (!to || place == PLACE_HOST) return app_leave_driver(E_VALUE);
     switch (which) { // CUpointer_attribute
     case 1: *(void **)to = &the_context; break;
     case 2: *(unsigned *)to = place == PLACE_PINNED ? TYPE_HOST : TYPE_DEVICE; break;
     case 3: *(devptr *)to = p; break;
     case 4:
-        if (place == PLACE_DEVICE) return app_leave(E_VALUE);
+        if (place == PLACE_DEVICE) return app_leave_driver(E_VALUE);
         *(void **)to = ptr(p);
         break;
     case 6: *(unsigned *)to = 1; break; // memory operations are synchronous
@@ -479,16 +488,16 @@ API int cuPointerGetAttribute(void *to, int which, devptr p) {
     case 11: *(devptr *)to = b ? b->addr : p; break;
     case 12: *(size_t *)to = b ? b->bytes : 0; break;
     case 13: *(unsigned *)to = 1; break; // mapped
-    default: return app_leave(app_missing("cuPointerGetAttribute of this attribute"));
+    default: return app_leave_driver(app_missing("cuPointerGetAttribute of this attribute"));
     }
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 
 static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stream, bool wait) {
-    ENTER();
+    DR_ENTER();
     app_stream *s = app_stream_of(stream);
-    if (!s) return app_leave(E_HANDLE);
-    if (n > SIZE_MAX / element) return app_leave(E_VALUE);
+    if (!s) return app_leave_driver(E_HANDLE);
+    if (n > SIZE_MAX / element) return app_leave_driver(E_VALUE);
     app_call c = {.what = DO_FILL,
                   .dst = {ptr(p), n * element, n * element, 0},
                   .size = {n * element, 1, 1},
@@ -496,7 +505,7 @@ static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stre
                   .element = element};
     int error = app_submit(s, &c);
     if (!error && wait) app_clock_wait(s->end);
-    return app_leave(error);
+    return app_leave_driver(error);
 }
 API int cuMemsetD8_v2(devptr p, unsigned char v, size_t n) { return fill(p, v, 1, n, NULL, true); }
 API int cuMemsetD16_v2(devptr p, unsigned short v, size_t n) { return fill(p, v, 2, n, NULL, true); }
@@ -507,63 +516,75 @@ API int cuMemsetD32Async(devptr p, unsigned v, size_t n, void *s) { return fill(
 
 // ---- streams and events ------------------------------------------------------------------------
 API int cuStreamCreate(void **stream, unsigned flags) {
-    ENTER();
-    return app_leave(app_stream_new(stream, flags, 0));
+    DR_ENTER();
+    return app_leave_driver(app_stream_new(stream, flags, 0));
 }
 API int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
-    ENTER();
-    return app_leave(app_stream_new(stream, flags, priority));
+    DR_ENTER();
+    return app_leave_driver(app_stream_new(stream, flags, priority));
 }
 API int cuStreamDestroy_v2(void *stream) {
-    ENTER();
-    return app_leave(app_stream_delete(stream));
+    DR_ENTER();
+    return app_leave_driver(app_stream_delete(stream));
 }
-API int cuStreamSynchronize(void *stream) { return orr_cudaStreamSynchronize(stream); }
-API int cuStreamQuery(void *stream) { return orr_cudaStreamSynchronize(stream); }
+API int cuStreamSynchronize(void *stream) { return BY_RUNTIME(orr_cudaStreamSynchronize(stream)); }
+API int cuStreamQuery(void *stream) { return BY_RUNTIME(orr_cudaStreamSynchronize(stream)); }
 API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
-    return orr_cudaStreamWaitEvent(stream, event, flags);
+    return BY_RUNTIME(orr_cudaStreamWaitEvent(stream, event, flags));
 }
 API int cuLaunchHostFunc(void *stream, void (*fn)(void *), void *user) {
-    return orr_cudaLaunchHostFunc(stream, fn, user);
+    return BY_RUNTIME(orr_cudaLaunchHostFunc(stream, fn, user));
 }
-API int cuEventCreate(void **event, unsigned flags) { return orr_cudaEventCreateWithFlags(event, flags); }
-API int cuEventDestroy_v2(void *event) { return orr_cudaEventDestroy(event); }
-API int cuEventRecord(void *event, void *stream) { return orr_cudaEventRecord(event, stream); }
-API int cuEventSynchronize(void *event) { return orr_cudaEventSynchronize(event); }
-API int cuEventQuery(void *event) { return orr_cudaEventSynchronize(event); }
+API int cuEventCreate(void **event, unsigned flags) {
+    return BY_RUNTIME(orr_cudaEventCreateWithFlags(event, flags));
+}
+API int cuEventDestroy_v2(void *event) { return BY_RUNTIME(orr_cudaEventDestroy(event)); }
+API int cuEventRecord(void *event, void *stream) { return BY_RUNTIME(orr_cudaEventRecord(event, stream)); }
+API int cuEventSynchronize(void *event) { return BY_RUNTIME(orr_cudaEventSynchronize(event)); }
+API int cuEventQuery(void *event) { return BY_RUNTIME(orr_cudaEventSynchronize(event)); }
 API int cuEventElapsedTime_v2(float *ms, void *start, void *end) {
-    return orr_cudaEventElapsedTime(ms, start, end);
+    return BY_RUNTIME(orr_cudaEventElapsedTime(ms, start, end));
 }
 API int cuEventElapsedTime(float *ms, void *start, void *end) {
-    return orr_cudaEventElapsedTime(ms, start, end);
+    return BY_RUNTIME(orr_cudaEventElapsedTime(ms, start, end));
 }
 API int cuEventRecordWithFlags(void *event, void *stream, unsigned flags) {
     (void)flags;
-    return orr_cudaEventRecord(event, stream);
+    return BY_RUNTIME(orr_cudaEventRecord(event, stream));
 }
 API int cuStreamAddCallback(void *stream, void (*fn)(void *, int, void *), void *user, unsigned flags) {
-    return orr_cudaStreamAddCallback(stream, fn, user, flags);
+    return BY_RUNTIME(orr_cudaStreamAddCallback(stream, fn, user, flags));
 }
-API int cuStreamGetFlags(void *stream, unsigned *flags) { return orr_cudaStreamGetFlags(stream, flags); }
-API int cuStreamGetPriority(void *stream, int *p) { return orr_cudaStreamGetPriority(stream, p); }
-API int cuStreamGetId(void *stream, unsigned long long *id) { return orr_cudaStreamGetId(stream, id); }
+API int cuStreamGetFlags(void *stream, unsigned *flags) {
+    return BY_RUNTIME(orr_cudaStreamGetFlags(stream, flags));
+}
+API int cuStreamGetPriority(void *stream, int *p) { return BY_RUNTIME(orr_cudaStreamGetPriority(stream, p)); }
+API int cuStreamGetId(void *stream, unsigned long long *id) {
+    return BY_RUNTIME(orr_cudaStreamGetId(stream, id));
+}
 API int cuStreamGetCtx(void *stream, void **context) {
     (void)stream;
     return cuCtxGetCurrent(context);
 }
-API int cuStreamBeginCapture_v2(void *stream, int mode) { return orr_cudaStreamBeginCapture(stream, mode); }
-API int cuStreamEndCapture(void *stream, void **graph) { return orr_cudaStreamEndCapture(stream, graph); }
-API int cuStreamIsCapturing(void *stream, int *status) { return orr_cudaStreamIsCapturing(stream, status); }
+API int cuStreamBeginCapture_v2(void *stream, int mode) {
+    return BY_RUNTIME(orr_cudaStreamBeginCapture(stream, mode));
+}
+API int cuStreamEndCapture(void *stream, void **graph) {
+    return BY_RUNTIME(orr_cudaStreamEndCapture(stream, graph));
+}
+API int cuStreamIsCapturing(void *stream, int *status) {
+    return BY_RUNTIME(orr_cudaStreamIsCapturing(stream, status));
+}
 
 // ---- graphs, as far as captured ones are run ---------------------------------------------------
-API int cuGraphCreate(void **graph, unsigned flags) { return orr_cudaGraphCreate(graph, flags); }
-API int cuGraphDestroy(void *graph) { return orr_cudaGraphDestroy(graph); }
+API int cuGraphCreate(void **graph, unsigned flags) { return BY_RUNTIME(orr_cudaGraphCreate(graph, flags)); }
+API int cuGraphDestroy(void *graph) { return BY_RUNTIME(orr_cudaGraphDestroy(graph)); }
 API int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
-    return orr_cudaGraphInstantiate(exec, graph, flags);
+    return BY_RUNTIME(orr_cudaGraphInstantiate(exec, graph, flags));
 }
-API int cuGraphExecDestroy(void *exec) { return orr_cudaGraphDestroy(exec); }
-API int cuGraphUpload(void *exec, void *stream) { return orr_cudaGraphUpload(exec, stream); }
-API int cuGraphLaunch(void *exec, void *stream) { return orr_cudaGraphLaunch(exec, stream); }
+API int cuGraphExecDestroy(void *exec) { return BY_RUNTIME(orr_cudaGraphDestroy(exec)); }
+API int cuGraphUpload(void *exec, void *stream) { return BY_RUNTIME(orr_cudaGraphUpload(exec, stream)); }
+API int cuGraphLaunch(void *exec, void *stream) { return BY_RUNTIME(orr_cudaGraphLaunch(exec, stream)); }
 
 // ---- a default stream for each thread
 // ----------------------------------------------------------------------- Programs that are compiled so call

@@ -1,6 +1,6 @@
 // Code that a program loads by itself: libraries (cudaLibrary*, cuLibrary*), their kernels, and the linker of
 // the driver. A library is an app_module, a kernel an app_function.
-#include "app/rt.h"
+#include "app/dr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@ int cuFuncSetAttribute(void *function, int which, int value);
 
 // ---- libraries ----------------------------------------------------------------------------------------
 static int list(void **kernels, unsigned room, void *library, unsigned *n) {
-    ENTER();
+    DR_ENTER();
     app_module *m = library;
-    if (!m) return app_leave(E_HANDLE);
+    if (!m) return app_leave_driver(E_HANDLE);
     int error = app_module_ready(m);
-    if (error) return app_leave(error);
+    if (error) return app_leave_driver(error);
     if (n) *n = m->module->nkernels;
     for (unsigned i = 0; kernels && i < room && i < m->module->nkernels && !error; i++)
         kernels[i] = app_function_named(m, m->module->kernel_names[i], &error);
-    return app_leave(error);
+    return app_leave_driver(error);
 }
 
 API int cuLibraryLoadData(void **library, const void *code, int *jit, void **jit_values, unsigned njit,
@@ -64,26 +64,28 @@ API int cuModuleEnumerateFunctions(void **functions, unsigned n, void *module) {
 RT(cudaLibraryLoadData)
 (void **library, const void *code, int *jit, void **jit_values, unsigned njit, int *options, void **values,
  unsigned n) {
-    return cuLibraryLoadData(library, code, jit, jit_values, njit, options, values, n);
+    return app_remember(cuLibraryLoadData(library, code, jit, jit_values, njit, options, values, n));
 }
 RT(cudaLibraryLoadFromFile)
 (void **library, const char *path, int *jit, void **jit_values, unsigned njit, int *options, void **values,
  unsigned n) {
-    return cuLibraryLoadFromFile(library, path, jit, jit_values, njit, options, values, n);
+    return app_remember(cuLibraryLoadFromFile(library, path, jit, jit_values, njit, options, values, n));
 }
-RT(cudaLibraryUnload)(void *library) { return cuModuleUnload(library); }
+RT(cudaLibraryUnload)(void *library) { return app_remember(cuModuleUnload(library)); }
 RT(cudaLibraryGetKernel)(void **kernel, void *library, const char *name) {
-    return cuModuleGetFunction(kernel, library, name);
+    return app_remember(cuModuleGetFunction(kernel, library, name));
 }
 RT(cudaLibraryGetGlobal)(void **p, size_t *bytes, void *library, const char *name) {
-    return cuModuleGetGlobal_v2((uint64_t *)p, bytes, library, name);
+    return app_remember(cuModuleGetGlobal_v2((uint64_t *)p, bytes, library, name));
 }
 RT(cudaLibraryGetManaged)(void **p, size_t *bytes, void *library, const char *name) {
-    return cuModuleGetGlobal_v2((uint64_t *)p, bytes, library, name);
+    return app_remember(cuModuleGetGlobal_v2((uint64_t *)p, bytes, library, name));
 }
-RT(cudaLibraryGetKernelCount)(unsigned *n, void *library) { return cuLibraryGetKernelCount(n, library); }
+RT(cudaLibraryGetKernelCount)(unsigned *n, void *library) {
+    return app_remember(cuLibraryGetKernelCount(n, library));
+}
 RT(cudaLibraryEnumerateKernels)(void **kernels, unsigned n, void *library) {
-    return cuLibraryEnumerateKernels(kernels, n, library);
+    return app_remember(cuLibraryEnumerateKernels(kernels, n, library));
 }
 
 // ---- their kernels ------------------------------------------------------------------------------------
@@ -92,17 +94,17 @@ API int cuKernelGetFunction(void **function, void *kernel) {
     return function && kernel ? E_OK : E_VALUE;
 }
 API int cuKernelGetLibrary(void **library, void *kernel) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(kernel);
     if (f && library) *library = f->module;
-    return app_leave(!f ? E_HANDLE : library ? E_OK : E_VALUE);
+    return app_leave_driver(!f ? E_HANDLE : library ? E_OK : E_VALUE);
 }
 API int cuFuncGetModule(void **module, void *function) { return cuKernelGetLibrary(module, function); }
 API int cuFuncGetName(const char **name, void *function) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
     if (f && name) *name = f->name;
-    return app_leave(!f ? E_HANDLE : name ? E_OK : E_VALUE);
+    return app_leave_driver(!f ? E_HANDLE : name ? E_OK : E_VALUE);
 }
 API int cuKernelGetName(const char **name, void *kernel) { return cuFuncGetName(name, kernel); }
 API int cuKernelGetAttribute(int *value, int which, void *kernel, int device) {
@@ -112,23 +114,23 @@ API int cuKernelSetAttribute(int which, int value, void *kernel, int device) {
     return device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value);
 }
 RT(cudaKernelSetAttributeForDevice)(void *kernel, int which, int value, int device) {
-    return device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value);
+    return app_remember(device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value));
 }
 API int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {
-    ENTER();
+    DR_ENTER();
     app_function *f = app_function_of(function);
     int error = !f ? E_HANDLE : !offset ? E_VALUE : app_function_ready(f);
     if (!error && index >= f->kernel->nparams) error = E_VALUE;
-    if (error) return app_leave(error);
+    if (error) return app_leave_driver(error);
     *offset = f->kernel->params[index].offset;
     if (size) *size = f->kernel->params[index].bytes;
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuKernelGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *size) {
     return cuFuncGetParamInfo(kernel, index, offset, size);
 }
 RT(cudaFuncGetParamInfo)(const void *func, size_t index, size_t *offset, size_t *size) {
-    return cuFuncGetParamInfo((void *)(uintptr_t)func, index, offset, size);
+    return app_remember(cuFuncGetParamInfo((void *)(uintptr_t)func, index, offset, size));
 }
 API int cuFuncIsLoaded(int *state, void *function) {
     if (state) *state = 1;
@@ -156,14 +158,14 @@ API int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
 API int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name, unsigned n,
                          int *options, void **values) {
     (void)type, (void)name, (void)n, (void)options, (void)values;
-    ENTER();
+    DR_ENTER();
     linker *l = state;
-    if (!l || !data || !size) return app_leave(E_VALUE);
-    if (l->image) return app_leave(app_missing("cuLinkAddData of a second image"));
+    if (!l || !data || !size) return app_leave_driver(E_VALUE);
+    if (l->image) return app_leave_driver(app_missing("cuLinkAddData of a second image"));
     l->image = orr_calloc(1, size + 1); // PTX need not end in 0
     memcpy(l->image, data, size);
     l->n = size;
-    return app_leave(E_OK);
+    return app_leave_driver(E_OK);
 }
 API int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned n, int *options, void **values) {
     if (!state || !path) return E_VALUE;

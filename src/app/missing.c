@@ -12,6 +12,6 @@
 #define MISSING_DRIVER(name)                                                                                 \
     API int name(void) {                                                                                     \
         app_enter();                                                                                         \
-        return app_leave(app_missing(#name));                                                                \
+        return app_leave_driver(app_missing(#name));                                                         \
     }
 #include "app/missing_driver.def"

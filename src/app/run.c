@@ -175,6 +175,19 @@ static void exchange(const app *a, bool in) {
     }
 }
 
+// Accesses outside all allocations that a GPU lets pass: the first kernel that has some is named.
+static void tell_strays(app *a, const orr_kernel *k) {
+    orr_strays s = orr_mem_strays(a->mem);
+    char where[160];
+    if (s.n && !a->strays)
+        app_say("kernel '%s': %llu accesses outside all allocations, the lowest at 0x%llx, %s; they pass, as "
+                "on a "
+                "GPU (--bounds strict ends the kernel there)",
+                k->name, (unsigned long long)s.n, (unsigned long long)s.lowest,
+                orr_mem_describe(a->mem, s.lowest, where));
+    a->strays += s.n;
+}
+
 static int kernel(app_stream *s, const app_call *c) {
     app *a = &the_app;
     const orr_gpu *g = a->gpu;
@@ -231,6 +244,7 @@ static int kernel(app_stream *s, const app_call *c) {
     bool ok = simulated ? simulate(a, &l, &e) : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     exchange(a, false);
+    tell_strays(a, k);
     a->skipped += !simulated;
     orr_progress_step(&a->progress, a->nlaunches);
     if (!ok) {

@@ -49,7 +49,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record my.launch --size medium -o my.orr\n"
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
     {"app", cli_app,
-     " gpu model on set source kernels launches threads max-insts counts-only sample precision warm: record "
+     " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
+     "record "
      "timeline json output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",

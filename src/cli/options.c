@@ -60,6 +60,10 @@ static const option options[] = {
      "host threads (default: one for each processor); results do not depend on it"},
     {"max-insts", 0, JOB, 0, "N",
      "end a launch with an error when one warp has executed N instructions (k, M, G may follow)"},
+    {"bounds", 0, JOB, 0, "gpu|strict",
+     "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
+     "ends the "
+     "kernel (strict)"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,

@@ -16,8 +16,10 @@
 typedef struct range { // an allocation, [lo, lo + size)
     uint64_t lo, size;
 } range;
-const range *orr_mem_find(const orr_mem *m, uint64_t addr);                   // NULL: in none
-const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]); // for messages
+const range *orr_mem_find(const orr_mem *m, uint64_t addr); // NULL: in none
+// [addr, addr + bytes) in no allocation, where that passes (orr_mem_as_gpu) and is counted; NULL: it does
+// not.
+uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes);
 uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
 
 // ---- decoded --------------------------------------------------------------------------------

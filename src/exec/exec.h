@@ -25,8 +25,17 @@ uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e)
 bool orr_mem_free(orr_mem *m, uint64_t addr);
 // Host pointer to [addr, addr + bytes), or NULL when that is not inside one allocation.
 void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes);
+// What an access outside all allocations does. Strict, the default: it ends the kernel. As a GPU has it: one
+// to a page of 2 MB that holds a part of an allocation passes and is counted.
+void orr_mem_as_gpu(orr_mem *m, bool on);
+typedef struct orr_strays { // accesses that passed so
+    uint64_t n, lowest;     // lowest: the first of their addresses
+} orr_strays;
+orr_strays orr_mem_strays(orr_mem *m); // since it was asked last
 uint64_t orr_mem_used(const orr_mem *m);
 uint64_t orr_mem_end(const orr_mem *m); // of the last allocation: behind it there is nothing
+// Where addr lies, in words: "4 bytes past the end of 'x', which has 64".
+const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]);
 // A device address is a host pointer as it is: the first one of a process, unless something else lies there.
 bool orr_mem_shared(const orr_mem *m);
 

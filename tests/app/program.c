@@ -216,6 +216,16 @@ static void test_fault(void) {
     say("outside", cudaMemcpy(d, &one, 65, IN));
 }
 
+static void test_near(void) { // outside, but on a page that is mapped
+    int *d;
+    long at = 1000;
+    cudaMalloc((void **)&d, 64);
+    void *args[] = {&d, &at};
+    launch(&wild, 1, 1, args, 0, NULL);
+    launch(&wild, 1, 1, args, 0, NULL);
+    say("wait", cudaDeviceSynchronize());
+}
+
 static void test_registered(void) { // the program's own memory, of which kernels see a double
     static int x[64];
     int *d = NULL;
@@ -258,6 +268,8 @@ static void test_driver(void) {
     say("load", cuModuleLoad(&module, path));
     say("function", cuModuleGetFunction(&function, module, "reverse"));
     say("none", cuModuleGetFunction(&function, module, "nothing"));
+    say("large", cuMemAlloc_v2(&d, (size_t)1 << 50));
+    say("kept", cudaPeekAtLastError()); // only the runtime's errors are
     cuModuleGetFunction(&function, module, "reverse");
     cuMemAlloc_v2(&d, sizeof x);
     cuMemsetD32_v2(d, 7, 32);
@@ -319,13 +331,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"axpy", test_axpy},        {"symbols", test_symbols},
-                 {"limits", test_limits},    {"time", test_time},
-                 {"graph", test_graph},      {"fault", test_fault},
-                 {"hang", test_hang},        {"registered", test_registered},
-                 {"print", test_print},      {"driver", test_driver},
-                 {"many", test_many},        {"pitch", test_pitch},
-                 {"versions", test_versions}};
+    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols},  {"limits", test_limits},
+                 {"time", test_time},   {"graph", test_graph},      {"fault", test_fault},
+                 {"near", test_near},   {"hang", test_hang},        {"registered", test_registered},
+                 {"print", test_print}, {"driver", test_driver},    {"many", test_many},
+                 {"pitch", test_pitch}, {"versions", test_versions}};
     if (argc < 3) return 2;
     path = argv[1];
     registers();

@@ -68,6 +68,7 @@ static uint8_t *shared_at(const request *r, uint64_t addr, uint32_t bytes, tbloc
 
 static uint8_t *global_at(const request *r, uint64_t addr, uint64_t bytes) {
     uint8_t *at = orr_mem_host(r->w->worker->mem, addr, bytes);
+    if (!at) at = orr_mem_stray(r->w->worker->mem, addr, bytes);
     if (at) return at;
     char where[160];
     orr_fault_as(ORR_FAULT_ADDRESS, r->w, r->u, r->lane,

@@ -77,6 +77,8 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
     default: {
         const range *r = orr_mem_find(w->worker->mem, addr);
         if (!r || bytes > r->size - (addr - r->lo)) {
+            uint8_t *stray = orr_mem_stray(w->worker->mem, addr, bytes);
+            if (stray) return stray;
             bad_address(w, u, lane, asked, space, bytes);
             return NULL;
         }

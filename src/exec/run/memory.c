@@ -24,6 +24,8 @@ struct orr_mem {
     range *at; // sorted by lo
     char (*name)[32];
     uint32_t n, cap;
+    bool as_gpu;
+    orr_strays strays; // by all threads that execute
 };
 
 orr_mem *orr_mem_new(orr_err *e) {
@@ -112,6 +114,33 @@ bool orr_mem_free(orr_mem *m, uint64_t addr) {
 void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes) {
     const range *r = find(m, addr);
     if (!r || addr - r->lo > r->size || bytes > r->size - (addr - r->lo)) return NULL;
+    return m->host + (addr - ORR_GLOBAL_BASE);
+}
+
+void orr_mem_as_gpu(orr_mem *m, bool on) { m->as_gpu = on; }
+
+orr_strays orr_mem_strays(orr_mem *m) {
+    orr_strays s = m->strays;
+    m->strays = (orr_strays){0, 0};
+    return s;
+}
+
+// A GPU maps memory in pages of 2 MB: small allocations share one, a large one has its last to itself.
+static bool is_mapped(const orr_mem *m, uint64_t page) {
+    const range *below = find(m, page), *above = below ? below + 1 : m->at;
+    if (below && below->lo + below->size > page) return true;
+    return above < m->at + m->n && above->lo < page + PAGE;
+}
+
+uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes) {
+    if (!m->as_gpu || !bytes || addr + bytes < addr) return NULL;
+    for (uint64_t page = addr & ~(uint64_t)(PAGE - 1); page < addr + bytes; page += PAGE)
+        if (!is_mapped(m, page)) return NULL;
+    // Sums and minima are the same in whatever order threads come.
+    __atomic_fetch_add(&m->strays.n, 1, __ATOMIC_RELAXED);
+    uint64_t lowest = __atomic_load_n(&m->strays.lowest, __ATOMIC_RELAXED);
+    while ((!lowest || addr < lowest) && !__atomic_compare_exchange_n(&m->strays.lowest, &lowest, addr, true,
+                                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
     return m->host + (addr - ORR_GLOBAL_BASE);
 }
 

@@ -1,0 +1,18 @@
+// What functions of the driver begin with. Their errors are returned and not remembered: cudaGetLastError
+// tells of the runtime's functions alone (CUDA Runtime API manual, "Error Handling").
+#ifndef ORR_APP_DR_H
+#define ORR_APP_DR_H
+
+#include "app/rt.h"
+
+// The lock is taken; a device that cannot be had, or a context that an error has killed, ends the call here.
+#define DR_ENTER()                                                                                           \
+    do {                                                                                                     \
+        int error_ = app_enter();                                                                            \
+        if (error_) return app_leave_driver(error_);                                                         \
+    } while (0)
+
+// A function of the runtime that does the driver's work.
+#define BY_RUNTIME(call) (app_driver_begin(), app_driver_end(call))
+
+#endif
