@@ -731,9 +731,9 @@ static void test_launches(void **state) {
 }
 
 // A stream is of one order of events, and who looks in it at a word that others store to has found what it
-// found: nobody waits. Block 1 looks at a word in L2, 200 cycles away; block 0 stores to it when it has had an
-// answer from memory, at 501, and is heard of 200 cycles later. Whatever the stream says that the look came
-// after, and whichever block is first.
+// found: nobody waits. Block 1 looks at a word in L2, 200 cycles away; block 0 stores to it when it has had
+// an answer from memory, at 501, and is heard of 200 cycles later. Whatever the stream says that the look
+// came after, and whichever block is first.
 static uint64_t replayed(int store, int load, const char *where, const char *seen, int threads) {
     kern *k = kern_new(2, 32);
     more(k, "block tb %d\nLDG R1 <- R2 @1048576 +0\nSTG.STRONG <- R3 R1 @%s +0 m1\n", store, where);

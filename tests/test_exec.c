@@ -599,8 +599,8 @@ static void streams_do_not_depend_on_threads(void **state) {
 }
 
 // Two blocks of a thread each that meet twice: each adds 1 and looks until it finds 2, then 4. Who has looked
-// gives way to the other block (run/poll.c). Block 0 adds and finds 1; block 1 adds and finds 2; block 0 finds
-// 2; block 1 adds and finds 3; block 0 adds and finds 4; block 1 finds 4: each has looked three times.
+// gives way to the other block (run/poll.c). Block 0 adds and finds 1; block 1 adds and finds 2; block 0
+// finds 2; block 1 adds and finds 3; block 0 adds and finds 4; block 1 finds 4: each has looked three times.
 static void blocks_that_look_take_turns(void **state) {
     (void)state;
     bench b;
@@ -630,8 +630,8 @@ static void blocks_that_look_take_turns(void **state) {
     close_bench(&b);
 }
 
-// Three lanes add 1 to a word by compare and swap. Each looks and gives way, so that all have seen 0. Then the
-// first has it with one try; the others find another number, and have it with the second: nobody comes in
+// Three lanes add 1 to a word by compare and swap. Each looks and gives way, so that all have seen 0. Then
+// the first has it with one try; the others find another number, and have it with the second: nobody comes in
 // between within a quantum. It does not matter whether they are in three warps of a block or in three blocks.
 static void swaps_race(void **state) {
     (void)state;

@@ -29,14 +29,47 @@ near() { # WHAT CYCLES MEASURED
 }
 near "through L1" "$(chase chase_ca)" "$(reading l1.latency)"
 
-# ---- threads that race for the places of a hash table: what it holds afterwards, the script knows (its reference is plain C)
-first=
-for threads in 1 2 5; do
-    out=$("$ORRERY" run hashtable --gpu h200 --model cycle --source sass --threads $threads --json -q 2> err) || fail "hashtable: $(cat err)"
-    grep -q '"events": "in time"' <<< "$out" || fail "hashtable: the result does not say that it was executed as it was timed"
-    now=$(sed '/"host"/,$d' <<< "$out")
-    [ "${first:=$now}" = "$now" ] || fail "hashtable: another result with $threads host threads"
+# ---- threads that race for the places of a hash table, hand a sum on from block to block, take locks: what they leave, the scripts know (their references
+# are plain C). Machine code in the memory that serves it, PTX at issue, and the abstract model: the same digits with any number of host threads.
+same() { # WORKLOAD SOURCE MODEL
+    local first= threads out now
+    for threads in 1 2 3; do
+        out=$("$ORRERY" run "$1" --gpu h200 --model "$3" --source "$2" --threads $threads --size small --json -q 2> err) || fail "$1 $2 $3: $(cat err)"
+        grep -q '"events": "in time"' <<< "$out" || fail "$1 $2 $3: the result does not say that it was executed as it was timed"
+        now=$(sed '/"host"/,$d' <<< "$out")
+        [ "${first:=$now}" = "$now" ] || fail "$1 $2 $3: another result with $threads host threads"
+    done
+}
+for workload in hashtable scan_chained bucket_lock; do
+    same $workload sass cycle
+    same $workload ptx cycle
+    same $workload sass abstract
 done
-grep -q '"events": "one order"' <("$ORRERY" run hashtable --gpu h200 --model cycle --source ptx --json -q 2> /dev/null) ||
-    fail "hashtable: streams of PTX are of one order, and the result does not say so"
+
+# ---- a stream is one order of events, and a model that replays it says so
+"$ORRERY" record hashtable --source sass --size small -q -o table.orrs 2> err || fail "record: $(cat err)"
+for model in cycle abstract; do
+    grep -q '"events": "one order"' <("$ORRERY" run table.orrs --gpu h200 --model $model --json -q 2> err) ||
+        fail "hashtable: streams are of one order, and the result of $model does not say so: $(cat err)"
+done
+
+# ---- who sleeps for 10,000 nanoseconds has slept for 10,000 nanoseconds: 19,800 cycles of 1.98 GHz, and the two clock reads
+cat > sleep.ptx <<'X'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry nap(.param .u64 out) {
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [out];
+    mov.u64 %rd2, %clock64;
+    nanosleep.u32 10000;
+    mov.u64 %rd3, %clock64;
+    sub.s64 %rd4, %rd3, %rd2;
+    st.global.u64 [%rd1], %rd4;
+    ret;
+}
+X
+printf 'module "sleep"\nbuffer out u64[1]\nlaunch nap grid 1 block 32 args out\nprint out 1\n' > sleep.launch
+slept=$("$ORRERY" run sleep.launch --gpu h200 --model cycle -q 2>&1 > /dev/null | grep -o '[0-9][0-9]*' | tail -1)
+[ "${slept:-0}" -ge 19800 ] && [ "$slept" -le 19900 ] || fail "a nap of 10,000 ns took ${slept:-no} cycles"
 exit $((failures > 0))

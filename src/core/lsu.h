@@ -70,9 +70,9 @@ typedef struct lsu_client { // what the LSU tells the SM
     void *self;
     // An instruction that had to wait has begun, and has read its operands then.
     void (*began)(void *self, uint32_t warp, const orr_tinst *i, uint64_t read);
-    void (*room)(void *self); // a queue has room: somebody may issue
+    void (*room)(void *self);                       // a queue has room: somebody may issue
     bool (*strong)(void *self, const orr_tinst *i); // the access is sent at once; NULL: none is
-    void (*damaged)(void *self); // a trace that cannot be
+    void (*damaged)(void *self);                    // a trace that cannot be
 } lsu_client;
 
 typedef struct lsu_line { // instructions in front of L1

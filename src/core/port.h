@@ -108,7 +108,8 @@ typedef struct sm_port {
     parked_store *parked; // a ring of STORE_PLACES
     request_list out;
     perform_ops *ops; // what its requests do, where they are performed as they are served; NULL: they are not
-    bool strong;      // other threads may be polling what the access at hand writes, or it polls: it is sent at once
+    bool strong; // other threads may be polling what the access at hand writes, or it polls: it is sent at
+                 // once
     uint64_t send_free, receive_free; // ticks
     uint64_t sent;                    // ticks: when the last request reaches L2
     uint64_t atomic_line; // of the last atomic that left, + 1, be it in the launch before; 0: a load of it

@@ -8,9 +8,9 @@
 
 #define MAX_WARPS    32 // 1024 threads
 #define POLL_QUANTUM 512
-#define BARRIERS    16
-#define MAX_CLUSTER 16   // thread blocks of a cluster
-#define RESERVED    1024 // bytes of shared memory for the system, in kernels that ask where they are
+#define BARRIERS     16
+#define MAX_CLUSTER  16   // thread blocks of a cluster
+#define RESERVED     1024 // bytes of shared memory for the system, in kernels that ask where they are
 
 // ---- memory ---------------------------------------------------------------------------------
 typedef struct range { // an allocation, [lo, lo + size)
@@ -107,6 +107,8 @@ typedef struct cluster { // run/cluster.c
 typedef struct tblock {
     const decoded *prog;
     struct worker *worker;
+    bool faulted;
+    bool released; // a barrier has let warps go (run/step.c)
     uint64_t index;
     uint32_t ctaid[3];
     warp *warps;
@@ -121,13 +123,11 @@ typedef struct tblock {
     uint32_t next_let;         // the warp whose try fails next when all are held
     orr_trace_out *traces;
     orr_warp_trace *views;
-    bool faulted;
     cluster *cluster;    // NULL: it is in none
     cluster single;      // then: the barrier of a cluster of one
     uint32_t rank;       // in the cluster
     bool moved;          // some warp has gone on in its last turn
     uint32_t tag;        // bits 24 and up of its shared addresses, of machine code
-    bool released;       // a barrier has let warps go (run/step.c)
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
@@ -146,8 +146,8 @@ typedef struct worker { // one host thread's share
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
-    int fault;                 // ORR_FAULT_*
-    uint64_t unobserved;       // blocks before this make no streams
+    int fault;                   // ORR_FAULT_*
+    uint64_t unobserved;         // blocks before this make no streams
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
@@ -167,7 +167,8 @@ int orr_warp_run(warp *w); // run/warp.c
 frag *orr_warp_choose(warp *w, bool yields);
 void orr_warp_banks(warp *w, const frag *f);
 void orr_warp_last(warp *w, frag *f, const xblock *x);
-bool orr_warp_meets(warp *w, frag *f); // it is at a block: all lanes that this begins with are there, or it waits
+bool orr_warp_meets(warp *w,
+                    frag *f); // it is at a block: all lanes that this begins with are there, or it waits
 // It has left a block, which takes so much of its quantum (POLL_QUANTUM): are others to have a turn?
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes);
 

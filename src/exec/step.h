@@ -11,11 +11,11 @@
 //                      the simulated memory serves the access, in its order of time: it is done
 //   orr_step_deliver   the answer has reached the warp: values go into registers
 //
-// Or, simpler (ORR_STEP_AT_ISSUE), an instruction does all that it does when it is issued, and the model takes
-// nothing along: a store is seen by others half a round trip too early, and so is what a load looks at. That
-// is for code whose instructions are not issued as they are executed, PTX that has been lowered, and for models
-// that serve no accesses one by one. Instructions are executed in the order of the code: one that is issued
-// has those before it executed, too.
+// Or, simpler (ORR_STEP_AT_ISSUE), an instruction does all that it does when it is issued, and the model
+// takes nothing along: a store is seen by others half a round trip too early, and so is what a load looks at.
+// That is for code whose instructions are not issued as they are executed, PTX that has been lowered, and for
+// models that serve no accesses one by one. Instructions are executed in the order of the code: one that is
+// issued has those before it executed, too.
 //
 // Shared and local memory, constants and barriers are the SM's own, which issues in order of time: they are
 // done at issue. Registers need no protection, because the machine code's own barriers keep a warp from
@@ -59,7 +59,8 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
 
 enum { // how it is executed
     ORR_STEP_AT_ISSUE = 1,
-    ORR_STEP_SHARED = 2, // accesses of shared memory are the model's to do in time, too, and not done at issue
+    ORR_STEP_SHARED =
+        2, // accesses of shared memory are the model's to do in time, too, and not done at issue
 };
 // Whether a launch can be executed this way; else *why is the reason.
 bool orr_step_can(const orr_launch *l, int how, const char **why);
@@ -88,7 +89,8 @@ size_t orr_step_block_at(const orr_step_warp *w); // where in it the last block'
 
 // Instruction `inst` of that block is issued in cycle `now`. An access of global memory, or NULL.
 orr_step_access *orr_step_issue(orr_step_warp *w, uint32_t inst, uint64_t now);
-uint64_t orr_step_sleeps(orr_step_warp *w); // cycles that it has asked to sleep for, since this was asked last
+uint64_t
+orr_step_sleeps(orr_step_warp *w); // cycles that it has asked to sleep for, since this was asked last
 
 // Some of its lanes are done: on memory, in which `memory` is where address 0 would be.
 uintptr_t orr_step_memory(const orr_step *l);                               // global memory

@@ -46,7 +46,7 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
     int32_t guard; // byte offset of the guard in the P bank, or -1
-    uint32_t mem; // number of this memory instruction in the kernel: index of worker.range
+    uint32_t mem;  // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;

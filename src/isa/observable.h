@@ -16,7 +16,7 @@ enum orr_observable {
 
 uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst); // of one instruction; 0: it is private
 uint32_t orr_kernel_observable(const orr_kernel *k);              // of all of them; 0: none is
-bool orr_kernel_orders(const orr_kernel *k); // its threads write what others poll or swap
-void orr_observable_text(const orr_kernel *k, orr_text *t);       // why, a line; nothing if it is not
+bool orr_kernel_orders(const orr_kernel *k);                // its threads write what others poll or swap
+void orr_observable_text(const orr_kernel *k, orr_text *t); // why, a line; nothing if it is not
 
 #endif

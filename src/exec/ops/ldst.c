@@ -249,7 +249,7 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
-    // run/pace.c and run/step.c are to know where it is.
+    // run/step.c is to know where it is.
     bool timed = w->step != NULL;
     if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;

@@ -110,9 +110,9 @@ typedef struct turns {
     worker k;
     uint64_t next, total, done_upto; // next to start; in all; next to hand out
     uint32_t resident, unfinished;
-    tblock *first, *last;    // started, not handed out: running or finished, in grid order
-    tblock *now;             // whose turn it is
-    const uint64_t *only;    // [total] the blocks to run; NULL: all
+    tblock *first, *last; // started, not handed out: running or finished, in grid order
+    tblock *now;          // whose turn it is
+    const uint64_t *only; // [total] the blocks to run; NULL: all
 } turns;
 
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than

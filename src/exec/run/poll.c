@@ -1,16 +1,17 @@
 // What code polls: accesses by which threads see what others do while they run.
 //
 // The executor has no time. Where thread blocks see each other they run in turns, in grid order (grid.c): a
-// warp goes on until it ends, waits at a barrier or has used up its quantum (warp.c), then the next warp of the
-// block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident block
-// (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one that looks
-// at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since looking again
-// before anybody else has run is of no use. So every race has one outcome, the same on every host, and it is
-// not that of any GPU. Models with time execute such kernels as they are timed instead (exec/step.h).
+// warp goes on until it ends, waits at a barrier or has used up its quantum (warp.c), then the next warp of
+// the block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident
+// block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
+// that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
+// looking again before anybody else has run is of no use. So every race has one outcome, the same on every
+// host, and it is not that of any GPU. Models with time execute such kernels as they are timed instead
+// (exec/step.h).
 //
 // A loop of one block around a compare and swap with the same values every time takes a lock. Lanes of its
-// warp that wait for those in it are let through as soon as it goes round: one of them may have the lock. That
-// is of PTX; machine code says so itself, by YIELD.
+// warp that wait for those in it are let through as soon as it goes round: one of them may have the lock.
+// That is of PTX; machine code says so itself, by YIELD.
 #include <string.h>
 
 #include "exec/sass/translate.h"

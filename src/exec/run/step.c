@@ -79,11 +79,11 @@ static const char *not_served(const orr_kernel *k, uint32_t n) {
 bool orr_step_can(const orr_launch *l, int how, const char **why) {
     const orr_kernel *k = l->kernel;
     bool served = !(how & ORR_STEP_AT_ISSUE);
-    *why = orr_cluster_size(l) > 1         ? "its thread blocks are in clusters"
-           : k->machine && !k->codes       ? "its machine code is not known"
-           : served && !k->codes           ? "it is lowered before it is timed"
-           : l->elsewhere                  ? "it is executed elsewhere"
-                                           : NULL;
+    *why = orr_cluster_size(l) > 1   ? "its thread blocks are in clusters"
+           : k->machine && !k->codes ? "its machine code is not known"
+           : served && !k->codes     ? "it is lowered before it is timed"
+           : l->elsewhere            ? "it is executed elsewhere"
+                                     : NULL;
     for (uint32_t n = 0; n < k->ninsts && !*why; n++) {
         bool waits = k->codes && (k->codes[n].op == ORR_SASS_SYNCS || k->codes[n].op == ORR_SASS_ARRIVES);
         *why = waits ? "it waits at mbarriers" : never(k->insts[n].op);
@@ -200,9 +200,11 @@ orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index) {
     b->tb->sm = sm;
     for (uint32_t n = 0; n < l->p.nwarps; n++) {
         orr_step_warp *w = &b->warps[n];
-        *w = (orr_step_warp){.w = &b->tb->warps[n], .live = {.ns = l->ns, .at_issue = l->how & ORR_STEP_AT_ISSUE}};
+        *w = (orr_step_warp){.w = &b->tb->warps[n],
+                             .live = {.ns = l->ns, .at_issue = l->how & ORR_STEP_AT_ISSUE}};
         w->w->step = &w->live;
         w->live.self = w;
+        w->w->frag = NULL;
     }
     return b;
 }
@@ -475,8 +477,8 @@ int orr_step_next(orr_step_warp *lw) {
     lw->f = f;
     if (!f) return w->live ? ORR_STEP_WAITS : ORR_STEP_ENDED;
     const xblock *x = &p->blocks[f->pc];
+    if (!w->frag || !p->kernel->codes) orr_warp_banks(w, f); // machine code has one set of registers
     w->frag = f;
-    orr_warp_banks(w, f);
     lw->block_at = w->trace->n;
     lw->inst = p->kernel->blocks[f->pc].first;
     orr_trace_put_block(w->trace, f->pc, f->mask);

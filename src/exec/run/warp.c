@@ -593,8 +593,8 @@ bool orr_warp_meets(warp *w, frag *f) {
     return go != 0;
 }
 
-// Lanes that wait at joins are let through when these have polled for long without meeting anybody, or go round
-// a loop that takes a lock.
+// Lanes that wait at joins are let through when these have polled for long without meeting anybody, or go
+// round a loop that takes a lock.
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;

@@ -94,9 +94,9 @@ typedef struct amem { // a memory instruction of a segment
     uint16_t access;
     uint16_t set[4]; // places that wait for it
     uint8_t nset, kind;
-    bool strong;   // other threads may be polling: its store is not merged with others
-    bool late;     // only memory knows when it is done
-    bool quiet;    // nothing but its cost matters
+    bool strong; // other threads may be polling: its store is not merged with others
+    bool late;   // only memory knows when it is done
+    bool quiet;  // nothing but its cost matters
     bool loads, async;
     bool runs; // lanes in a row are nothing special: no atomic, no copy, nobody waits for it
     uint8_t bytes;
@@ -205,7 +205,7 @@ typedef struct awarp {
     uint8_t sched;
     uint8_t waiting; // at a barrier, + 1
     bool has_then, ghost;
-    bool stalls; // its executor has nothing for it yet
+    bool stalls;     // its executor has nothing for it yet
     uint32_t code;   // block, + 1
     uint32_t body;   // of the code block it is in: orr_tblock.body
     uint64_t far;    // when its last load from memory is there
@@ -225,7 +225,7 @@ typedef struct awarp {
     uint32_t stretch;     // how much longer than alone its last segment took, 1/16
     uint32_t group;
     struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
-    struct { // by scheduler: warps that follow
+    struct {                    // by scheduler: warps that follow
         uint8_t sched, n;
     } part[BATCH];
     uint32_t pending; // the segment, + 1, that those that follow have still to be booked for,

@@ -222,8 +222,7 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
     const arow *row = &m->code->memo[x->memo].row;
     const aissue *first = &m->issue[which];
     uint32_t n = w->n - 1u, trips = 3u * row->nlines * n;
-    if (!x->runs || !row->nlines || trips > TRIPS || first->at.end - first->at.at < 10)
-        return false;
+    if (!x->runs || !row->nlines || trips > TRIPS || first->at.end - first->at.at < 10) return false;
     for (uint32_t k = 1; k <= n; k++) {
         orr_trace at = others(w, &first->at, k);
         uint64_t addr;

@@ -127,8 +127,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();
-    m->live =
-        in_time ? orr_step_new(w->launch, m->ncores, 1e3 / gpu->clock_sm, ORR_STEP_AT_ISSUE, e) : NULL;
+    m->live = in_time ? orr_step_new(w->launch, m->ncores, 1e3 / gpu->clock_sm, ORR_STEP_AT_ISSUE, e) : NULL;
     if (in_time && !m->live) return false;
     orr_source *source = m->live ? orr_step_source(m->live) : orr_work_open(w, NULL, e);
     if (!source) return false;

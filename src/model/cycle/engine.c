@@ -503,7 +503,8 @@ static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_
     t->stock_end = &t->stock;
 }
 
-// Loads and stores that are volatile or ordered, and atomics, of a kernel whose threads poll what others write.
+// Loads and stores that are volatile or ordered, and atomics, of a kernel whose threads poll what others
+// write.
 static bool is_strong(void *self, const orr_tinst *i) {
     return orr_inst_order(&((const sm *)self)->c->kernel->insts[i->inst]) != 0;
 }

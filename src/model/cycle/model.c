@@ -94,8 +94,8 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
 }
 
 // How a launch is executed as it is timed (exec/step.h): ORR_STEP_*, or -1 where it is not. That is done with
-// kernels whose threads see each other, all of their thread blocks: machine code in the memory that serves its
-// accesses, where L1 passes on what is stored; else at issue.
+// kernels whose threads see each other, all of their thread blocks: machine code in the memory that serves
+// its accesses, where L1 passes on what is stored; else at issue.
 static int step_mode(const cycle *c, const orr_work *w) {
     const char *why;
     const orr_launch *l = w->launch;

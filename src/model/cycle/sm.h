@@ -71,9 +71,9 @@ typedef struct warp {
     uint8_t copies;                    // how often copies were to arrive at an mbarrier (arrive.c), a ring,
     uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
-    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
-    bool again;                 // its block of code has been executed
-    bool parked;                // all lanes wait at a barrier
+    struct orr_step_warp *exec;        // executed as it is timed (step.c); NULL: it is not
+    bool again;                        // its block of code has been executed
+    bool parked;                       // all lanes wait at a barrier
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
@@ -232,7 +232,8 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
 void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
-const orr_tblock *cyc_warp_enter(warp *w, const orr_program *p); // `pc.then`, or a body that is predicated off
+const orr_tblock *cyc_warp_enter(warp *w,
+                                 const orr_program *p); // `pc.then`, or a body that is predicated off
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why); // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer

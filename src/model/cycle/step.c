@@ -94,7 +94,8 @@ static bool pull(sm *s, warp *w) {
     block *b = &s->tb.slot[w->block];
     int next = orr_step_next(w->exec);
     w->pc.trace.end = t->bytes + t->n;
-    if (!s->c->in_order) w->pc.trace.at = t->bytes + (next == ORR_STEP_GOES ? orr_step_block_at(w->exec) : t->n);
+    if (!s->c->in_order)
+        w->pc.trace.at = t->bytes + (next == ORR_STEP_GOES ? orr_step_block_at(w->exec) : t->n);
     w->parked = next == ORR_STEP_WAITS;
     s->damaged |= orr_step_faulted(b->live);
     if (orr_step_released(b->live)) unpark(s, b);
@@ -153,7 +154,8 @@ orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
     if (s->lsu.warp[warp_id(w)].queued && (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE))
         settle(s, w);
     if (!s->c->in_order) {
-        if (i->access != ORR_NO_ACCESS || s->c->kernel->insts[i->inst].op == ORR_OP_SREG) reach(s, w, i);
+        uint16_t op = s->c->kernel->insts[i->inst].op;
+        if (i->access != ORR_NO_ACCESS || op == ORR_OP_SREG || op == ORR_OP_NANOSLEEP) reach(s, w, i);
     } else {
         make_room(s, w);
         a = orr_step_issue(w->exec, i->inst, s->clock.now);

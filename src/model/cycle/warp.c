@@ -177,9 +177,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
 
 // A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane
 // (orr_tblock.body).
-static bool next_is_predicated_off(warp *w) {
-    return w->pc.body && w->pc.then != w->pc.body - 1;
-}
+static bool next_is_predicated_off(warp *w) { return w->pc.body && w->pc.then != w->pc.body - 1; }
 
 static bool read_accesses(warp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
