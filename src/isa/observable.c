@@ -15,7 +15,7 @@ static bool reads_clock(const orr_kernel *k, const orr_inst *i) {
 uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst) {
     const orr_inst *i = &k->insts[inst];
     uint16_t flags = orr_ops[i->op].flags;
-    if (reads_clock(k, i)) return ORR_OBS_CLOCK;
+    if (reads_clock(k, i) || i->op == ORR_OP_NANOSLEEP) return ORR_OBS_CLOCK;
     if (!(flags & ORR_F_MEMORY)) return 0;
     if (i->space == ORR_SPACE_SHARED) {
         bool swaps = i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS && i->ndst;
@@ -47,7 +47,7 @@ void orr_observable_text(const orr_kernel *k, orr_text *t) {
         {ORR_OBS_ATOMIC, "uses the results of atomics"},
         {ORR_OBS_POLL, "looks at what other threads write"},
         {ORR_OBS_SHARED, "compares and swaps words of shared memory"},
-        {ORR_OBS_CLOCK, "reads the clock"},
+        {ORR_OBS_CLOCK, "reads the clock or sleeps"},
     };
     uint32_t why = orr_kernel_observable(k), n = 0;
     for (size_t r = 0; r < sizeof reasons / sizeof *reasons; r++)
