@@ -5,7 +5,7 @@ _orrery() {
     local choices=""
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        choices="run page record app cl info gpu hw correlate tune sample sweep compare list show disasm help --help --version"
+        choices="run page record app cl info gpu hw correlate tune sample sweep explain diff compare list show disasm help --help --version"
     else
         case $before in
         --gpu) choices=$("$command" gpu list --names 2>/dev/null) ;;
@@ -19,12 +19,12 @@ _orrery() {
                 choices=$("$command" "$sub" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
             else
                 case $sub in
-                help) choices="run page record app cl info gpu hw correlate tune sample sweep compare list show disasm" ;;
+                help) choices="run page record app cl info gpu hw correlate tune sample sweep explain diff compare list show disasm" ;;
                 gpu)
                     if [ "$COMP_CWORD" -eq 2 ]; then choices="list show"; else choices=$("$command" gpu list --names 2>/dev/null); fi
                     ;;
                 hw) if [ "$COMP_CWORD" -eq 2 ]; then choices="run profile micro"; else choices=$("$command" list --names 2>/dev/null); fi ;;
-                run | record | sweep | compare) choices=$("$command" list --names 2>/dev/null) ;;
+                run | record | sweep | explain | diff | compare) choices=$("$command" list --names 2>/dev/null) ;;
                 esac
             fi
             ;;

@@ -51,7 +51,8 @@ ORR_API void orr_free(void *p);        // what a function here says to free so; 
 #ifndef ORR_ERR
 #define ORR_ERR
 typedef struct orr_err {
-    int status;      // 0: nothing went wrong; 1: the simulated program failed; 2: bad input; 3: stopped
+    int status;      // 0: nothing went wrong; 1: the simulated program failed; 2: bad input; 3: stopped;
+                     // 4: slower than `fail-if` allows
     char text[1000]; // "file:line: what is wrong and what to do"
 } orr_err;
 #endif
@@ -67,6 +68,7 @@ typedef struct orr_err {
 //                               of a program: opencl, annotate, bounds
 //     how it is run             counts-only, check, no-check, lines, timeline, digests
 //     sampling                  sample, profile, warm, precision, piece, full
+//     two runs                  second, fail-if
 //     other jobs                vary, output, csv, plot, command, format, hardware, script, repeat, record,
 //                               quiet, regs, barriers, arch, images, raw, dump, timed, ptx
 typedef struct orr_options orr_options;
@@ -106,7 +108,7 @@ enum orr_format {
     ORR_TEXT,      // for people
     ORR_JSON,      // for programs: docs/design.md, section 6, and each job's page
     ORR_CSV,       // compare, correlate, sweep, sample model, micro
-    ORR_HTML,      // run, correlate: a page for the browser that needs no other file
+    ORR_HTML,      // run, diff, correlate: a page for the browser that needs no other file
     ORR_SVG,       // sample model
     ORR_LOG,       // tune: what was tried; measure: every launch of every round
     ORR_TERMINAL,  // run: text with headings in bold
@@ -151,6 +153,15 @@ ORR_API orr_report *orr_tune(const char *const *files, int n, const orr_options 
 // without `output`, in a file that nobody sees. Points that fail do not end the job: there is a report then,
 // and e is filled in.
 ORR_API orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e);
+// What would help: the input's launches, executed once, timed as they are and with one thing ideal at a time
+// (no L2 latency, no bank conflicts, a line's accesses coalesced ...), and what each is worth, for the kernel
+// and by source line; which two hide each other; advice that names the line. The model is cycle.
+ORR_API orr_report *orr_explain(const char *input, const orr_options *o, orr_err *e);
+// Two runs, and where the time went: by kernel, by cause (what warps waited for) and by source line. An input
+// may be a report that was kept as JSON (*.json); `second` has options of the second run alone ("gpu=v100").
+// With `fail-if` ("slower 5%") and a second run that takes longer than that, there is a report, and e is
+// filled in with status 4. As ORR_HTML, both runs on one page.
+ORR_API orr_report *orr_diff(const char *a, const char *b, const orr_options *o, orr_err *e);
 // Which launches of an input stand for which (`profile`: a file for orr_run with `sample`); how well sampling
 // does against full simulation; how much the IPC of warps that stall at random varies.
 ORR_API orr_report *orr_sample_profile(const char *input, const orr_options *o, orr_err *e);

@@ -372,9 +372,9 @@ static void test_lsu_queue(void **state) {
     lsu_reset(&x.u);
     assert_true(issue_load(&x, 0, 0) != NEVER);
     assert_int_equal(issue_load(&x, 1, 128), NEVER);
-    assert_int_equal(*lsu_room(&x.u, 0), 0); // the place of the first, which has begun
+    assert_int_equal(x.u.room, 0); // the place of the first, which has begun
     assert_int_equal(issue_load(&x, 2, 256), NEVER);
-    assert_int_equal(*lsu_room(&x.u, 0), NEVER);
+    assert_int_equal(x.u.room, NEVER);
     assert_int_equal(x.u.warp[1].queued, 1);
     x.r.clock.now = 200;
     l1_fill(&x.r.l1, event_payload(x.r.port.out.at[0].token), 200);
@@ -382,7 +382,7 @@ static void test_lsu_queue(void **state) {
     assert_int_equal(x.nbegan, 1);
     assert_int_equal(x.began[0], 1);
     assert_int_equal(x.rooms, 1);
-    assert_int_equal(*lsu_room(&x.u, 0), 200);
+    assert_int_equal(x.u.room, 200);
     assert_int_equal(x.r.l1.n.full, 200); // cycles that the head has waited
     x.r.clock.now = 400;
     l1_fill(&x.r.l1, event_payload(x.r.port.out.at[1].token), 400);

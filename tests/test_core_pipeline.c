@@ -41,7 +41,7 @@ static void test_banks(void **state) {
 }
 
 // Both operands of bank 0 are kept for reuse: the second instruction of the warp reads neither, and does not
-// wait. With regs.reuse_own it reads them again when another warp has issued in between.
+// wait.
 static void test_reuse(void **state) {
     (void)state;
     static orr_read kept[] = {{.reg = 0, .bank = 0, .place = 1, .kept = true},
@@ -50,20 +50,13 @@ static void test_reuse(void **state) {
     orr_tinst i = {.nreads = 2, .window = 1};
     recent_results recent = {0};
     operand_reader r = {.warp = 3, .recent = &recent};
-    for (int own = 0; own < 2; own++) {
-        operands_spec s = banked;
-        s.reuse_own = own;
-        operands o;
-        operands_init(&o, &s);
-        operands_issued(&o, 3);
-        assert_int_equal(operands_read(&o, &p, &i, &r, 10), 0);
-        assert_int_equal(operands_read(&o, &p, &i, &r, 11), 0);
-        operands_issued(&o, 4);
-        operands_issued(&o, 3);
-        assert_int_equal(operands_read(&o, &p, &i, &r, 12), 0);
-        assert_int_equal(o.read_free[0], own ? 14 : 12); // both again, or the first two reads alone
-        operands_free(&o);
-    }
+    operands o;
+    operands_init(&o, &banked);
+    assert_int_equal(operands_read(&o, &p, &i, &r, 10), 0);
+    assert_int_equal(operands_read(&o, &p, &i, &r, 11), 0);
+    assert_int_equal(operands_read(&o, &p, &i, &r, 12), 0);
+    assert_int_equal(o.read_free[0], 12); // the first two reads alone
+    operands_free(&o);
 }
 
 // A result 6 cycles after issue in cycle 10 and one 4 cycles after issue in 12 would both be written in 16:
@@ -111,7 +104,7 @@ static void test_collectors(void **state) {
 enum { PLAIN, QUEUED, PAIR, WHOLE, HALF, POOLS };
 
 static void make_units(units_spec *s, exec_units *u) {
-    *s = (units_spec){.npools = POOLS, .tensor_ramp = 100};
+    *s = (units_spec){.npools = POOLS};
     for (uint32_t n = 0; n < POOLS; n++) {
         s->pool[n] = (unit_pool){.n = n == PAIR ? 2 : 1, .unit = n};
         s->pool_of[0][n] = (uint8_t)n;
@@ -162,18 +155,6 @@ static void test_halves(void **state) {
     units_occupy(&u, 0, HALF, 4, 2);
     assert_int_equal(units_free_at(&u, 0, HALF), 6);
     assert_int_equal(units_free_at(&u, 0, WHOLE), 2);
-}
-
-// The clock is held back for 100 cycles from the first tensor instruction, in cycle 50, on.
-static void test_ramp(void **state) {
-    (void)state;
-    static units_spec s;
-    static exec_units u;
-    make_units(&s, &u);
-    assert_true(units_ramp(&u, 0, PLAIN, 8, 50));
-    assert_true(units_ramp(&u, 0, PLAIN, 8, 149));
-    assert_false(units_ramp(&u, 0, PLAIN, 8, 150));
-    assert_int_equal(units_free_at(&u, 0, PLAIN), 16); // twice eight cycles more
 }
 
 // ---- fetch ----------------------------------------------------------------------------------------
@@ -323,13 +304,10 @@ static void test_tma(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tma),        cmocka_unit_test(test_banks),
-        cmocka_unit_test(test_reuse),      cmocka_unit_test(test_result_bus),
-        cmocka_unit_test(test_collectors), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_halves),     cmocka_unit_test(test_ramp),
-        cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_tma),        cmocka_unit_test(test_banks),      cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_result_bus), cmocka_unit_test(test_collectors), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_halves),     cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),  cmocka_unit_test(test_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

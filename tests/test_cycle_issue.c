@@ -437,50 +437,6 @@ static void test_register_banks(void **state) {
     }
 }
 
-// Addresses and data of memory instructions are read from the banks where regs.memory says so. An FFMA has
-// the even bank at 0 and 1. An LDS of an even address waits for it from 1 to 2, and the next FFMA finds it
-// free at 3; one of an odd address does not wait. A store of two even registers has it at 2 and 3, so that
-// the FFMA waits as well.
-static void test_memory_operands(void **state) {
-    (void)state;
-    static const struct {
-        const char *memory;
-        uint64_t waits;
-    } cases[] = {
-        {"LDS R10 <- R4 @0", 1}, {"LDS R10 <- R5 @0", 0}, {"LDG R10 <- R4 R5 @0", 1}, {"STS <- R4 R5 @0", 1},
-        {"STS <- R5 R4 @0", 1},  {"STS <- R5 R7 @0", 0},  {"STS <- R4 R6 @0", 1 + 1},
-    };
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
-        for (int counts = 0; counts < 2; counts++) {
-            kern *k = kern_new(1, 32);
-            more(k, "FFMA R20 <- R2 R6\n%s\nFFMA R21 <- R8\nEXIT", cases[n].memory);
-            ran x = run_on(counts ? GPU("regs.ports=1", "regs.window=1", "regs.memory=yes")
-                                  : GPU("regs.ports=1", "regs.window=1"),
-                           k);
-            assert_int_equal(x.t->register_conflicts, counts ? cases[n].waits : 0);
-            ran_free(&x);
-            kern_free(k);
-        }
-}
-
-// One that waits to be handed over (lsu.width) reads its operands then. Of two LDS the first is handed over
-// at 0 and the second, issued at 1, at 2, when the FFMA behind it wants the even bank as well and waits a
-// cycle.
-static void test_late_operands(void **state) {
-    (void)state;
-    static const uint64_t waits[] = {0, 1,
-                                     0}; // the second reads at 1; at 2; at 2 and the FFMA is of the odd bank
-    for (int n = 0; n < 3; n++) {
-        kern *k = kern_new(1, 32);
-        more(k, "LDS R10 <- R4 @0\nLDS R12 <- R4 @0\nFFMA R20 <- %s\nEXIT", n < 2 ? "R8" : "R9");
-        ran x = run_on(
-            GPU("regs.ports=1", "regs.window=1", "regs.memory=yes", n ? "lsu.width=64" : "lsu.width=0"), k);
-        assert_int_equal(x.t->register_conflicts, waits[n]);
-        ran_free(&x);
-        kern_free(k);
-    }
-}
-
 // An operand that is marked for reuse is not read again in its place until another one of its bank is. 20
 // instructions whose three operands are even: 60 reads, 3 + 19 x 2 when R2 is kept, 3 + 19 when R2, R4 are.
 static void test_register_reuse(void **state) {
@@ -516,23 +472,6 @@ static void test_register_reuse(void **state) {
     for (int i = 0; i < 10; i++) more(k, "FFMA R20 <- R2 R3 R4 | reuse 1\nFFMA R21 <- R3 R2 R6 | stall 1");
     more(k, "EXIT");
     assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), 28 + 2);
-}
-
-// Two warps in turn, one with ten FFMAs of three even registers that keep two of them, one with ten of an odd
-// register. Nobody waits: the EXITs are at 20 and 21. Where what is kept is lost when the other warp issues,
-// each of the ten reads for three cycles, at 0, 3, ... 27, the other warp's go between them, at 1, 4, ... 28,
-// and the EXITs are at 29 and 30.
-static void test_reuse_own(void **state) {
-    (void)state;
-    for (int own = 0; own < 2; own++) {
-        kern *k = kern_new(1, 64);
-        more(k,
-             "block x10 warp 0\nFFMA R20 <- R2 R4 R6 | reuse 3\nblock x10 warp 1\nFFMA R21 <- R3 | stall 1\n"
-             "block\nEXIT | stall 1");
-        orr_gpu *g = own ? GPU("regs.ports=1", "regs.reuse=yes", "regs.reuse_own=yes")
-                         : GPU("regs.ports=1", "regs.reuse=yes");
-        assert_int_equal(cycles_of(g, k), own ? 30 + 1 : 21 + 1);
-    }
 }
 
 // Results that are read late (regs.late): an FFMA reads two registers of one bank that were made d and 4
@@ -611,18 +550,6 @@ static void test_settled(void **state) {
                                            young ? "FFMA R2 <- R1\nIADD3 R3 <- R2\nEXIT"
                                                  : "FFMA R2 <- R1\nIADD3 R3 <- R1\nEXIT")),
                          young ? 10 + 4 + 2 : 3);
-}
-
-// Tensor instructions in the six cycles after the first take two cycles: 0, 2, 4, then 6, 7, 8; EXIT at 9.
-static void test_tensor_ramp(void **state) {
-    (void)state;
-    for (int ramp = 0; ramp < 2; ramp++) {
-        kern *k = kern_new(1, 32);
-        for (int n = 0; n < 6; n++) more(k, "HMMA R%d <- R1", 4 + n);
-        more(k, "EXIT");
-        const char *how = ramp ? "core.tensor_ramp=6" : "core.tensor_ramp=0";
-        assert_int_equal(cycles_of(GPU("op.tensor.unit=fma", "op.tensor.latency=10", how), k), ramp ? 10 : 7);
-    }
 }
 
 // ---- operand collectors: the older core
@@ -718,17 +645,13 @@ int main(void) {
         cmocka_unit_test(test_yield),
         cmocka_unit_test(test_register_banks),
         cmocka_unit_test(test_register_reuse),
-        cmocka_unit_test(test_reuse_own),
         cmocka_unit_test(test_late_results),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_dispatch),
         cmocka_unit_test(test_settled),
-        cmocka_unit_test(test_tensor_ramp),
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
-        cmocka_unit_test(test_memory_operands),
-        cmocka_unit_test(test_late_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -505,55 +505,6 @@ static void test_store_load(void **state) {
     }
 }
 
-// Four sub-cores with a warp each, which stores twice to half of a line of its own, two sectors; L1 takes 10
-// cycles for a store, and one waits 45 for another. When the sub-cores are served in turn the second stores
-// come 40 cycles behind the first, and are joined. Else the first sub-core of the first cycle is the last of
-// the second: its stores are 70 cycles apart, the others' 30.
-static void test_store_turn(void **state) {
-    (void)state;
-    static const struct {
-        const char *turn;
-        uint64_t sectors;
-    } cases[] = {{"lsu.round_robin=yes", 4 * 2}, {"lsu.round_robin=no", 5 * 2}};
-    for (size_t n = 0; n < 2; n++) {
-        kern *k = kern_of(1, 128, "STG <- R2 R3 @0 v128 m65535\nSTG <- R2 R3 @0 v128 m65535\nEXIT");
-        ran x = run_on(GPU("core.subcores=4", "core.schedulers=4", "unit.lsu.count=1", "unit.lsu.queue=16",
-                           "l1.word_banks=yes", "l1.store_interval=10", "xbar.merge_stores=yes",
-                           "xbar.merge_lines=8", "xbar.merge_wait=45", cases[n].turn),
-                       k);
-        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
-        ran_free(&x);
-        kern_free(k);
-    }
-}
-
-// Two sub-cores, the first with warps 0 and 2, the second with warp 1; each stores to half of a line of its
-// own, two sectors, and twice more, some cycles apart. L1 takes 50 cycles for a store, and one waits 125 for
-// another. In the order of issue, 0 1 2 1 0 2 1 0 2, two stores of warp 1 are joined; when L1 takes one of
-// each sub-core in turn, 0 1 2 1 0 1 2 0 2, all three of them are, and the last two of warp 2.
-static void test_store_lines_in_turn(void **state) {
-    (void)state;
-    static const struct {
-        const char *ahead;
-        uint64_t sectors;
-    } cases[] = {{"lsu.lookahead=0", 8 * 2}, {"lsu.lookahead=16", 6 * 2}};
-    for (size_t n = 0; n < 2; n++) {
-        kern *k =
-            kern_of(1, 96,
-                    "STG <- R2 R3 @0 v128 m65535\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\n"
-                    "STG <- R2 R3 @0 v128 m65535\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\n"
-                    "STG <- R2 R3 @0 v128 m65535\nEXIT");
-        ran x = run_on(GPU("core.subcores=2", "core.schedulers=2", "unit.lsu.count=1", "unit.lsu.queue=16",
-                           "lsu.queue_per_subcore=yes", "lsu.queue=16", "l1.word_banks=yes",
-                           "l1.store_interval=50", "xbar.merge_stores=yes", "xbar.merge_lines=8",
-                           "xbar.merge_wait=125", cases[n].ahead),
-                       k);
-        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
-        ran_free(&x);
-        kern_free(k);
-    }
-}
-
 // Halves of three lines, two sectors each, are stored in turn, three times, and wait 100 cycles for others.
 // With room for three they are joined; with room for two each makes the oldest leave, which is the one that
 // is stored to next.
@@ -780,8 +731,6 @@ int main(void) {
         cmocka_unit_test(test_l2_unasked),
         cmocka_unit_test(test_store_open),
         cmocka_unit_test(test_store_load),
-        cmocka_unit_test(test_store_turn),
-        cmocka_unit_test(test_store_lines_in_turn),
         cmocka_unit_test(test_store_makes_way),
         cmocka_unit_test(test_store_head),
         cmocka_unit_test(test_store_parts),

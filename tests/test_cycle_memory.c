@@ -857,10 +857,10 @@ static void test_copies(void **state) {
 // Copies where banks are those of words, as on an H200.
 static void test_copies_of_words(void **state) {
     (void)state;
-    // 14 cycles later in shared memory than a load would be done: from memory 400, DEPBAR 414, EXIT 415.
-    assert_int_equal(cycles_of(GPU("l1.word_banks=yes", "shared.async_copy=14"),
+    // In shared memory when a load would be done: from memory 400, DEPBAR 400, EXIT 401.
+    assert_int_equal(cycles_of(GPU("l1.word_banks=yes"),
                                kern_of(1, 32, "LDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nDEPBAR 0\nEXIT")),
-                     402 + 14);
+                     402);
     // 32 lines, then a load of shared memory, issued in the next cycle, which waits until L1 is free. Past L1
     // lines that are not there take half a cycle each: 16. Through L1 a pass each, two for the way to shared
     // memory and one since they are not there: 35. The FFMA behind the load, in cycle 2, waits for it.

@@ -33,4 +33,26 @@ box 3 "x dims 64, 64 box 32, 16" | fails 1 "first coordinate.*kernel 'tile2', bl
 box 0 "x dims 64, 64, 1 box 32, 16, 1" | fails 1 "has 2 dimensions and its tensor map 3"
 box 0 "x dims 64, 128 box 32, 256" | fails 1 "out of bounds"
 echo 'launch places grid 3, 4 block 32 args out' | sed "1i module \"$PWD/cluster/cluster.ptx\"" | fails 2 "not a multiple of the cluster's 2"
+
+# What a kernel does wrong is said with kernel, block and thread, from PTX and from machine code (faults/faults.ptx).
+wrong() { # WORDS LAUNCH
+    for module in ptx cubin; do
+        printf 'module "%s"\nbuffer x f32[4096]\nlaunch %s\n' "$PWD/faults/faults.$module" "$2" >"$tmp/bad.launch"
+        rc=0
+        "$ORRERY" run "$tmp/bad.launch" -q >/dev/null 2>"$tmp/err" || rc=$?
+        [ $rc = 1 ] && grep -q "$1.*; kernel '${2%% *}', block (0,0,0), thread (0,0,0)" "$tmp/err" || { echo "$2: status $rc, not 1 with '$1':"; cat "$tmp/err"; exit 1; }
+    done
+}
+map() { local w="u64:$1"; shift; for i in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do w+=", u64:${1:-0}"; shift || true; done; echo "{$w}"; }
+wrong "of a bulk copy is not a multiple of 16" "bulk grid 1 block 1 args x, 8, 64, 512, 1"
+wrong "of a bulk copy is not a multiple of 16" "bulk grid 1 block 1 args x + 1, 0, 64, 512, 1"
+wrong "bulk copy of 64 bytes .* out of bounds" "bulk grid 1 block 1 args x + 4088, 0, 64, 512, 1"
+wrong "not a multiple of 8" "bulk grid 1 block 1 args x, 0, 64, 516, 1"
+wrong "the mbarrier is not initialised" "bulk grid 1 block 1 args x, 0, 64, 512, 0"
+wrong "the tensor map .* is not one: the box's first size" "tile grid 1 block 1 args $(map 0), 0"
+wrong "these 128 bytes are no tensor map" "tile grid 1 block 1 args $(map 0xfffffffffffffff0 0x123456789abcdef 7), 0"
+wrong "of a bulk copy is not a multiple of 128" "tile grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), 64"
+wrong "in global memory is out of bounds: 128 bytes past the end of 'x'" "tile grid 1 block 1 args tensor(x + 4000 dims 64, 16 box 16, 16), 0"
+wrong "the descriptor of A leads to .* in shared memory" "product grid 1 block 128 args u64:(1 << 62) + 0x3fff, u64:1 << 62, x"
+wrong "the descriptor of B leads to .* in shared memory" "product grid 1 block 128 args u64:0, u64:0x3fff, x"
 echo ok

@@ -69,6 +69,13 @@ if command -v pkg-config >/dev/null; then
             echo "the Python of docs/library.md says: $(cat example.txt)"
             exit 1
         }
+        # The package finds the library and the data of the tree that it is in.
+        PYTHONPATH=$dir/moved/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 env -u ORRERY_DATA -u ORRERY_LIBRARY python3 -c \
+            'import orrery; print(orrery._c.library()._name); print(orrery.run("saxpy", model="analytic").cycles)' >example.txt
+        grep -q "^$dir/moved/" example.txt && grep -qE '^[0-9]+' example.txt || {
+            echo "the Python package that was installed says: $(cat example.txt)"
+            exit 1
+        }
     fi
     # Each function is called by it.
     for name in $(grep -oE '\borr_[a-z_]+\(' "$source/include/orrery.h" | tr -d '(' | sort -u); do

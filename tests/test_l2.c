@@ -357,7 +357,7 @@ static void partitions(void **state) {
          {EVEN, "dram.channels=96", "l2.slices=12", "l2.replicate=no", NULL},
          12,
          2},                                        // several channels a slice
-        {"b200", {NULL}, 32, 2},                    // 160 slices and 128 channels: 5 and 4
+        {"b200", {NULL}, 16, 2},                    // 160 slices and 128 channels: 5 and 4 of each half
         {"gtx480", {"l2.slices=9", NULL}, 3, 1},    // 3 and 2
         {"gtx480", {"l2.slices=2003", NULL}, 6, 1}, // a prime number: 334 slices, or 333
     };

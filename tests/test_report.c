@@ -263,6 +263,16 @@ CHANGE(dram_rows) { UNUSED, r->mem.dram_read = r->mem.row_miss = 20000; }       
 CHANGE(dram_banks) { b->gpu->dram_trc = 128, UNUSED, r->mem.row_miss = 10000; } // x 128, of 1,600,000
 CHANGE(l2_busy) { UNUSED, r->mem.read[ORR_FROM_GLOBAL] = 13000000 / 32; }       // of 2 x 10^7 bytes
 CHANGE(l2_slices) { UNUSED, r->mem.slice_busy = 65 * 20 * RUNNING / 100 * ORR_TICKS; } // by atomics, say
+CHANGE(l2_slice) { // one is busy for 70 %, all together are for 7 %
+    UNUSED, r->mem.slice_busy = 7 * 20 * RUNNING / 100 * ORR_TICKS;
+    r->mem.slice_busiest = 70 * RUNNING / 100 * ORR_TICKS;
+}
+CHANGE(l2_atomics) { // one of the units; its slice for less; SMs have long ended
+    UNUSED, r->mem.slice_busy = r->mem.slice_busiest = 80 * RUNNING / 100 * ORR_TICKS;
+    r->mem.atomic_busy = r->mem.atomic_busiest = 95 * RUNNING / 100 * ORR_TICKS;
+    t->sm_active = SM_CYCLES / 3;
+    t->stalls[ORR_STALL_DRAIN] = 17 * SM_CYCLES;
+}
 CHANGE(crossbar_busy) { UNUSED, r->sm.received_bytes = 64 * SM_CYCLES * 70 / 100; }
 CHANGE(crossbar_out) { UNUSED, r->sm.sent_bytes = 32 * SM_CYCLES * 70 / 100; }
 CHANGE(l1_busy) { UNUSED, r->sm.l1_busy = SM_CYCLES * 65 / 100; }
@@ -300,6 +310,8 @@ static void verdicts(void **state) {
     judge(dram_banks, ORR_BOUND_DRAM, "DRAM rows", 80);
     judge(l2_busy, ORR_BOUND_L2, "L2", 65);
     judge(l2_slices, ORR_BOUND_L2, "L2", 65);
+    judge(l2_slice, ORR_BOUND_L2, "L2 slice", 70);
+    judge(l2_atomics, ORR_BOUND_ATOMICS, "L2 atomics", 95);
     judge(crossbar_busy, ORR_BOUND_CROSSBAR, "crossbar", 70);
     judge(crossbar_out, ORR_BOUND_CROSSBAR, "crossbar", 70);
     judge(l1_busy, ORR_BOUND_L1, "L1", 65);
@@ -315,6 +327,69 @@ static void verdicts(void **state) {
     orr_launch_result functional = {0};
     orr_verdict v;
     assert_false(orr_judge(NULL, &functional, &v));
+}
+
+static void text_of(change *f, char *to, size_t n) {
+    bench *b = bench_new();
+    orr_launch_result *l = add_launch(b);
+    f(b, l, &b->timing[0], &b->raw[0]);
+    orr_verdict v;
+    orr_judge(b->gpu, l, &v);
+    snprintf(to, n, "%s", v.text);
+    bench_free(b);
+}
+
+CHANGE(spread_loads) { // 8 sectors a request where 4 would do
+    UNUSED, r->sm.global[ORR_L1_LOAD] = (orr_traffic){.requests = 100, .sectors = 800, .ideal = 400};
+}
+CHANGE(few_blocks_fetch) { // one SM works, and its warps wait for instructions
+    one_block(b, l, t, r);
+    memset(t->stalls, 0, sizeof t->stalls);
+    t->stalls[ORR_STALL_FETCH] = 3 * RUNNING, t->stalls[ORR_STALL_LONG] = RUNNING;
+}
+CHANGE(few_blocks_fma) { // one SM works, and its fma pipes do all the time
+    one_block(b, l, t, r);
+    t->unit_busy[unit(b->gpu, "fma")] = 90 * 4 * RUNNING / 100;
+}
+
+// Sentences behind the first: what an SM that has work is bound by, and how well sectors are used.
+static void more_sentences(void **state) {
+    (void)state;
+    char text[900];
+    text_of(spread_loads, text, sizeof text);
+    assert_non_null(strstr(text, "8.0 sectors a request where 4.0 would do, 50 % of each used"));
+    text_of(as_it_is, text, sizeof text);
+    assert_null(strstr(text, "sectors a request"));
+    text_of(few_blocks_fetch, text, sizeof text);
+    assert_non_null(strstr(text, "1 block for"));
+    assert_non_null(strstr(text, "On an SM that has work warps wait for instructions to be fetched 75 %"));
+    text_of(few_blocks_fma, text, sizeof text);
+    assert_non_null(strstr(text, "An SM that has work is bound by its fma, at 90 % of the peak"));
+}
+
+// An RTX 5090's L2 is not known: who is bound by it is told. What an H200 does has been measured.
+static void rests_on(void **state) {
+    (void)state;
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("rtx5090", NULL, 0, &e), *h200 = orr_gpu_load("h200", NULL, 0, &e);
+    orr_gpu *h100 = orr_gpu_load("h100", NULL, 0, &e);
+    assert_non_null(g);
+    assert_non_null(h200);
+    assert_non_null(h100);
+    char text[300];
+    orr_rests_on(g, "L2", 0, text, sizeof text);
+    assert_non_null(strstr(text, "l2.bandwidth (assumed)"));
+    orr_rests_on(g, "L2 atomics", 0, text, sizeof text);
+    assert_non_null(strstr(text, "l2.atomic_words (assumed)"));
+    orr_rests_on(h100, "L2 atomics", 0, text, sizeof text);
+    assert_non_null(strstr(text, "l2.atomic_words (inherited from h200)"));
+    orr_rests_on(h200, "L2 atomics", 0, text, sizeof text);
+    assert_string_equal(text, "");
+    orr_rests_on(g, NULL, ORR_STALL_LONG, text, sizeof text);
+    assert_non_null(strstr(text, "dram.latency (assumed)"));
+    orr_gpu_free(g);
+    orr_gpu_free(h200);
+    orr_gpu_free(h100);
 }
 
 // What it says of latency: 16 warps an SM are 4 a scheduler, of 16; each issues every 1600 cycles.
@@ -603,9 +678,10 @@ static void documented(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documented),   cmocka_unit_test(counters),  cmocka_unit_test(verdicts),
-        cmocka_unit_test(latency_text), cmocka_unit_test(json_sums), cmocka_unit_test(one_name),
-        cmocka_unit_test(text),         cmocka_unit_test(timeline),  cmocka_unit_test(no_timeline),
+        cmocka_unit_test(documented),     cmocka_unit_test(counters),    cmocka_unit_test(verdicts),
+        cmocka_unit_test(more_sentences), cmocka_unit_test(rests_on),    cmocka_unit_test(latency_text),
+        cmocka_unit_test(json_sums),      cmocka_unit_test(one_name),    cmocka_unit_test(text),
+        cmocka_unit_test(timeline),       cmocka_unit_test(no_timeline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,9 @@
 //
 //   reference [--check] [--size SIZE] [--root DIR] NAME... | --all
 //
-// For each workload it loads DIR/NAME/NAME.launch, fills the buffers as the script says, and calls the
-// plain C function ref_NAME in place of the launches. What the buffers then hold is what every run of the
-// script, on the CPU or on a GPU, is compared with.
+// For each workload it loads DIR/NAME/NAME.launch (of hopper/NAME DIR/hopper/NAME/NAME.launch), fills the
+// buffers as the script says, and calls the plain C function ref_NAME in place of the launches. What the
+// buffers then hold is what every run of the script, on the CPU or on a GPU, is compared with.
 #include "reference.h"
 
 #include <math.h>
@@ -12,11 +12,14 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
+    const char *folder, *name;
     void (*fn)(orr_ref *r);
 } references[] = {
-#define W(name) {#name, ref_##name},
+#define W(name) {"", #name, ref_##name},
 #include "list.def"
+#undef W
+#define W(name) {"hopper/", #name, ref_##name},
+#include "hopper/list.def"
 #undef W
 };
 #define REFERENCES (sizeof references / sizeof *references)
@@ -53,6 +56,19 @@ uint16_t ref_to_half(double v) {
     return sign | (uint16_t)(((uint32_t)(e + 13) << 10) + steps);
 }
 
+float ref_from_bf16(uint16_t h) {
+    uint32_t bits = (uint32_t)h << 16;
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+uint16_t ref_to_bf16(float v) { // finite numbers
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 void ref_gemm(int64_t m, int64_t n, int64_t k, double alpha, const float *a, const float *b, double beta,
               float *c) {
     double *row = SCRATCH(double, n);
@@ -65,10 +81,19 @@ void ref_gemm(int64_t m, int64_t n, int64_t k, double alpha, const float *a, con
     free(row);
 }
 
+void ref_gemm_turned(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c) {
+    float *turned = SCRATCH(float, n *k);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t l = 0; l < k; l++) turned[l * n + j] = b[j * k + l];
+    for (int64_t i = 0; i < m * n; i++) c[i] = 0;
+    ref_gemm(m, n, k, 1, a, turned, 0, c);
+    free(turned);
+}
+
 static bool one(const char *root, size_t k, const char *only, bool check) {
     char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s/%s.launch", root, references[k].name, references[k].name) >=
-        (int)sizeof path) {
+    const char *folder = references[k].folder, *name = references[k].name;
+    if (snprintf(path, sizeof path, "%s/%s%s/%s.launch", root, folder, name, name) >= (int)sizeof path) {
         fprintf(stderr, "reference: %s: the path is too long\n", root);
         return false;
     }
@@ -89,8 +114,8 @@ static bool one(const char *root, size_t k, const char *only, bool check) {
         bool ok = t && orr_script_reference(t, references[k].fn, !check, &e);
         orr_script_free(t);
         if (ok)
-            printf("%-18s %-7s %s  %.2f s\n", references[k].name, size ? size : "-",
-                   check ? "agrees" : "written", orr_seconds() - start);
+            printf("%s%-18s %-7s %s  %.2f s\n", folder, name, size ? size : "-", check ? "agrees" : "written",
+                   orr_seconds() - start);
         else
             fprintf(stderr, "reference: %s\n", e.text);
         fflush(stdout);
@@ -99,6 +124,12 @@ static bool one(const char *root, size_t k, const char *only, bool check) {
     }
     orr_script_free(s);
     return good;
+}
+
+// "NAME", or "hopper/NAME"
+static bool is_name(size_t k, const char *given) {
+    size_t n = strlen(references[k].folder);
+    return !strncmp(given, references[k].folder, n) && !strcmp(given + n, references[k].name);
 }
 
 static int usage(FILE *f) {
@@ -126,7 +157,7 @@ int main(int argc, char **argv) {
     for (size_t k = 0; all && k < REFERENCES; k++) good = one(root, k, size, check) && good;
     for (; i < argc; i++) {
         size_t k = 0;
-        while (k < REFERENCES && strcmp(references[k].name, argv[i]) != 0) k++;
+        while (k < REFERENCES && !is_name(k, argv[i])) k++;
         if (k == REFERENCES) {
             fprintf(stderr, "reference: %s: no such workload\n", argv[i]);
             good = false;

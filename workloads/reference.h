@@ -10,6 +10,7 @@
 
 #define W(name) void ref_##name(orr_ref *r);
 #include "list.def"
+#include "hopper/list.def"
 #undef W
 
 // The buffer of that name; ends the program when the script has none.
@@ -23,9 +24,13 @@ void *ref_buffer(orr_ref *r, const char *name);
 // f16 bits to float, and to f16 bits (to nearest even), for the references of half-precision kernels.
 float ref_from_half(uint16_t h);
 uint16_t ref_to_half(double v);
+float ref_from_bf16(uint16_t h); // likewise bf16
+uint16_t ref_to_bf16(float v);
 
 // C = alpha A B + beta C, row-major, A m x k, B k x n; accumulated in double.
 void ref_gemm(int64_t m, int64_t n, int64_t k, double alpha, const float *a, const float *b, double beta,
               float *c);
+// C = A B^T, A m x k, B n x k; accumulated in double.
+void ref_gemm_turned(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c);
 
 #endif

@@ -2,6 +2,7 @@
 //
 //   options.c    options by name
 //   report.c     reports, and values in them by their place in the JSON (json.c)
+//   explain.c diff.c
 //   run.c record.c info.c compare.c correlate.c tune.c sweep.c sample.c app.c measure.c micro.c gpu.c
 //   workloads.c show.c disasm.c
 //                a job each, which the command's subcommand of that name calls too
@@ -17,6 +18,8 @@
 
 // ---- options (options.c) ------------------------------------------------------------------------
 typedef ORR_VEC(const char *) orr_words;
+
+#define ORR_SLOWER 4 // status: a run takes longer than `fail-if` allows
 
 typedef struct orr_model_options {
     const char *gpu, *model; // NULL: as the job says
@@ -45,6 +48,7 @@ typedef struct orr_file_options { // what a job writes
 typedef struct orr_lab_options {
     const char *hardware; // file of measurements (compare)
     orr_words scripts;    // those of the measurements that are looked at; none: all
+    const char *fail_if;  // "slower 5%" (diff)
     int repeat;
 } orr_lab_options;
 
@@ -72,12 +76,14 @@ struct orr_options {
     int regs, barriers;                // of a kernel, for the occupancy
     orr_words sets, script_sets, args; // all `set`; of them the script's; both behind in.sets and in.direct
     orr_words vary;
+    orr_words second; // "gpu=v100": options of the second run alone (diff)
     orr_watcher watcher;
     orr_notes notes;
     orr_arena arena; // of all strings
 };
 
-const orr_options *orr_asked(const orr_options *o); // NULL: the defaults
+const orr_options *orr_asked(const orr_options *o);  // NULL: the defaults
+orr_options *orr_options_copy(const orr_options *o); // must not outlive `o`, whose strings it shares
 // The GPU that was asked for. None was, and the usual one's description is not to be found: true with *gpu
 // NULL and a note; execution does not need it, only what is said of occupancy does.
 bool orr_asked_gpu(const orr_options *o, orr_gpu **gpu, orr_err *e);

@@ -28,6 +28,7 @@ static const struct option {
     {"csv", STRING, AT(files.csv)},
     {"digests", STRING, AT(run.digests)},
     {"dump", STRING, AT(code.dump)},
+    {"fail-if", STRING, AT(lab.fail_if)},
     {"format", STRING, AT(files.format)},
     {"full", STRING, AT(sampling.full)},
     {"global", STRING, AT(in.direct.global)},
@@ -59,6 +60,7 @@ static const struct option {
     {"repeat", INT, AT(lab.repeat)},
     {"sample", FLAG, AT(sampling.on)},
     {"script", LIST, AT(lab.scripts)},
+    {"second", LIST, AT(second)},
     {"set", LIST, AT(sets)},
     {"shared", STRING, AT(in.direct.shared)},
     {"size", STRING, AT(in.size)},
@@ -80,11 +82,33 @@ orr_options *orr_options_new(void) {
     return o;
 }
 
+static const size_t lists[] = {AT(sets), AT(script_sets), AT(model.sets), AT(args),
+                               AT(vary), AT(second),      AT(lab.scripts)};
+static orr_words *list_of(orr_options *o, size_t at) { return (orr_words *)(void *)((char *)o + at); }
+
+static void name_lists(orr_options *o) { // for those who have only pointers
+    o->in.sets = o->script_sets.at;
+    o->in.nsets = (int)o->script_sets.n;
+    o->in.direct.args = o->args.at;
+    o->in.direct.nargs = (int)o->args.n;
+}
+
+orr_options *orr_options_copy(const orr_options *o) {
+    orr_options *copy = orr_calloc(1, sizeof *copy);
+    *copy = *o;
+    copy->arena = (orr_arena){0};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        orr_words *to = list_of(copy, lists[k]), from = *to;
+        *to = (orr_words){0};
+        for (size_t n = 0; n < from.n; n++) *ORR_PUSH(to) = from.at[n];
+    }
+    name_lists(copy);
+    return copy;
+}
+
 void orr_options_free(orr_options *o) {
     if (!o) return;
-    orr_words *const lists[] = {&o->sets, &o->script_sets, &o->model.sets,
-                                &o->args, &o->vary,        &o->lab.scripts};
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) free(lists[k]->at);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) free(list_of(o, lists[k])->at);
     orr_arena_free(&o->arena);
     free(o);
 }
@@ -148,10 +172,7 @@ bool orr_options_set(orr_options *o, const char *name, const char *value, orr_er
         if (strcmp(options[k].name, name) != 0) continue;
         if (!store(o, &options[k], value, e)) return false;
         if (!strcmp(name, "set")) split(o, o->sets.at[o->sets.n - 1]);
-        o->in.sets = o->script_sets.at;
-        o->in.nsets = (int)o->script_sets.n;
-        o->in.direct.args = o->args.at;
-        o->in.direct.nargs = (int)o->args.n;
+        name_lists(o);
         return true;
     }
     return orr_fail(e, ORR_BAD_INPUT, "there is no option \"%.60s\"%s%s%s", name,

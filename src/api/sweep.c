@@ -130,25 +130,6 @@ static bool temporary(char name[PATH_MAX], const char *what) {
 }
 
 // ---- executing ----------------------------------------------------------------------------------------
-typedef struct recorder {
-    orr_tape *tape;
-    const orr_input *in;
-} recorder;
-
-static bool record(void *arg, orr_work *w, orr_err *e) {
-    recorder *r = arg;
-    if (r->in->step) return orr_tape_tasks(r->tape, r->in->tasks, r->in->step, e);
-    return w->launch ? orr_tape_launch(r->tape, w->launch, w->threads, w->progress, e)
-                     : orr_tape_source(r->tape, w->source, w->progress, e);
-}
-
-static bool record_copy(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
-    const recorder *r = arg;
-    (void)e;
-    orr_tape_copy(r->tape, addr, bytes);
-    return true;
-}
-
 // In memory up to a quarter of what the host has; what is above that goes to disk.
 static orr_tape *new_tape(void) { return orr_tape_new(orr_host_memory() / 4); }
 
@@ -210,13 +191,8 @@ static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_option
                     .gpu = x->base,
                     .check = !o->no_check,
                     .progress = &x->progress,
-                    .notes = &x->o->notes,
-                    .work = record,
-                    .copy = record_copy};
-    recorder r = {t, &in};
-    in.arg = &r;
-    bool ok = orr_input_run(&in, &why);
-    if (ok && !in.seen) ok = orr_fail(&why, ORR_BAD_INPUT, "%s: launches nothing", x->input);
+                    .notes = &x->o->notes};
+    bool ok = orr_tape_input(t, &in, &why);
     x->s.execute_seconds += orr_seconds() - start;
     if (!ok &&
         (n == x->grid.npoints || why.status == ORR_STOPPED)) { // the only execution: nothing can be said

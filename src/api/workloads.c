@@ -37,27 +37,38 @@ static void row_json(orr_text *t, const char *name, const char *what, char *size
     orr_text_add(t, "}");
 }
 
-orr_report *orr_workloads(orr_err *e) {
-    if (e->status) return NULL;
-    orr_arena a = {0};
-    orr_text text = {0}, json = {0};
-    int n = 0;
-    const char *const *names = orr_list_workloads(&a, &n);
-    orr_text_add(&json, "[");
-    orr_text_addn(&text, "", 0);
+typedef struct listing {
+    orr_text text, json;
+    int rows;
+} listing;
+
+static void list(listing *l, orr_arena *a, const char *const *names, int n) {
     for (int i = 0; i < n; i++) {
         orr_err none = {0};
         size_t size;
-        const char *path = orr_find_workload(&a, names[i], &none);
+        const char *path = orr_find_workload(a, names[i], &none);
         char *script = path ? orr_read_file(path, 1 << 20, &size, &none) : NULL;
         char what[120], sizes[120];
         describe(script ? script : "", what, sizes);
         free(script);
-        orr_text_add(&text, "%-20s %-20s %s\n", names[i], sizes, what);
-        orr_text_add(&json, i ? "," : "");
-        row_json(&json, names[i], what, sizes, path ? path : "");
+        orr_text_add(&l->text, "%-25s %-20s %s\n", names[i], sizes, what);
+        orr_text_add(&l->json, l->rows++ ? "," : "");
+        row_json(&l->json, names[i], what, sizes, path ? path : "");
     }
-    orr_text_add(&json, "\n]\n");
+}
+
+orr_report *orr_workloads(orr_err *e) {
+    if (e->status) return NULL;
+    orr_arena a = {0};
+    listing l = {0};
+    int n = 0;
+    orr_text_add(&l.json, "[");
+    orr_text_addn(&l.text, "", 0);
+    const char *const *names = orr_list_workloads(&a, &n);
+    list(&l, &a, names, n);
+    names = orr_list_hopper(&a, &n);
+    list(&l, &a, names, n);
+    orr_text_add(&l.json, "\n]\n");
     orr_arena_free(&a);
-    return orr_report_of(text, json);
+    return orr_report_of(l.text, l.json);
 }

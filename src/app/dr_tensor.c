@@ -8,8 +8,7 @@
 static int encode(void *out, orr_tensor_map *m, const uint64_t *dims, const uint64_t *strides,
                   const uint32_t *steps) {
     DR_ENTER();
-    if (!out || ((uintptr_t)out & 63) || !dims || !steps || m->rank < 1 || m->rank > ORR_MAP_RANK)
-        return app_leave_driver(E_VALUE);
+    if (!out || !dims || !steps || m->rank < 1 || m->rank > ORR_MAP_RANK) return app_leave_driver(E_VALUE);
     m->strides[0] = orr_map_element(m->type);
     for (int d = 0; d < m->rank; d++) {
         m->dims[d] = dims[d];

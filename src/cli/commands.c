@@ -167,6 +167,34 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sweep bfs --size medium --vary l2.size=10MB:50MB:10MB --model cycle -o bfs.sqlite\n"
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
+    {"explain", cli_explain,
+     " gpu on kernels launches threads max-insts no-check json output quiet" INPUT_OPTIONS, "[options] INPUT",
+     "what would help: an INPUT with one thing ideal at a time",
+     "Executes INPUT once and times it (model cycle) as it is and with one thing ideal at a time: no latency "
+     "of "
+     "L2,\n"
+     "twice the bandwidth, nobody waits at barriers, a source line's accesses coalesced or without bank "
+     "conflicts.\n"
+     "Says what each is worth for the kernel and on which lines, which two hide each other, and what to do.",
+     "orrery explain transpose_naive\n"
+     "orrery explain sgemm_naive --set n=128 --json\n"
+     "orrery explain reduce --gpu v100 --source ptx"},
+    {"diff", cli_diff,
+     " gpu model second fail-if kernels launches threads max-insts no-check json html output "
+     "quiet" INPUT_OPTIONS,
+     "[options] A B", "two runs: where the time went, by cause and by line",
+     "Runs A and B (without --model: cycle) and says how the time differs: by kernel, by what warps waited "
+     "for, "
+     "by\n"
+     "source line. Each is an INPUT, or a report that was kept (`orrery run --lines --json -o a.json`). "
+     "--second "
+     "gives\n"
+     "an option to the second alone: another GPU, model, source or setting. --html shows both on one page. "
+     "With\n"
+     "--fail-if \"slower 5%\" the exit status is 4 when B takes more than 5 % longer.",
+     "orrery diff transpose_naive transpose_tiled\n"
+     "orrery diff saxpy saxpy --second gpu=v100 --json\n"
+     "orrery diff saxpy saxpy --second source=ptx --fail-if \"slower 50%\""},
     {"compare", cli_compare,
      " gpu model on latencies kernels launches threads max-insts all hardware warm json csv output "
      "quiet" INPUT_OPTIONS,

@@ -117,6 +117,9 @@ static const option options[] = {
     {"html", 0, STRING, AT(out.html), "FILE",
      "write a page for the browser to FILE: needs no other file and no network"},
     {"csv", 0, STRING, AT(out.csv), "FILE", "write every point and counter to FILE, a row each"},
+    {"second", 0, JOB, 0, "OPTION=VALUE",
+     "an option of the second run alone, as gpu=v100, source=ptx or set=sm.count=66; may be repeated"},
+    {"fail-if", 0, JOB, 0, "\"slower N%\"", "exit with status 4 when the second run takes longer than that"},
     {"vary", 0, JOB, 0, "KEY=VALUES",
      "what the points of a sweep differ in: a key of the GPU or a constant of the script, and values between "
      "commas or "

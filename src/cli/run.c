@@ -158,7 +158,8 @@ int cli_list(cli_options *o, orr_err *e) {
     for (int64_t k = 0; k < n; k++) {
         char place[40];
         snprintf(place, sizeof place, "/%lld/name", (long long)k);
-        puts(orr_report_string(r, place));
+        const char *name = orr_report_string(r, place);
+        if (!strchr(name, '/')) puts(name); // those that any GPU runs
     }
     orr_report_free(r);
     return 0;

@@ -15,7 +15,6 @@ enum event_kind {            // what a token's payload is
     EVENT_FILL,              // sectors of a line have come: the MSHR
     EVENT_LINES_THERE,       // all lines of a load are in L1: the load
     EVENT_READ_OUT,          // L1 reads out the next load whose lines are there
-    EVENT_LSU_TURN,          // L1 takes the next instruction in line
     EVENT_FENCE_ROUND,       // a round of fences begins
     EVENT_SLICE_ACK,         // a slice has answered a fence
     EVENT_STORE_ACK,         // L2 has done a store: its epoch, and STORE_OF_PART

@@ -30,8 +30,6 @@ typedef struct issue_spec {
     uint32_t width;    // instructions of a warp in one cycle (core.issue)
     bool dual_units;   // and then to different units (core.dual_units)
     uint64_t interval; // cycles between two issues
-    bool unit_turn, queue_turn, short_turn, branch_turn, yield_turn; // core.*_turn
-    bool block_first;                                                // core.oldest_block_first
 } issue_spec;
 
 typedef struct scheduler {
@@ -48,9 +46,6 @@ typedef struct scheduler {
     uint64_t last_age;       // the slot may have another warp now
     uint32_t last;           // its slot; MAX_WARPS: none yet
     bool yield;              // it asks not to be the next
-    bool lsu_full;           // it has found the queue of the load/store unit full since,
-    bool unit_full;          // or that of its unit (core.rotate_on_scoreboard)
-    bool queued;             // its last instruction went into such a queue
     uint64_t operand_wait;   // cycles that its last instruction waits for its operands
     uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
     // the slots
@@ -124,10 +119,6 @@ static inline uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, ui
     return can;
 }
 uint32_t scheduler_pick(scheduler *q, uint64_t can);
-// Is the warp that issued last still in its slot, ready but for its unit?
-static inline bool scheduler_last_awake(const scheduler *q) {
-    return q->last < MAX_WARPS && q->live & q->awake & 1ull << q->last;
-}
 static inline void scheduler_wake(scheduler *q, uint64_t when) {
     if (when < q->wake) q->wake = when;
 }

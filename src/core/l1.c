@@ -35,7 +35,6 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
                    .cost = orr_l1_spec_of(g),
                    .narrow = (uint32_t)g->l1_narrow,
                    .store_turn = g->l1_store_turn,
-                   .copy_latency = (uint64_t)g->shared_copy,
                    .atomic_words = g->l2_atomic_words,
                    .swap_wide = g->l2_swap_wide > 0 ? (uint64_t)g->l2_swap_wide : 0,
                    .swaps_wide = g->l2_swap_wide > 0,
@@ -237,7 +236,6 @@ void l1_lines_there(l1_cache *c, uint32_t f) {
 void l1_finish(l1_cache *c, uint32_t f, uint64_t ready) {
     l1_load *x = &c->loads.at[f];
     ready = latest(ready, x->floor);
-    if (x->group != NO_GROUP) ready += c->spec->copy_latency; // an asynchronous copy: on to shared memory
     if (!x->passes) {
         done(c, f, ready);
         return;

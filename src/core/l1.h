@@ -52,7 +52,6 @@ typedef struct l1_spec {
     orr_l1_spec cost;                   // what an access takes of it, by all models alike
     uint32_t narrow;                    // and of a load of bytes or halves that misses
     bool store_turn;                    // a store's passes and those that read out come in turn
-    uint64_t copy_latency;              // of an asynchronous copy, from L1 to shared memory
     bool atomic_words;   // lanes on different words of a sector are done together (l2.atomic_words)
     bool swaps_wide;     // a compare and swap of 128 bits takes two packets,
     uint64_t swap_wide;  // and so many cycles more (l2.cas_wide)

@@ -6,27 +6,19 @@
 
 void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
     uint32_t nsched = (uint32_t)g->core_schedulers, per_sub = nsched / (uint32_t)g->core_subcores;
-    uint32_t queues = g->lsu_own_queues ? nsched / per_sub : 1;
     *s = (lsu_spec){.nsched = nsched,
                     .per_sched = ((uint32_t)g->limit_sm_warps + nsched - 1) / nsched,
                     .sched_per_sub = per_sub,
                     .sched_mask = nsched & (nsched - 1) ? 0 : nsched - 1,
-                    .places = (uint32_t)g->lsu_queue / queues,
-                    .lines = g->lsu_ahead ? queues : 1,
+                    .places = g->lsu_queue > 0 ? (uint32_t)g->lsu_queue : 1,
                     .width = (uint32_t)g->lsu_width,
                     .pass = (uint32_t)g->lsu_pass,
-                    .ahead = (uint64_t)g->lsu_ahead,
-                    .in_turn = g->lsu_in_turn,
                     .read_load = g->lsu_read_load,
                     .read_store = g->lsu_read_store,
                     .read_word = g->lsu_read_word,
                     .drain = (uint64_t)g->lsu_drain,
                     .store_leave = (uint32_t)g->l1_store_leave,
                     .coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce};
-    for (uint32_t n = 0; n < nsched; n++) s->queue_of[n] = (uint8_t)(n / (nsched / queues));
-    if (!s->places) s->places = 1;
-    s->all_places = s->places * queues;
-    s->line_places = s->all_places / s->lines;
 }
 
 void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, const_caches *constants) {
@@ -35,8 +27,8 @@ void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, co
     u->pipe = l1->pipe;
     u->clock = l1->clock;
     u->warp = orr_calloc((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
-    u->starts = orr_calloc(s->all_places, sizeof *u->starts);
-    u->queue = orr_calloc(s->all_places, sizeof *u->queue);
+    u->starts = orr_calloc(s->places, sizeof *u->starts);
+    u->queue = orr_calloc(s->places, sizeof *u->queue);
 }
 
 void lsu_free(lsu *u) {
@@ -46,7 +38,7 @@ void lsu_free(lsu *u) {
 }
 
 void lsu_reset(lsu *u) {
-    memset(u->starts, 0, u->spec->all_places * sizeof *u->starts);
+    memset(u->starts, 0, u->spec->places * sizeof *u->starts);
     *u = (lsu){.spec = u->spec,
                .launch = u->launch,
                .l1 = u->l1,
@@ -79,20 +71,16 @@ uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit
     return u->handed_over;
 }
 
-// When queue `of` has room: the instruction that has the oldest of its places has begun.
-static uint64_t room_of(const lsu *u, uint32_t of) {
-    uint32_t size = u->spec->places;
-    return u->starts[of * size + u->nstarts[of] % size];
-}
+// When the queue has room: the instruction that has the oldest of its places has begun.
+static uint64_t room_of(const lsu *u) { return u->starts[u->nstarts % u->spec->places]; }
 
-// The instruction with that place in its queue has begun.
+// The instruction with that place in the queue has begun.
 static void leave_queue(lsu *u, uint32_t place) {
-    uint32_t of = place / u->spec->places;
     u->starts[place] = latest(u->pipe->start + u->pipe->delay, u->handed_over);
     u->handed_over = 0;
-    uint64_t room = room_of(u, of), was = u->room[of];
-    u->room[of] = room;
-    if (room < was) u->client.room(u->client.self);
+    uint64_t was = u->room;
+    u->room = room_of(u);
+    if (u->room < was) u->client.room(u->client.self);
 }
 
 // When the registers of the instruction that has begun have been read: others may write them then, and not
@@ -126,7 +114,6 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
         .i = i, .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub, .warp_free = w->conflict_free};
     uint64_t ready = shared_begin(u->shared, &x, b, t);
     w->conflict_free = x.warp_free;
-    if (q->load == NOBODY) w->shared_stored = x.stored;
     finish_at(u, q->load, ready);
 }
 
@@ -172,11 +159,27 @@ static void looked_up(lsu *u, const l1_access *a) {
     if (a->load != NOBODY && !--u->l1->loads.at[a->load].open) l1_finish(u->l1, a->load, 0);
 }
 
+// For the report: how well an instruction's lanes fit into sectors, and who sent something last.
+static void note_traffic(lsu *u, const l1_access *a) {
+    if (a->local) return;
+    if (u->traffic) {
+        orr_traffic *n = &u->traffic[a->inst];
+        n->requests++;
+        n->sectors += a->lines.sectors;
+        uint32_t ideal = orr_ideal_sectors((uint32_t)orr_popc(a->lanes.mask), a->i->bytes);
+        n->ideal += ideal < a->lines.sectors ? ideal : a->lines.sectors;
+    }
+    if (a->load == NOBODY)
+        u->last_sent[(a->i->flags & ORR_TF_ATOMIC) != 0] =
+            (lsu_sender){.when = u->clock->now + 1, .inst = a->inst};
+}
+
 // False: it is half done.
 static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
     lsu_warp *w = &u->warp[a->warp];
     data_pipe *pipe = u->pipe;
     coalesce(u, a);
+    note_traffic(u, a);
     uint32_t lag;
     a->cost = l1_cost(u->l1, a, &lag);
     u->l1->n.requests[a->local][l1_kind(a->i)]++;
@@ -238,69 +241,41 @@ static bool work_off(lsu *u, const lsu_queued *q, uint64_t t) {
 }
 
 // ---- in line ------------------------------------------------------------------------------------
-static lsu_queued *in_line(const lsu *u, uint32_t line, uint32_t n) {
-    uint32_t size = u->spec->line_places, at = u->line[line].first + n;
-    return &u->queue[line * size + (at < size ? at : at - size)];
+static lsu_queued *in_line(const lsu *u, uint32_t n) {
+    uint32_t size = u->spec->places, at = u->first + n;
+    return &u->queue[at < size ? at : at - size];
 }
 
-// The next line, of those that are not empty, that gives an instruction.
-static uint32_t next_line(const lsu *u) {
-    uint32_t line = u->head_line;
-    do line = line + 1 < u->spec->lines ? line + 1 : 0;
-    while (!u->line[line].n);
-    return line;
-}
-
-static bool far_behind(const lsu *u) {
-    return u->spec->ahead && u->pipe->free > u->clock->now + u->spec->ahead;
-}
-
-static void wait_for_turn(lsu *u) {
-    uint64_t now = u->clock->now, when = far_behind(u) ? u->pipe->free - u->spec->ahead : now;
-    if (u->turn_due > now && u->turn_due <= when) return;
-    u->turn_due = when;
-    events_add_at(u->clock, when, EVENT_LSU_TURN, 0);
-}
-
-static void enqueue(lsu *u, const lsu_queued *q, uint32_t line) {
-    *in_line(u, line, u->line[line].n++) = *q;
-    u->nqueued++;
+static void enqueue(lsu *u, const lsu_queued *q) {
+    *in_line(u, u->nqueued++) = *q;
     u->handed_over = 0;
     u->warp[q->warp].queued++;
-    if (!u->head_busy) wait_for_turn(u);
 }
 
 uint64_t lsu_issue(lsu *u, const lsu_op *op) {
     const lsu_spec *s = u->spec;
-    uint32_t of = s->queue_of[op->sched], line = of % s->lines;
     lsu_queued q = {.trace = *op->access,
                     .warp = warp_number(op->sched, op->slot),
                     .inst = op->inst,
-                    .place = of * s->places + u->nstarts[of]++ % s->places,
+                    .place = u->nstarts++ % s->places,
                     .load = op->load,
                     .live = op->live};
     u->starts[q.place] = NEVER;
-    u->room[of] = room_of(u, of);
-    bool waits = u->nqueued || far_behind(u);
+    u->room = room_of(u);
+    bool waits = u->nqueued;
     if (!waits) {
-        u->head_line = line;
-        waits = u->head_busy = !work_off(u, &q, u->clock->now + op->late);
+        waits = !work_off(u, &q, u->clock->now + op->late);
         u->full_since = u->clock->now;
     }
-    uint64_t read = NEVER;
     if (waits) {
-        enqueue(u, &q, line);
-    } else {
-        leave_queue(u, q.place);
-        read = read_at(u, op->i);
-        lsu_warp *w = &u->warp[q.warp];
-        w->began = u->pipe->start + u->pipe->delay;
-        if (op->load == NOBODY) w->stores_read = read + s->drain;
+        enqueue(u, &q);
+        return NEVER;
     }
-    if (s->in_turn && op->i->space != ORR_SPACE_SHARED) {
-        u->turn = op->sched + 1 < s->nsched ? op->sched + 1 : 0;
-        u->turn_until = u->pipe->free;
-    }
+    leave_queue(u, q.place);
+    uint64_t read = read_at(u, op->i);
+    lsu_warp *w = &u->warp[q.warp];
+    w->began = u->pipe->start + u->pipe->delay;
+    if (op->load == NOBODY) w->stores_read = read + s->drain;
     return read;
 }
 
@@ -322,9 +297,7 @@ static bool retry(lsu *u, const lsu_queued *q, uint64_t since) {
 
 static void dequeue(lsu *u, const lsu_queued *q) {
     uint32_t warp = q->warp, inst = q->inst, place = q->place;
-    lsu_line *l = &u->line[u->head_line];
-    l->first = l->first + 1 < u->spec->line_places ? l->first + 1 : 0;
-    l->n--;
+    u->first = u->first + 1 < u->spec->places ? u->first + 1 : 0;
     u->nqueued--;
     leave_queue(u, place);
     const orr_tinst *i = &u->launch->program->insts[inst];
@@ -335,38 +308,14 @@ static void dequeue(lsu *u, const lsu_queued *q) {
     u->client.began(u->client.self, warp, i, read);
 }
 
-static void go_on(lsu *u) {
+void lsu_room_at_l1(lsu *u) {
     uint64_t now = u->clock->now;
-    while (u->nqueued) {
-        if (!u->head_busy) {
-            if (far_behind(u)) {
-                wait_for_turn(u);
-                return;
-            }
-            u->head_line = next_line(u);
-        }
-        const lsu_queued *q = in_line(u, u->head_line, 0);
-        if (u->head_busy) {
-            if (!retry(u, q, now)) return;
-        } else if (!work_off(u, q, now)) {
-            u->head_busy = true;
-            u->full_since = now;
-            return;
-        }
-        u->head_busy = false;
+    if (!u->nqueued) return;
+    u->l1->n.full += now - u->full_since;
+    u->full_since = now;
+    for (bool half_done = true; u->nqueued; half_done = false) {
+        const lsu_queued *q = in_line(u, 0);
+        if (!(half_done ? retry(u, q, now) : work_off(u, q, now))) return;
         dequeue(u, q);
     }
-}
-
-void lsu_take_turn(lsu *u) {
-    if (u->nqueued && !u->head_busy) go_on(u);
-}
-
-void lsu_room_at_l1(lsu *u) {
-    if (!u->nqueued) return;
-    if (u->head_busy) {
-        u->l1->n.full += u->clock->now - u->full_since;
-        u->full_since = u->clock->now;
-    }
-    go_on(u);
 }

@@ -1,20 +1,16 @@
-// The load/store unit: the queues in front of L1 and shared memory.
+// The load/store unit: the queue in front of L1 and shared memory.
 //
 // An instruction is worked off when it is issued, at the time the pipe will be free for it, as long as L1
 // can take its misses on. When it cannot, the instruction stays at the head of the queue, half done, and the
-// ones behind it wait until a fill makes room. A queue has `lsu.queue` places; a warp whose instruction
+// ones behind it wait until a fill makes room. The queue has `lsu.queue` places; a warp whose instruction
 // finds no place cannot issue it.
 //
-// With lsu.lookahead L1 takes an instruction out of its sub-core's queue that long before it is free for it,
-// at most: who has come first does not matter before (H200: micro/structs, stores of four sub-cores are done
-// in turn, however unevenly they came).
-//
-// Invariants: a place of a queue is taken from issue until its instruction begins at L1 (`starts` is NEVER
-// until that is known); instructions of one line are worked off in order; `head` is the access that began
-// last, and is half done while `head_busy`.
+// Invariants: a place of the queue is taken from issue until its instruction begins at L1 (`starts` is NEVER
+// until that is known); instructions are worked off in order; `head` is the access that began last; it is
+// half done, and the first of the `nqueued` that wait, as long as there are any.
 //
 // The component owns the access at hand, asks L1, shared memory and the constant caches what it takes, and
-// tells the SM (lsu_client) when an instruction that had to wait has read its operands and when a queue has
+// tells the SM (lsu_client) when an instruction that had to wait has read its operands and when the queue has
 // room again.
 #ifndef ORR_CORE_LSU_H
 #define ORR_CORE_LSU_H
@@ -24,17 +20,12 @@
 #include "core/shared.h"
 
 typedef struct lsu_spec {
-    uint32_t nsched, per_sched;  // schedulers of the SM, warps of each
-    uint32_t sched_per_sub;      // schedulers of a sub-core
-    uint8_t queue_of[MAX_SCHED]; // by scheduler: its queue
-    uint32_t sched_mask;         // nsched - 1 where that is a mask, else 0
-    uint32_t places, all_places; // of a queue; of all
-    uint32_t lines,
-        line_places; // in front of L1: one, or with lsu.lookahead one for each queue; places of each
-    uint32_t width;  // bytes that a sub-core hands over in a cycle; 0: any number
-    uint32_t pass;   // cycles of a warp for each pass with a conflict
-    uint64_t ahead;  // lsu.lookahead
-    bool in_turn;    // sub-cores are served in turn (lsu.round_robin)
+    uint32_t nsched, per_sched; // schedulers of the SM, warps of each
+    uint32_t sched_per_sub;     // schedulers of a sub-core
+    uint32_t sched_mask;        // nsched - 1 where that is a mask, else 0
+    uint32_t places;            // of the queue
+    uint32_t width;             // bytes that a sub-core hands over in a cycle; 0: any number
+    uint32_t pass;              // cycles of a warp for each pass with a conflict
     int64_t read_load, read_store,
         read_word;        // cycles until an instruction that has begun has read its registers
     uint64_t drain;       // and until its warp can end
@@ -62,7 +53,6 @@ typedef struct lsu_warp {   // what the LSU knows of a warp
     uint64_t conflict_free; // when its next access can begin, after one with conflicts
     uint64_t began;         // when its last access began at L1
     uint64_t stores_read;   // when its last store has left the queue: the warp does not end before
-    uint64_t shared_stored; // when its last store to shared memory is done
     uint32_t queued;        // its accesses that wait in front of L1
 } lsu_warp;
 
@@ -70,14 +60,15 @@ typedef struct lsu_client { // what the LSU tells the SM
     void *self;
     // An instruction that had to wait has begun, and has read its operands then.
     void (*began)(void *self, uint32_t warp, const orr_tinst *i, uint64_t read);
-    void (*room)(void *self);                       // a queue has room: somebody may issue
+    void (*room)(void *self);                       // the queue has room: somebody may issue
     bool (*strong)(void *self, const orr_tinst *i); // the access is sent at once; NULL: none is
     void (*damaged)(void *self);                    // a trace that cannot be
 } lsu_client;
 
-typedef struct lsu_line { // instructions in front of L1
-    uint32_t first, n;
-} lsu_line;
+typedef struct lsu_sender { // an instruction that nobody waits for
+    uint64_t when;          // L1 worked it off, + 1; 0: there is none
+    uint32_t inst;
+} lsu_sender;
 
 typedef struct lsu {
     const lsu_spec *spec;
@@ -88,24 +79,20 @@ typedef struct lsu {
     data_pipe *pipe;
     event_queue *clock;
     lsu_client client;
-    uint32_t sm;              // the number that the GPU has for the SM: where its local memory is
-    lsu_warp *warp;           // by number
-    uint64_t *starts;         // [queue][place] a ring: when the last ones left it
-    lsu_queued *queue;        // [line][place] rings
-    uint64_t room[MAX_SCHED]; // by queue: when it has room
-    uint32_t nstarts[MAX_SCHED];
-    lsu_line line[MAX_SCHED];
-    uint32_t nqueued;          // in all lines
-    uint32_t head_line;        // the line of the instruction that L1 works on, or did last
-    bool head_busy;            // that is half done
+    uint32_t sm;      // the number that the GPU has for the SM: where its local memory is
+    lsu_warp *warp;   // by number
+    uint64_t *starts; // [place] a ring: when the last ones left the queue
+    uint32_t nstarts;
+    uint64_t room;             // when the queue has room
+    lsu_queued *queue;         // [place] a ring: instructions in front of L1
+    uint32_t first, nqueued;   // the one that is half done, and how many there are
     uint64_t full_since;       // it waits for an MSHR
-    uint64_t turn_due;         // when L1 takes the next one (lsu.lookahead); 0: not said
     uint64_t hands[MAX_SCHED]; // by sub-core: when it can hand over the next one (lsu.width)
     uint64_t handed_over;      // when the one at hand is; 0: long ago
     uint64_t stores_leave;     // until then loads wait for what stores have written (l1.store_drain)
-    uint32_t turn;       // the scheduler behind the one whose access to L1 was the last (lsu.round_robin),
-    uint64_t turn_until; // and how long L1 has work for it
     l1_access head;
+    orr_traffic *traffic;    // of global memory, by instruction; NULL: nobody counts
+    lsu_sender last_sent[2]; // the last store, the last reduction
 } lsu;
 
 void lsu_spec_read(lsu_spec *s, const orr_gpu *g);
@@ -113,25 +100,15 @@ void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, co
 void lsu_free(lsu *u);
 void lsu_reset(lsu *u);
 static inline void lsu_start_warp(lsu *u, uint32_t warp) { u->warp[warp] = (lsu_warp){0}; }
-// When the queue of the scheduler has room.
-static inline const uint64_t *lsu_room(const lsu *u, uint32_t sched) {
-    return &u->room[u->spec->queue_of[sched]];
-}
 
 // A memory instruction is about to be issued: when its sub-core hands it over, in line behind what its unit
 // has to do until `unit_free`. Returns that cycle.
 uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit_free);
 // It is issued. Returns when it has read its operands, NEVER: it has to wait (lsu_client.began says when).
 uint64_t lsu_issue(lsu *u, const lsu_op *op);
-void lsu_take_turn(lsu *u);  // an event: L1 takes the next instruction in line
 void lsu_room_at_l1(lsu *u); // a fill, or an acknowledged store, may let the half-done head go on
-// The scheduler that goes first at what all share. Each cycle another one goes first at what the schedulers
-// share; with lsu.round_robin, as long as L1 has accesses in line, who is behind the one that was served
-// last. So the second store of one sub-core is as far behind the first as those of the others take (H200:
-// micro/flags, two warps of each of four sub-cores store to a line of the sub-core's own: all of them are
-// merged, which stores 12 cycles apart are not).
+// The scheduler that goes first at what all share: each cycle another one.
 static inline uint32_t lsu_first(const lsu *u) {
-    if (u->turn_until > u->clock->now) return u->turn;
     uint32_t now = (uint32_t)u->clock->now, mask = u->spec->sched_mask;
     return mask ? now & mask : now % u->spec->nsched;
 }

@@ -8,8 +8,7 @@ void operands_spec_read(operands_spec *s, const orr_gpu *g) {
     uint32_t subs = (uint32_t)g->core_subcores;
     *s = (operands_spec){.ports = (uint32_t)g->regs_ports,
                          .collect = whole_cycles(g->core_collect),
-                         .late = (uint32_t)g->regs_late,
-                         .reuse_own = g->regs_reuse_own};
+                         .late = (uint32_t)g->regs_late};
     s->read_banks = g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     if (g->core_kind != ORR_CORE_COLLECTOR || g->regs_collectors <= 0) return;
     s->collectors = (uint32_t)g->regs_collectors / subs;
@@ -78,19 +77,6 @@ uint64_t operands_collector_free(const operands *o) {
     return t;
 }
 
-// ---- banks without collectors -------------------------------------------------------------------
-// Reads of memory instructions that have been handed to the LSU since the sub-core's last instruction.
-static void serve_deferred(operands *o, uint64_t now, uint64_t ports) {
-    for (; o->deferred_n && o->deferred[o->deferred_first].at <= now; o->deferred_n--) {
-        const deferred_read *r = &o->deferred[o->deferred_first];
-        o->deferred_first = (o->deferred_first + 1) % MAX_LATE;
-        for (uint32_t b = 0; b < o->spec->read_banks; b++)
-            if (r->need[b])
-                o->read_free[b] =
-                    (o->read_free[b] > r->at * ports ? o->read_free[b] : r->at * ports) + r->need[b];
-    }
-}
-
 // How many cycles ago one of the warp's last instructions made what register `reg` has, `most` if none did.
 static uint32_t age_of(const recent_results *w, uint32_t reg, uint32_t most, uint32_t now) {
     uint32_t age = most;
@@ -137,13 +123,6 @@ static uint64_t read_banks(operands *o, const orr_program *p, const orr_tinst *i
         *cached = r->kept ? me : 0;
     }
     uint64_t ports = s->ports, window = i->window * ports;
-    if (o->deferred_n) serve_deferred(o, now, ports);
-    if (who->handed_over > now && i->kind == ORR_TK_MEM && o->deferred_n < MAX_LATE) {
-        deferred_read *d = &o->deferred[(o->deferred_first + o->deferred_n++) % MAX_LATE];
-        d->at = who->handed_over;
-        for (uint32_t b = 0; b < ORR_READ_BANKS; b++) d->need[b] = (uint8_t)need[b];
-        return 0;
-    }
     uint64_t first = now * ports, t = first;
     for (uint32_t b = 0; b < s->read_banks; b++) {
         if (need[b] > 1 && s->late) {

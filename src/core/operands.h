@@ -19,8 +19,6 @@
 #include "core/core.h"
 #include "program/program.h"
 
-#define MAX_LATE 16 // memory instructions of a sub-core that have yet to read their operands
-
 typedef struct operands_spec {
     uint32_t collectors;       // of a sub-core; 0: it has none
     uint32_t banks, bank_mask; // of a sub-core with collectors; the mask is 0 where banks are no power of two
@@ -28,22 +26,13 @@ typedef struct operands_spec {
     uint32_t ports;            // reads that a bank serves in a cycle (regs.ports)
     uint64_t collect;          // cycles from issue to the unit through a collector (core.collect)
     uint32_t late;             // cycles until a result can be read a cycle late (regs.late); 0: at once
-    bool reuse_own;            // operand caches lose what they have when another warp issues (regs.reuse_own)
 } operands_spec;
-
-typedef struct deferred_read { // registers that a memory instruction reads when it is handed to the LSU
-    uint64_t at;
-    uint8_t need[ORR_READ_BANKS];
-} deferred_read;
 
 typedef struct operands { // of one sub-core
     const operands_spec *spec;
     uint64_t *bank_free, *collector_free;             // [banks] in reads, [collectors] in cycles
     uint64_t read_free[ORR_READ_BANKS];               // without collectors, in reads
     uint32_t cached[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
-    uint32_t issued_last;                             // the warp, + 1
-    deferred_read deferred[MAX_LATE];                 // a ring
-    uint32_t deferred_first, deferred_n;
     uint64_t results, results_from; // a bit for each cycle from results_from on in which a result is written
     uint64_t conflict_cycles;       // counter: cycles that instructions have waited
 } operands;
@@ -60,7 +49,6 @@ typedef struct operand_reader { // who reads
     uint32_t warp;              // its number on the SM
     uint32_t shift;             // by which its registers are spread over a collector core's banks
     recent_results *recent;
-    uint64_t handed_over; // when a memory instruction is handed to the LSU; 0: at once
 } operand_reader;
 
 void operands_spec_read(operands_spec *s, const orr_gpu *g);
@@ -77,13 +65,4 @@ uint64_t operands_collector_free(const operands *o);
 // Without: the cycles that the instruction and its scheduler wait for operands and for the result bus.
 uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                        uint64_t now);
-// An instruction of a warp is issued, whatever it is. What is kept is lost as soon as another warp issues
-// (regs.reuse_own; H200: of two warps, DFMAs with kept operands take 2 cycles each as long as one of them
-// goes on, 3 with a NOP of the other in between).
-static inline void operands_issued(operands *o, uint32_t warp) {
-    if (!o->spec->reuse_own || o->issued_last == warp + 1) return;
-    o->issued_last = warp + 1;
-    memset(o->cached, 0, sizeof o->cached);
-}
-
 #endif

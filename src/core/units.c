@@ -41,7 +41,7 @@ static void read_pools(units_spec *s, const orr_gpu *g) {
 }
 
 void units_spec_read(units_spec *s, const orr_gpu *g) {
-    *s = (units_spec){.tensor_ramp = (uint64_t)g->core_tensor_ramp};
+    *s = (units_spec){0};
     read_pools(s, g);
     uint32_t nsched = (uint32_t)g->core_schedulers;
     for (int u = 0; u < g->nunits; u++) // units that are made of others (unit.NAME.over)
@@ -125,11 +125,4 @@ void units_occupy_pools(exec_units *u, const uint8_t *pools, uint64_t at) {
 void units_block(exec_units *u, uint32_t sched, uint32_t unit, uint64_t until) {
     uint64_t *free_at = &u->free[units_pool(u, sched, unit)];
     if (*free_at < until) *free_at = until;
-}
-
-bool units_ramp(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t now) {
-    if (!u->ramp_until) u->ramp_until = now + u->spec->tensor_ramp;
-    if (now >= u->ramp_until) return false;
-    u->free[units_pool(u, sched, unit)] += cycles;
-    return true;
 }

@@ -32,15 +32,13 @@ typedef struct units_spec {
     unit_pool pool[MAX_POOLS];
     uint8_t pool_of[MAX_SCHED][ORR_GPU_UNITS_MAX]; // by scheduler and unit
     uint8_t with[MAX_SCHED][ORR_GPU_UNITS_MAX]
-                [3];      // pools that an instruction keeps busy besides, + 1; 0: no more
-    uint64_t tensor_ramp; // cycles (core.tensor_ramp)
+                [3]; // pools that an instruction keeps busy besides, + 1; 0: no more
 } units_spec;
 
 typedef struct exec_units { // of an SM
     const units_spec *spec;
     uint64_t free[MAX_POOLS];
     uint64_t next[MAX_POOLS][MAX_OF_POOL]; // each unit's next free cycle, where a pool has several or a queue
-    uint64_t ramp_until;                   // tensor instructions are slow until then; 0: there was none yet
     uint64_t busy[ORR_GPU_UNITS_MAX];      // counter: cycles, by unit of the description
 } exec_units;
 
@@ -75,7 +73,5 @@ static inline void units_occupy_parts(exec_units *u, uint32_t sched, uint32_t un
 }
 // Nothing is issued to the unit before `until`.
 void units_block(exec_units *u, uint32_t sched, uint32_t unit, uint64_t until);
-// A tensor instruction has been issued. True: the SM's clock is held back, so that it takes twice as long.
-bool units_ramp(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t now);
 
 #endif

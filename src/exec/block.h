@@ -148,6 +148,7 @@ typedef struct worker { // one host thread's share
     uint64_t fault_index;
     int fault;                   // ORR_FAULT_*
     uint64_t unobserved;         // blocks before this make no streams
+    void *products;              // ops/wgmma.c: matrices multiplied by of late; NULL: none
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
@@ -159,6 +160,7 @@ void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS or RUN_FAULT
 int orr_block_alone(tblock *tb);     // the same without the rest of its cluster; or RUN_STALLED
+bool orr_block_release(tblock *tb);  // true: lanes that waited for others of their warp go on
 void orr_block_deadlock(tblock *tb); // says that it cannot go on
 void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker
 

@@ -78,3 +78,28 @@ void orr_gpu_all_values(const orr_gpu *g, orr_gpu_values *all) {
     for (int i = 0; i < g->nops; i++)
         add(all, g, "op.", g->ops[i].name, gpu_op_params, ORR_GPU_OP_PARAMS, &g->ops[i], g->ops[i].origin);
 }
+
+static const orr_gpu_origin *find(const gpu_param *p, int n, const char *key, const orr_gpu_origin *origin) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(p[i].key, key) == 0) return origin[i].file ? &origin[i] : NULL;
+    return NULL;
+}
+
+// `key` behind `lead` and `name`, each with a point; NULL: it does not begin so.
+static const char *behind(const char *key, const char *lead, const char *name) {
+    size_t l = strlen(lead), n = strlen(name);
+    if (strncmp(key, lead, l) != 0 || strncmp(key + l, name, n) != 0 || key[l + n] != '.') return NULL;
+    return key + l + n + 1;
+}
+
+const orr_gpu_origin *orr_gpu_origin_of(const orr_gpu *g, const char *key) {
+    const orr_gpu_origin *o = find(gpu_params, ORR_GPU_PARAMS, key, g->origin);
+    const char *rest;
+    for (int i = 0; !o && i < g->nunits; i++)
+        if ((rest = behind(key, "unit.", g->units[i].name)) != NULL)
+            o = find(gpu_unit_params, ORR_GPU_UNIT_PARAMS, rest, g->units[i].origin);
+    for (int i = 0; !o && i < g->nops; i++)
+        if ((rest = behind(key, "op.", g->ops[i].name)) != NULL)
+            o = find(gpu_op_params, ORR_GPU_OP_PARAMS, rest, g->ops[i].origin);
+    return o;
+}

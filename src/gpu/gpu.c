@@ -386,6 +386,48 @@ static void derive(orr_gpu *g) {
     g->launch_overhead = g->launch_own_overhead + (profiler ? g->profiler_overhead : 0);
 }
 
+// What `op` does not set is as the class sets it that it is like.
+static void take_values(orr_gpu_op *op, const orr_gpu_op *from) {
+    int i = 0;
+#define OP_PARAM(kind, key, field, ...)                                                                      \
+    if (!op->origin[i].file && !op->origin[i].like && from->origin[i].file) {                                \
+        op->field = from->field;                                                                             \
+        op->origin[i].like = from->name;                                                                     \
+    }                                                                                                        \
+    i++;
+#define PARAM      ORR_GPU_NONE
+#define UNIT_PARAM ORR_GPU_NONE
+#include "gpu/params.def"
+#undef PARAM
+#undef UNIT_PARAM
+#undef OP_PARAM
+}
+
+// A class may be like one that is like a third: the nearest that sets a value gives it.
+static bool follow_like(loader *l, orr_gpu_op *op) {
+    orr_gpu *g = l->g;
+    const orr_gpu_op *at = op;
+    for (int depth = 0; at->origin[0].file && *at->like; depth++) {
+        const orr_gpu_op *next = NULL;
+        orr_nearest near = {at->like, NULL, 0};
+        for (int i = 0; i < g->nops; i++) {
+            if (strcmp(g->ops[i].name, at->like) == 0) next = &g->ops[i];
+            orr_consider(&near, g->ops[i].name);
+        }
+        if (!next)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: op.%s is like op.%s, which no line describes%s%s%s",
+                            at->origin[0].file, at->origin[0].line, at->name, at->like,
+                            orr_is_near(&near) ? "; did you mean '" : "", orr_is_near(&near) ? near.best : "",
+                            orr_is_near(&near) ? "'?" : "");
+        if (depth == ORR_GPU_OPS_MAX)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: op.%s is like itself, by way of op.%s",
+                            op->origin[0].file, op->origin[0].line, op->name, at->name);
+        take_values(op, next);
+        at = next;
+    }
+    return true;
+}
+
 static bool check(loader *l) {
     orr_gpu *g = l->g;
     for (int i = 0; i < ORR_GPU_PARAMS; i++)
@@ -394,8 +436,9 @@ static bool check(loader *l) {
                             gpu_params[i].key, gpu_params[i].meaning, gpu_params[i].key);
     for (int i = 0; i < g->nops; i++) {
         orr_gpu_op *op = &g->ops[i];
+        if (!follow_like(l, op)) return false;
         for (int k = 0; k < ORR_GPU_OP_PARAMS; k++)
-            if (!gpu_op_params[k].def && !op->origin[k].file)
+            if (!gpu_op_params[k].def && !op->origin[k].file && !op->origin[k].like)
                 return orr_fail(l->e, ORR_BAD_INPUT, "%s: op.%s.%s is missing (%s)", g->path, op->name,
                                 gpu_op_params[k].key, gpu_op_params[k].meaning);
         orr_nearest near = {op->unit, NULL, 0};
@@ -407,9 +450,9 @@ static bool check(loader *l) {
         if (op->unit_index < 0)
             return orr_fail(l->e, ORR_BAD_INPUT,
                             "%s:%d: op.%s runs on unit '%s', which no unit.%s.* line declares%s%s%s",
-                            op->origin[0].file, op->origin[0].line, op->name, op->unit, op->unit,
-                            orr_is_near(&near) ? "; did you mean '" : "", orr_is_near(&near) ? near.best : "",
-                            orr_is_near(&near) ? "'?" : "");
+                            op->origin[1].file ? op->origin[1].file : g->path, op->origin[1].line, op->name,
+                            op->unit, op->unit, orr_is_near(&near) ? "; did you mean '" : "",
+                            orr_is_near(&near) ? near.best : "", orr_is_near(&near) ? "'?" : "");
     }
     derive(g);
     if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;

@@ -58,6 +58,7 @@ typedef struct orr_gpu_origin {
     const char *note;   // the comment after the value, "" when there is none
     int evidence;       // enum orr_evidence, as the file has it
     const char *source; // what the evidence is, "" when there is none
+    const char *like;   // the instruction class that gave the value (op.CLASS.like), NULL: none did
     const char *chip;   // the description whose GPU a measured or chosen value is of; NULL: that of the file
 } orr_gpu_origin;
 
@@ -177,6 +178,8 @@ typedef struct orr_gpu_value {
 typedef ORR_VEC(orr_gpu_value) orr_gpu_values;
 void orr_gpu_all_values(const orr_gpu *g, orr_gpu_values *all); // free(all->at)
 enum orr_evidence orr_evidence_of(const orr_gpu *g, const orr_gpu_origin *o);
+// Where the value of a key was said, also of `unit.NAME.KEY` and `op.CLASS.KEY`; NULL: nowhere.
+const orr_gpu_origin *orr_gpu_origin_of(const orr_gpu *g, const char *key);
 
 // The table of values and their evidence with its counts, for people and for programs.
 void orr_gpu_print_evidence(const orr_gpu *g, orr_text *out);

@@ -61,7 +61,9 @@ static void table_print(table *t, orr_text *out) {
 // ---- show -----------------------------------------------------------------------------------
 
 static void where(orr_text *out, const orr_gpu_origin *o) {
-    if (!o->file)
+    if (o->like)
+        orr_text_add(out, "op.%s", o->like);
+    else if (!o->file)
         orr_text_add(out, "default");
     else if (o->line == 0)
         orr_text_add(out, "%s", o->file);

@@ -121,6 +121,7 @@ static bool load_library(orr_hw *h, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT, "%s has no %s; install a newer NVIDIA driver", name, #function);
     FUNCTIONS(LOAD)
 #undef LOAD
+    *(void **)&h->cuLaunchKernelEx = dlsym(h->library, "cuLaunchKernelEx");
     return true;
 }
 
@@ -285,6 +286,20 @@ static void touch_memory(orr_hw *h, int local_bytes) {
         h->cuLaunchKernel(h->touch_stacks, 2 * (unsigned)h->info.sms, 1, 1, 1024, 1, 1, 0, NULL, NULL, NULL);
 }
 
+// The launch itself; with a cluster's size where the call has one.
+static cu_result launch(orr_hw *h, cu_function f, const orr_call *c, void **params) {
+    if (!c->cluster[0])
+        return h->cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
+                                 c->dynamic_shared, NULL, params, NULL);
+    cu_attribute a = {.id = LAUNCH_CLUSTER};
+    memcpy(a.value.cluster, c->cluster, sizeof a.value.cluster);
+    cu_config config = {.shared = c->dynamic_shared, .attributes = &a, .n = 1};
+    memcpy(config.grid, c->grid, sizeof config.grid);
+    memcpy(config.block, c->block, sizeof config.block);
+    if (c->cluster[0] * c->cluster[1] * c->cluster[2] > 8) h->cuFuncSetAttribute(f, FUNC_LARGE_CLUSTERS, 1);
+    return h->cuLaunchKernelEx(&config, f, params, NULL);
+}
+
 static bool hw_launch(void *self, const orr_call *c, orr_err *e) {
     orr_hw *h = self;
     const orr_kernel *k = c->kernel;
@@ -293,6 +308,9 @@ static bool hw_launch(void *self, const orr_call *c, orr_err *e) {
     int fixed = 0, regs = 0, local = 0;
     float ms = 0;
     snprintf(what, sizeof what, "kernel %.100s (launch %u)", k->name, c->index);
+    if (c->cluster[0] && !h->cuLaunchKernelEx)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: clusters need cuLaunchKernelEx; install a newer NVIDIA driver",
+                        what);
     TRY(what, cuModuleGetFunction, &f, h->modules.at[c->module], k->name);
     TRY(what, cuFuncGetAttribute, &fixed, FUNC_SHARED_BYTES, f);
     TRY(what, cuFuncGetAttribute, &regs, FUNC_REGS, f);
@@ -309,9 +327,8 @@ static bool hw_launch(void *self, const orr_call *c, orr_err *e) {
     cu_result r = h->cuEventRecord(h->before, NULL);
     const char *where = "cuEventRecord";
     if (!r) {
-        where = "cuLaunchKernel";
-        r = h->cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
-                              c->dynamic_shared, NULL, params, NULL);
+        where = c->cluster[0] ? "cuLaunchKernelEx" : "cuLaunchKernel";
+        r = launch(h, f, c, params);
     }
     free(params);
     if (r) return orr_hw_failed(h, r, where, what, e);

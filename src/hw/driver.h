@@ -14,6 +14,21 @@ typedef struct cu_event_s *cu_event;
 typedef struct cu_stream_s *cu_stream;
 typedef uint64_t cu_address;
 
+typedef struct cu_attribute { // of a launch
+    int id;
+    char pad[4];
+    union {
+        unsigned cluster[3];
+        char bytes[64];
+    } value;
+} cu_attribute;
+typedef struct cu_config {
+    unsigned grid[3], block[3], shared;
+    cu_stream stream;
+    cu_attribute *attributes;
+    unsigned n;
+} cu_config;
+
 enum {
     DEVICE_SM_COUNT = 16,
     DEVICE_CC_MAJOR = 75,
@@ -23,6 +38,8 @@ enum {
     FUNC_LOCAL_BYTES = 3,
     FUNC_REGS = 4,
     FUNC_MAX_DYNAMIC_SHARED = 8,
+    FUNC_LARGE_CLUSTERS = 14, // more than 8 blocks are allowed
+    LAUNCH_CLUSTER = 4,
     HOST_REGISTER_DEVICE = 2,
     JIT_ERROR_LOG = 5,
     JIT_ERROR_LOG_BYTES = 6,
@@ -82,6 +99,8 @@ struct orr_hw {
 #define FIELD(name, type) cu_result(*name) type;
     FUNCTIONS(FIELD)
 #undef FIELD
+    cu_result (*cuLaunchKernelEx)(const cu_config *config, cu_function function, void **params,
+                                  void **extra); // NULL: before CUDA 11.8
     cu_device device;
     cu_context context;
     bool retained, broken;

@@ -12,6 +12,7 @@ enum orr_observable {
     ORR_OBS_POLL = 2,   // a volatile or strong load of global memory
     ORR_OBS_SHARED = 4, // a compare and swap of shared memory, or a poll of it
     ORR_OBS_CLOCK = 8,  // a clock is read
+    ORR_OBS_LOOK = 16,  // a load decides whether the word that it has loaded is reduced
 };
 
 uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst); // of one instruction; 0: it is private

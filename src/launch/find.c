@@ -1,5 +1,7 @@
-// The bundled workloads, DATA/workloads/NAME/NAME.launch, and microbenchmarks, DATA/micro/NAME.launch, where
-// DATA is $ORRERY_DATA, the source tree the program was built from, or the installed data folder.
+// The bundled workloads, DATA/workloads/NAME/NAME.launch, those for one architecture alone,
+// DATA/workloads/SET/NAME/NAME.launch, which are called SET/NAME, and microbenchmarks,
+// DATA/micro/NAME.launch, where DATA is $ORRERY_DATA, the source tree the program was built from, or the
+// installed data folder.
 #include "launch/launch.h"
 
 #include <dirent.h>
@@ -60,9 +62,10 @@ const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "the name of a workload or a file is empty");
         return NULL;
     }
-    if (!strchr(name, '/')) {
+    const char *slash = strchr(name, '/'), *own = slash ? slash + 1 : name;
+    if (name[0] != '/' && name[0] != '.' && *own && !strchr(own, '/')) {
         const char *dir = workloads_dir(a);
-        const char *path = dir ? orr_arena_printf(a, "%s/%s/%s.launch", dir, name, name) : NULL;
+        const char *path = dir ? orr_arena_printf(a, "%s/%s/%s.launch", dir, name, own) : NULL;
         if (path && is_file(path)) return path;
     }
     if (is_file(name)) return orr_arena_strdup(a, name);
@@ -121,14 +124,14 @@ const char *const *orr_list_hardware(orr_arena *a, const char *gpu, int *n) {
     return out;
 }
 
-const char *const *orr_list_workloads(orr_arena *a, int *n) {
+// Folders that hold a script of their own name; `prefix` comes in front of their names.
+static const char *const *list_folders(orr_arena *a, const char *dir, const char *prefix, int *n) {
     ORR_VEC(const char *) names = {0};
-    const char *dir = workloads_dir(a);
     DIR *d = dir ? opendir(dir) : NULL;
     for (struct dirent *f; d && (f = readdir(d));) {
         if (f->d_name[0] == '.') continue;
         if (is_file(orr_arena_printf(a, "%s/%s/%s.launch", dir, f->d_name, f->d_name))) {
-            *ORR_PUSH(&names) = orr_arena_strdup(a, f->d_name);
+            *ORR_PUSH(&names) = orr_arena_printf(a, "%s%s", prefix, f->d_name);
         }
     }
     if (d) closedir(d);
@@ -136,4 +139,12 @@ const char *const *orr_list_workloads(orr_arena *a, int *n) {
     *n = (int)names.n;
     free(names.at);
     return out;
+}
+
+const char *const *orr_list_workloads(orr_arena *a, int *n) {
+    return list_folders(a, workloads_dir(a), "", n);
+}
+
+const char *const *orr_list_hopper(orr_arena *a, int *n) {
+    return list_folders(a, data_dir(a, "workloads/hopper"), "hopper/", n);
 }

@@ -102,8 +102,10 @@ void orr_script_unchecked(orr_script *s);
 // Workloads are looked for in $ORRERY_DATA/workloads, beside the executable's source tree, and in the
 // installed data folder. The result is in the arena.
 const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e);
-// Names of all bundled workloads, sorted.
+// Names of all bundled workloads that any GPU runs, sorted.
 const char *const *orr_list_workloads(orr_arena *a, int *n);
+// Of those for Hopper alone, sorted: "hopper/gemm_bf16" ...; orr_find_workload finds them too.
+const char *const *orr_list_hopper(orr_arena *a, int *n);
 // Names of all microbenchmarks, sorted: "micro/l1" ...; orr_find_workload finds them too.
 const char *const *orr_list_micro(orr_arena *a, int *n);
 // Measurements of the bundled workloads on a GPU, DATA/hardware/GPU/workloads*.csv, sorted: paths.

@@ -217,7 +217,8 @@ typedef struct orr_l2_port { // when each is free
     uint64_t reply_free;     // the port that answers leave by
     uint64_t cross_free;     // the way to the other half
     uint64_t data_free;      // the slice's data, which take sectors that come or are stored
-    uint64_t busy_until;     // one of its ports, for the statistics
+    uint64_t busy_until;     // one of its ports, for the statistics,
+    uint64_t busy;           // and how long that was so far
 } orr_l2_port;
 
 #define ORR_L2_UNITS    2  // for atomics
@@ -237,6 +238,8 @@ typedef struct orr_l2_atomics {
     uint64_t recent[ORR_L2_RECENT]; // lines of the last atomics, + 1
     uint64_t line;                  // that the last atomic was on, + 1; 0: a load of it has come since
     uint32_t missed;                // sectors of atomics that missed and are not done
+    uint64_t until[ORR_L2_UNITS];   // for the statistics: it works, or a sum waits for the one before it,
+    uint64_t worked[ORR_L2_UNITS];  // and how long that was so far
 } orr_l2_atomics;
 
 typedef struct orr_l2_merge { // a load that later ones of its GPC may be answered with

@@ -43,6 +43,11 @@ static void start_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_wai
             work = max(work, (uint64_t)orr_popc(w->sectors) * p->spec->atomic.switching);
         a->piece[u] = piece;
     }
+    uint64_t end = max(t + work, w->slow ? t + wait + p->spec->atomic.again : 0);
+    if (end > a->until[u]) {
+        a->worked[u] += end - max(t, a->until[u]);
+        a->until[u] = end;
+    }
     t += work;
     a->busy[u] = t;
     t += wait;

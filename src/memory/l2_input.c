@@ -279,7 +279,7 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     in->parts -= is_partial_store(p->spec, r);
     uint64_t until = t + max(takes, busy); // near and far requests come by ports of their own
     if (until > s->port.busy_until) {
-        p->stats.slice_busy += until - max(t, s->port.busy_until);
+        s->port.busy += until - max(t, s->port.busy_until);
         s->port.busy_until = until;
     }
     uint32_t lookups = takes != 0 && r->kind != ORR_REQ_FENCE;

@@ -51,6 +51,12 @@ void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out)
 // does.
 void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]);
 
+typedef struct orr_traffic { // accesses to global memory
+    uint64_t requests;       // of warps, with at least one lane
+    uint64_t sectors;        // that they touch,
+    uint64_t ideal;          // and would, were their lanes' words side by side
+} orr_traffic;
+
 // Sectors that could hold what the lanes asked for if they asked for `lanes` different elements,
 // packed and aligned.
 static inline uint32_t orr_ideal_sectors(uint32_t lanes, uint32_t bytes) {

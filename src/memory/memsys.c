@@ -396,7 +396,6 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->evicted += s->evicted;
         sum->written_back += s->written_back;
         sum->fetched_for_write += s->fetched_for_write;
-        sum->slice_busy += s->slice_busy;
         sum->far_read += s->far_read;
         sum->far_write += s->far_write;
         sum->far_atomic += s->far_atomic;
@@ -409,6 +408,15 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             if (n > sum->fullest) sum->fullest = n;
             if (n < sum->emptiest || !sum->slices) sum->emptiest = n;
             sum->slices++;
+            const orr_l2_port *port = &p->slice[k].port;
+            sum->slice_busy += port->busy;
+            if (port->busy > sum->slice_busiest) sum->slice_busiest = port->busy;
+            const orr_l2_atomics *a = &p->slice[k].atomics;
+            for (int u = 0; u < ORR_L2_UNITS; u++) {
+                sum->atomic_busy += a->worked[u];
+                if (a->worked[u] > sum->atomic_busiest) sum->atomic_busiest = a->worked[u];
+                if (a->until[u] > sum->atomic_last) sum->atomic_last = a->until[u];
+            }
             for (uint32_t w = 0; w < 2 * p->words; w++)
                 sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].users[w % 2][w / 2]);
         }

@@ -6,6 +6,7 @@
 #include "exec/exec.h"
 #include "gpu/gpu.h"
 #include "isa/isa.h"
+#include "memory/memory.h"
 #include "stream/stream.h"
 
 // ---- counters -------------------------------------------------------------------------------
@@ -85,6 +86,12 @@ typedef struct orr_span {       // a thread block on an SM
     uint32_t sm, slot;
 } orr_span;
 
+// So much of something is an instruction's doing.
+typedef struct orr_blame {
+    uint64_t n;    // 0: there is none
+    uint32_t inst; // of the program
+} orr_blame;
+
 // What a model that predicts time knows of a launch. Owned by the result's arena unless said otherwise.
 typedef struct orr_timing {
     const struct orr_program *program; // what was timed; lives as long as the result
@@ -93,10 +100,13 @@ typedef struct orr_timing {
     uint64_t sm_active;   // cycles in which an SM has a block, summed over SMs
     uint64_t warp_cycles; // resident warp cycles == sum of stalls
     uint64_t stalls[ORR_STALLS];
-    uint32_t ninsts;                       // program->ninsts then: a program read from a trace can grow later
-    uint64_t (*by_inst)[ORR_STALLS];       // [ninsts]; sums to stalls
-    uint64_t *issued;                      // [ninsts] warp instructions
-    uint64_t *threads;                     // [ninsts] lanes active, summed
+    uint32_t ninsts;                 // program->ninsts then: a program read from a trace can grow later
+    uint64_t (*by_inst)[ORR_STALLS]; // [ninsts]; sums to stalls
+    uint64_t *issued;                // [ninsts] warp instructions
+    uint64_t *threads;               // [ninsts] lanes active, summed
+    orr_traffic *traffic;            // [ninsts]; NULL: it is not known
+    orr_blame tail;                  // cycles after the last block, until L2 has done what this one sent last
+    orr_blame waste;                 // sectors over the ideal: those of the instruction that has the most
     uint64_t unit_busy[ORR_GPU_UNITS_MAX]; // cycles, summed over the units of that name in the GPU
     uint64_t issue_slots;                  // scheduler cycles while SMs were active
     uint64_t register_conflicts;           // cycles lost to register banks

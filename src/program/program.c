@@ -123,10 +123,8 @@ static bool lowered_keeps(const orr_program *p, const orr_tinst *i, int s) {
     return p->regs[next->regs + (uint32_t)s] == p->regs[i->regs + (uint32_t)s];
 }
 
-// What an instruction reads from the register banks, on a core without collectors. Tensor instructions take
-// their operands over several cycles anyway, and so do those of memory, unless regs.memory says that they are
-// in the way of others (H200: an LDS between FFMAs costs the bank of its address a read, an LDG both banks,
-// STS those of its address and its data; what they read goes through the same places of the operand cache).
+// What an instruction reads from the register banks, on a core without collectors. Instructions of memory and
+// tensor instructions take their operands over several cycles, and are in nobody's way.
 void orr_program_banks(orr_program *p, uint32_t first) {
     const orr_gpu *g = p->gpu;
     if (g->core_kind != ORR_CORE_MODERN || g->regs_banks <= 0) return;
@@ -139,8 +137,7 @@ void orr_program_banks(orr_program *p, uint32_t first) {
         if (!results) i->result = 0;
         if (!i->window) i->window = (uint8_t)g->regs_window;
         bool memory = i->kind == ORR_TK_MEM;
-        if ((memory && !g->regs_memory) || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64))
-            continue;
+        if (memory || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64)) continue;
         int reads[256] = {0}, worst = 0;
         orr_read r = {0};
         for (int s = 0; s < i->nsrc; s++) {

@@ -39,6 +39,8 @@ static void add_launch(orr_cost *c, const orr_launch_result *l) {
     c->timing.warp_cycles += t->warp_cycles;
     c->timing.issue_slots += t->issue_slots;
     c->timing.register_conflicts += t->register_conflicts;
+    c->timing.tail.n += t->tail.n;
+    if (t->waste.n > c->timing.waste.n) c->timing.waste = t->waste;
     add_u64(c->timing.stalls, t->stalls, sizeof t->stalls);
     add_u64(c->timing.unit_busy, t->unit_busy, sizeof t->unit_busy);
     if (t->raw) {
@@ -82,6 +84,12 @@ static orr_place_cost *place_of(orr_map *map, places *v, const place_key *key, c
 }
 
 static void add_place(orr_place_cost *p, const orr_timing *t, uint32_t n) {
+    if (t->tail.n && t->tail.inst == n) p->tail += t->tail.n;
+    if (t->traffic) {
+        p->traffic.requests += t->traffic[n].requests;
+        p->traffic.sectors += t->traffic[n].sectors;
+        p->traffic.ideal += t->traffic[n].ideal;
+    }
     p->issued += t->issued[n];
     p->threads += t->threads[n];
     for (int s = 0; s < ORR_STALLS; s++) {
@@ -118,8 +126,19 @@ static void add_places(work *w, const orr_timing *t) {
     free(live);
 }
 
-static int by_cycles(const void *a, const void *b) {
+// A kernel's time is that in which blocks run, which its warp cycles are of, and its tail.
+static void find_shares(const orr_timing *t, orr_place_cost *p, size_t n) {
+    double all = (double)(t->cycles - t->overhead), tail = all > 0 ? (double)t->tail.n / all : 0;
+    for (size_t i = 0; i < n; i++) {
+        double of_warps = t->warp_cycles ? (double)p[i].cycles / (double)t->warp_cycles : 0;
+        double of_tail = t->tail.n ? (double)p[i].tail / (double)t->tail.n : 0;
+        p[i].share = 100 * ((1 - tail) * of_warps + tail * of_tail);
+    }
+}
+
+static int by_share(const void *a, const void *b) {
     const orr_place_cost *x = a, *y = b;
+    if (x->share != y->share) return x->share < y->share ? 1 : -1;
     if (x->cycles != y->cycles) return x->cycles < y->cycles ? 1 : -1;
     if (x->pc != y->pc) return x->pc < y->pc ? -1 : 1;
     if (x->file != y->file) {
@@ -164,8 +183,10 @@ static void finish(work *w) {
     c->ninsts = w->insts.n;
     c->lines = w->lines.at;
     c->nlines = w->lines.n;
-    if (c->ninsts) qsort(c->insts, c->ninsts, sizeof *c->insts, by_cycles);
-    if (c->nlines) qsort(c->lines, c->nlines, sizeof *c->lines, by_cycles);
+    find_shares(&c->timing, c->insts, c->ninsts);
+    find_shares(&c->timing, c->lines, c->nlines);
+    if (c->ninsts) qsort(c->insts, c->ninsts, sizeof *c->insts, by_share);
+    if (c->nlines) qsort(c->lines, c->nlines, sizeof *c->lines, by_share);
     orr_map_free(&w->inst_map);
     orr_map_free(&w->line_map);
 }

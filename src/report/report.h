@@ -63,6 +63,7 @@ enum orr_bound {
     ORR_BOUND_CROSSBAR,    // of the network between SMs and L2,
     ORR_BOUND_L1,          // of L1 and the load/store unit,
     ORR_BOUND_SHARED,      // of shared memory
+    ORR_BOUND_ATOMICS,     // the units for atomics of an L2 slice: they meet in few words
     ORR_BOUND_LATENCY,     // nothing is busy: warps wait, and there are too few to cover for each other
     ORR_BOUND_BARRIER,     // the same, and what they wait for is each other
     ORR_BOUND_PARALLELISM, // SMs without work: too few blocks, or a long tail
@@ -72,13 +73,14 @@ enum orr_bound {
 extern const char *const orr_bound_name[ORR_BOUNDS]; // "none", "compute", "dram", ...
 
 typedef struct orr_use { // how much of a resource was used while blocks ran
-    const char *name;    // "issue", a unit's name, "shared", "L1", "crossbar", "L2", "DRAM", "DRAM rows"
+    const char *name;    // "issue", a unit's name, "shared", "L1", "crossbar", "L2", "L2 slice" (the
+                         // busiest, if it stands out), "L2 atomics" (the busiest unit), "DRAM", "DRAM rows"
     enum orr_bound bound;
     double percent;    // of the peak
     double rate, peak; // NAN: only the percentage is known
     const char *unit;  // of both
 } orr_use;
-#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 8)
+#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 10)
 // In the order above; units that did nothing are left out. Returns how many.
 int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]);
 
@@ -90,10 +92,14 @@ typedef struct orr_verdict {
     double stall_percent; // of warp cycles
     double active_percent;   // SM cycles with a block, of all while blocks ran
     double overhead_percent; // cycles before the first block, of all
-    char text[500];          // one or two sentences for people
+    char text[900];          // some sentences for people
+    char rests_on[300];      // keys behind it that are assumed or inherited, "l2.atomic_float (assumed), ..."
 } orr_verdict;
 // False: the launch has no timing.
 bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v);
+// Keys of the description that a resource's peak, or else the latency that warps wait for, comes from, as far
+// as they are assumed or inherited (rests.c). "" when none is.
+void orr_rests_on(const orr_gpu *g, const char *resource, int stall, char *to, size_t n);
 
 // ---- where a kernel's time went (cost.c) --------------------------------------------------------
 typedef struct orr_place_cost { // an instruction, or a source line
@@ -106,6 +112,9 @@ typedef struct orr_place_cost { // an instruction, or a source line
     uint64_t issued, threads;
     uint64_t cycles; // warp cycles == sum of stalls
     uint64_t stalls[ORR_STALLS];
+    uint64_t tail; // cycles after the last block that L2 worked on what it sent
+    double share;  // percent of the time: of warp cycles while blocks ran, and of its tail; adds up to 100
+    orr_traffic traffic;
 } orr_place_cost;
 
 typedef struct orr_cost { // all launches of a kernel together

@@ -36,6 +36,8 @@ static void verdict(orr_text *t, const orr_gpu *g, const orr_launch_result *l) {
     json_field(t, "sm_active_percent", v.active_percent);
     orr_text_add(t, ", ");
     json_field(t, "overhead_percent", v.overhead_percent);
+    orr_text_add(t, ", ");
+    json_string(t, "rests_on", v.rests_on[0] ? v.rests_on : NULL);
     orr_text_add(t, "}");
 }
 
@@ -93,6 +95,8 @@ static void common(orr_text *t, const orr_gpu *g, const orr_launch_result *l) {
     verdict(t, g, l);
     orr_text_add(t, ",\n     ");
     json_count(t, "overhead_cycles", x->overhead);
+    orr_text_add(t, ", ");
+    json_count(t, "tail_cycles", x->tail.n);
     orr_text_add(t, ", ");
     json_count(t, "sm_active_cycles", x->sm_active);
     orr_text_add(t, ", ");
@@ -202,6 +206,20 @@ static void place(orr_text *t, const orr_place_cost *p) {
     json_count(t, "thread_insts", p->threads);
     orr_text_add(t, ", ");
     json_count(t, "warp_cycles", p->cycles);
+    orr_text_add(t, ", ");
+    json_field(t, "time_percent", p->share);
+    if (p->tail) {
+        orr_text_add(t, ", ");
+        json_count(t, "tail_cycles", p->tail);
+    }
+    if (p->traffic.requests) {
+        orr_text_add(t, ", ");
+        json_count(t, "global_requests", p->traffic.requests);
+        orr_text_add(t, ", ");
+        json_count(t, "global_sectors", p->traffic.sectors);
+        orr_text_add(t, ", ");
+        json_count(t, "ideal_sectors", p->traffic.ideal);
+    }
     orr_text_add(t, ", \"stalls\": {");
     bool first = true;
     for (int s = 0; s < ORR_STALLS; s++) {

@@ -55,6 +55,9 @@ static void head(const page *p, const orr_cost *c) {
     orr_judge(c->gpu, &c->sum, &v);
     orr_text_add(p->t, "  %sbound by%s ", bold(p), plain(p));
     wrapped(p->t, v.text, 11, 110);
+    if (!v.rests_on[0]) return;
+    orr_text_add(p->t, "  %srests on%s ", bold(p), plain(p));
+    wrapped(p->t, v.rests_on, 11, 110);
 }
 
 static void totals(const page *p, const orr_cost *c) {
@@ -109,12 +112,19 @@ static void resources(const page *p, const orr_cost *c) {
     }
 }
 
-static void cache_row(const page *p, const char *name, uint64_t sectors, uint64_t hit, uint64_t pending,
-                      bool hits) {
+// `x`: how its requests fill sectors; NULL: of no interest.
+static void cache_row(const page *p, const char *name, uint64_t sectors, const uint64_t hits[2],
+                      const orr_traffic *x) {
     char a[32];
     if (!sectors) return;
     orr_text_add(p->t, "  %-16s %16s", name, orr_commas(a, sectors));
-    if (hits) orr_text_add(p->t, " %7.1f %9.1f", percent(hit, sectors), percent(pending, sectors));
+    if (hits)
+        orr_text_add(p->t, " %7.1f %9.1f", percent(hits[0], sectors), percent(hits[1], sectors));
+    else if (x && x->requests)
+        orr_text_add(p->t, " %7s %9s", "", "");
+    if (x && x->requests)
+        orr_text_add(p->t, " %10.2f %6.1f", (double)x->sectors / (double)x->requests,
+                     percent(x->ideal, x->sectors));
     orr_text_add(p->t, "\n");
 }
 
@@ -131,18 +141,20 @@ static void caches(const page *p, const orr_cost *c) {
     static const char *const to[ORR_FROMS] = {"L2 global writes", "L2 local writes", "L2 const. writes",
                                               "L2 code writes"};
     char a[32], b[32], d[32];
-    orr_text_add(p->t, "\n  %s%-16s %16s %7s %9s%s\n", bold(p), "cache", "sectors", "hit %", "pending %",
-                 plain(p));
+    orr_text_add(p->t, "\n  %s%-16s %16s %7s %9s %10s %6s%s\n", bold(p), "cache", "sectors", "hit %",
+                 "pending %", "a request", "used %", plain(p));
     for (int space = 0; space < 2; space++)
         for (int k = 0; k < ORR_L1_KINDS; k++)
-            cache_row(p, l1[space][k], s->l1_sectors[space][k], s->l1_hit[space][k], s->l1_pending[space][k],
-                      k != ORR_L1_ATOMIC);
+            cache_row(p, l1[space][k], s->l1_sectors[space][k],
+                      k == ORR_L1_ATOMIC ? NULL : (uint64_t[2]){s->l1_hit[space][k], s->l1_pending[space][k]},
+                      space ? NULL : &s->global[k]);
     for (int f = 0; f < ORR_FROMS; f++)
-        cache_row(p, from[f], m->read[f], m->read_hit[f], m->read_pending[f], true);
-    for (int f = 0; f < ORR_FROMS; f++) cache_row(p, to[f], m->write[f], m->write_hit[f], 0, true);
-    cache_row(p, "L2 atomics", m->atomic, m->atomic_hit, 0, true);
-    cache_row(p, "DRAM reads", m->dram_read, 0, 0, false);
-    cache_row(p, "DRAM writes", m->dram_write, 0, 0, false);
+        cache_row(p, from[f], m->read[f], (uint64_t[2]){m->read_hit[f], m->read_pending[f]}, NULL);
+    for (int f = 0; f < ORR_FROMS; f++)
+        cache_row(p, to[f], m->write[f], (uint64_t[2]){m->write_hit[f]}, NULL);
+    cache_row(p, "L2 atomics", m->atomic, (uint64_t[2]){m->atomic_hit}, NULL);
+    cache_row(p, "DRAM reads", m->dram_read, NULL, NULL);
+    cache_row(p, "DRAM writes", m->dram_write, NULL, NULL);
     uint64_t rows = m->row_hit + m->row_miss;
     if (rows)
         orr_text_add(p->t, "  %-16s %16s %7.1f\n", "DRAM row hits", orr_commas(a, m->row_hit),
@@ -192,8 +204,19 @@ static void stalls(const page *p, const orr_cost *c) {
 }
 
 // ---- instructions and lines -----------------------------------------------------------------------
+// Sectors a request, and how much of each is used; blank where it does not access global memory.
+static void spread(const page *p, const orr_place_cost *x) {
+    const orr_traffic *t = &x->traffic;
+    if (t->requests)
+        orr_text_add(p->t, " %7.2f %6.1f  ", (double)t->sectors / (double)t->requests,
+                     percent(t->ideal, t->sectors));
+    else
+        orr_text_add(p->t, " %7s %6s  ", "", "");
+}
+
 static void reasons(const page *p, const orr_place_cost *x) {
     int order[ORR_STALLS], n = sorted(x->stalls, order), shown = 0;
+    if (x->tail) orr_text_add(p->t, "%safter the last block", shown++ ? ", " : "");
     for (int i = 0; i < n && shown < TOP_REASONS; i++) {
         if (order[i] == ORR_STALL_ISSUED || x->stalls[order[i]] * 100 < x->cycles) continue;
         orr_text_add(p->t, "%s%s %.0f", shown++ ? ", " : "", orr_stalls[order[i]].name,
@@ -204,14 +227,15 @@ static void reasons(const page *p, const orr_place_cost *x) {
 static void instructions(const page *p, const orr_cost *c, const char *module) {
     char a[32], where[64];
     size_t n = c->ninsts < TOP_INSTS ? c->ninsts : TOP_INSTS;
-    orr_text_add(p->t, "\n  %s%-8s %-24s %-24s %14s %7s  %s%s\n", bold(p), "address", "instruction", "line",
-                 "issued", "% time", "of it, %", plain(p));
+    orr_text_add(p->t, "\n  %s%-8s %-24s %-24s %14s %7s %7s %6s  %s%s\n", bold(p), "address", "instruction",
+                 "line", "issued", "% time", "sectors", "used %", "of it, %", plain(p));
     for (size_t i = 0; i < n; i++) {
         const orr_place_cost *x = &c->insts[i];
         where[0] = 0;
         if (x->line) page_where(where, x->file ? x->file : module, x->line);
-        orr_text_add(p->t, "  %06x   %-24s %-24s %14s %7.2f  ", x->pc, x->name, where,
-                     orr_commas(a, x->issued), percent(x->cycles, c->timing.warp_cycles));
+        orr_text_add(p->t, "  %06x   %-24s %-24s %14s %7.2f", x->pc, x->name, where, orr_commas(a, x->issued),
+                     x->share);
+        spread(p, x);
         reasons(p, x);
         orr_text_add(p->t, "\n");
     }
@@ -225,14 +249,15 @@ static void lines(const page *p, const orr_cost *c, const char *module) {
     bool known = false;
     for (size_t i = 0; i < c->nlines; i++) known |= c->lines[i].line != 0;
     if (!known) return; // a trace without line numbers
-    orr_text_add(p->t, "\n  %s%-24s %14s %7s  %-56s  %s%s\n", bold(p), "line", "issued", "% time", "source",
-                 "of it, %", plain(p));
+    orr_text_add(p->t, "\n  %s%-24s %14s %7s %7s %6s  %-56s  %s%s\n", bold(p), "line", "issued", "% time",
+                 "sectors", "used %", "source", "of it, %", plain(p));
     for (size_t i = 0; i < n; i++) {
         const orr_place_cost *x = &c->lines[i];
         page_where(where, x->file ? x->file : module, x->line);
         page_source_line(&sources, x->file, x->line, text);
-        orr_text_add(p->t, "  %-24s %14s %7.2f  %-56s  ", where, orr_commas(a, x->issued),
-                     percent(x->cycles, c->timing.warp_cycles), text);
+        orr_text_add(p->t, "  %-24s %14s %7.2f", where, orr_commas(a, x->issued), x->share);
+        spread(p, x);
+        orr_text_add(p->t, "%-56s  ", text);
         reasons(p, x);
         orr_text_add(p->t, "\n");
     }

@@ -6,11 +6,15 @@
 //   1. launch        MOSTLY_OVERHEAD of the cycles had passed before the first block started.
 //   2. a resource    The most used one is at BUSY or more. A pipe or the issue of instructions: compute.
 //                    DRAM, L2, the crossbar, L1, shared memory (also when it is the load/store unit in front
-//                    of the last two that is full): bandwidth.
+//                    of the last two that is full): bandwidth. One slice of L2, or its unit for atomics, that
+//                    is busy while the others are not counts by itself: everybody waits for it.
 //   3. parallelism   SMs had work in less than ENOUGH_ACTIVE of the time: too few blocks, or some ran on when
 //                    the others had ended.
 //   4. barrier       What warps waited for most, other than their turn, is the other warps of their block.
 //   5. latency       Anything else: each warp waits, and there are too few of them to cover for each other.
+//
+// More sentences say what bounds the SMs that do have work (rule 3), and how much of the sectors that global
+// accesses fetch is used, where memory is what is waited for.
 //
 // All shares but that of rule 1 are of the time from the start of the first block on.
 //
@@ -24,10 +28,12 @@
 #include <string.h>
 
 static const double BUSY = 60, MOSTLY_OVERHEAD = 50, ENOUGH_ACTIVE = 60; // percent
+static const double STANDS_OUT = 1.25; // the busiest slice of L2 over the average
+static const double SPREAD = 1.5;      // sectors of global accesses over what they could be
 
-const char *const orr_bound_name[ORR_BOUNDS] = {"none",     "compute",     "dram",   "l2",
-                                                "crossbar", "l1",          "shared", "latency",
-                                                "barrier",  "parallelism", "launch"};
+const char *const orr_bound_name[ORR_BOUNDS] = {"none",     "compute", "dram",        "l2",
+                                                "crossbar", "l1",      "shared",      "atomics",
+                                                "latency",  "barrier", "parallelism", "launch"};
 
 // ---- resources --------------------------------------------------------------------------------
 static double percent(double a, double b) { return b > 0 ? 100 * a / b : 0; }
@@ -116,6 +122,17 @@ int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_
                          l2,
                          l2_peak,
                          "GB/s"};
+    double average = (double)m->slice_busy / g->l2_slices, busiest = (double)m->slice_busiest;
+    if (busiest > STANDS_OUT * average)
+        use[n++] =
+            (orr_use){"L2 slice", ORR_BOUND_L2, percent(busiest / (double)ORR_TICKS, cycles), NAN, NAN, ""};
+    if (m->atomic_busiest)
+        use[n++] = (orr_use){"L2 atomics",
+                             ORR_BOUND_ATOMICS,
+                             percent((double)m->atomic_busiest / (double)ORR_TICKS, cycles),
+                             NAN,
+                             NAN,
+                             ""};
     double dram = (double)(m->dram_read + m->dram_write) * 32 * giga;
     use[n++] = (orr_use){"DRAM",
                          ORR_BOUND_DRAM,
@@ -143,13 +160,32 @@ static const char *resource_words(enum orr_bound b) {
     }
 }
 
-static void say_resource(const orr_use *u, const orr_raw *raw, char *to, size_t n) {
+static void say_resource(const orr_gpu *g, const orr_use *u, const orr_raw *raw, char *to, size_t n) {
     if (!strcmp(u->name, "DRAM rows")) {
         uint64_t hit = raw->mem.row_hit, all = hit + raw->mem.row_miss;
         snprintf(to, n,
                  "memory: opening DRAM rows, at %.0f %% of what is possible; %.0f %% of accesses found "
                  "theirs open",
                  u->percent, percent((double)hit, (double)all));
+        return;
+    }
+    if (u->bound == ORR_BOUND_ATOMICS) {
+        snprintf(
+            to, n,
+            "atomics that meet in few words: the busiest of the L2 slices' atomic units works %.0f %% of "
+            "the time, one of them %.0f %% on average",
+            u->percent,
+            percent((double)raw->mem.atomic_busy, (double)raw->mem.atomic_busiest * (double)g->l2_slices) *
+                u->percent / 100);
+        return;
+    }
+    if (!strcmp(u->name, "L2 slice")) {
+        snprintf(to, n,
+                 "one slice of L2, busy %.0f %% of the time and the others %.0f %% on average: accesses meet "
+                 "in few lines",
+                 u->percent,
+                 percent((double)raw->mem.slice_busy, (double)raw->mem.slice_busiest * g->l2_slices) *
+                     u->percent / 100);
         return;
     }
     if (u->bound == ORR_BOUND_COMPUTE)
@@ -225,6 +261,96 @@ static void find_stall(const orr_timing *t, orr_verdict *v) {
     v->stall_percent = percent((double)t->stalls[v->stall], (double)t->warp_cycles);
 }
 
+// ---- more sentences -----------------------------------------------------------------------------
+static void append(orr_verdict *v, const char *s) {
+    size_t at = strlen(v->text);
+    if (*s) snprintf(v->text + at, sizeof v->text - at, ". %s", s);
+}
+
+// What bounds an SM that has a block: a part of it that is busy then, or what its warps wait for.
+static void say_working_sm(const orr_gpu *g, const orr_launch_result *l, const orr_use *use, int n,
+                           const orr_verdict *v, char *to, size_t size) {
+    int most = -1;
+    for (int i = 0; i < n; i++) {
+        bool of_sm = use[i].bound == ORR_BOUND_COMPUTE || use[i].bound == ORR_BOUND_L1 ||
+                     use[i].bound == ORR_BOUND_SHARED;
+        if (of_sm && (most < 0 || use[i].percent >= use[most].percent)) most = i;
+    }
+    double busy = most >= 0 && v->active_percent > 0 ? 100 * use[most].percent / v->active_percent : 0;
+    char wait[100], warps[260];
+    if (busy >= BUSY) {
+        snprintf(to, size, "An SM that has work is bound by its %s, at %.0f %% of the peak",
+                 strcmp(use[most].name, "issue") ? use[most].name : "issue of instructions", busy);
+        return;
+    }
+    say_wait(g, l, v, wait, sizeof wait);
+    say_warps(g, l, warps, sizeof warps);
+    snprintf(to, size, "On an SM that has work warps wait %s %.0f %% of the time%s. %s",
+             waiting_for(v->stall), v->stall_percent, wait, warps);
+}
+
+// What the program says of an instruction's place, " (FILE:LINE)"; "" if it is not known.
+static const char *place_of(char to[100], const orr_timing *t, uint32_t inst) {
+    const orr_program *p = t->program;
+    to[0] = 0;
+    const orr_tinst *i = p && inst < p->ninsts ? &p->insts[inst] : NULL;
+    const orr_inst *from = i && p->kernel && i->inst < p->kernel->ninsts ? &p->kernel->insts[i->inst] : NULL;
+    const orr_module *m = p && p->kernel ? p->kernel->module : NULL;
+    if (!from || !m) return to;
+    const char *file = from->file && from->file <= m->nfiles ? m->files[from->file - 1] : NULL;
+    uint32_t line = file ? from->srcline : p->kernel->machine ? 0 : from->line;
+    if (!file) file = m->path;
+    if (!file || !line) return to;
+    const char *slash = strrchr(file, '/');
+    snprintf(to, 100, ", most at %.60s:%u", slash ? slash + 1 : file, line);
+    return to;
+}
+
+static bool waits_for_memory(const orr_verdict *v) {
+    if (v->bound == ORR_BOUND_LATENCY || v->bound == ORR_BOUND_PARALLELISM)
+        return v->stall == ORR_STALL_LONG || v->stall == ORR_STALL_LG;
+    return v->bound == ORR_BOUND_DRAM || v->bound == ORR_BOUND_L2 || v->bound == ORR_BOUND_CROSSBAR ||
+           v->bound == ORR_BOUND_L1;
+}
+
+// How much of the sectors that global loads and stores touch is used.
+static void say_sectors(const orr_timing *t, const orr_verdict *v, char *to, size_t n) {
+    to[0] = 0;
+    if (!t->raw || !waits_for_memory(v)) return;
+    const orr_traffic *load = &t->raw->sm.global[ORR_L1_LOAD], *store = &t->raw->sm.global[ORR_L1_STORE];
+    double requests = (double)(load->requests + store->requests),
+           sectors = (double)(load->sectors + store->sectors), ideal = (double)(load->ideal + store->ideal);
+    if (!requests || sectors < SPREAD * ideal) return;
+    char place[100];
+    snprintf(to, n,
+             "Global accesses are spread: %.1f sectors a request where %.1f would do, %.0f %% of each used%s",
+             sectors / requests, ideal / requests, percent(ideal, sectors),
+             place_of(place, t, t->waste.inst));
+}
+
+static void say_parallelism(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
+    const orr_timing *t = l->timing;
+    if (l->blocks < (uint64_t)g->sm_count)
+        snprintf(v->text, sizeof v->text,
+                 "parallelism: %llu block%s for %d SMs, which had work %.0f %% of the time",
+                 (unsigned long long)l->blocks, l->blocks == 1 ? "" : "s", g->sm_count, v->active_percent);
+    else
+        snprintf(v->text, sizeof v->text,
+                 "parallelism: SMs are idle while the last blocks run; they had work %.0f %% of the time "
+                 "(%.2f waves of blocks)",
+                 v->active_percent,
+                 t->resident > 0 ? (double)l->blocks / ((double)t->resident * g->sm_count) : 0);
+}
+
+static void say_latency(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
+    char wait[100], warps[260];
+    say_wait(g, l, v, wait, sizeof wait);
+    say_warps(g, l, warps, sizeof warps);
+    snprintf(v->text, sizeof v->text, "%s: warps wait %s %.0f %% of the time%s. %s",
+             v->bound == ORR_BOUND_BARRIER ? "synchronisation" : "latency", waiting_for(v->stall),
+             v->stall_percent, wait, warps);
+}
+
 bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
     memset(v, 0, sizeof *v);
     const orr_timing *t = l->timing;
@@ -242,39 +368,33 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
         snprintf(v->resource, sizeof v->resource, "%s", use[most].name);
         v->percent = use[most].percent;
     }
-    char wait[100], warps[260];
-    say_wait(g, l, v, wait, sizeof wait);
-    say_warps(g, l, warps, sizeof warps);
+    char more[500];
+    const char *rests = NULL; // on a resource; NULL: on what warps wait for
     if (!n || !l->warp_insts) {
         v->bound = ORR_BOUND_NONE;
         snprintf(v->text, sizeof v->text, "nothing: no instruction was issued");
+        return true;
     } else if (v->overhead_percent >= MOSTLY_OVERHEAD) {
         v->bound = ORR_BOUND_LAUNCH;
+        rests = "launch";
         snprintf(v->text, sizeof v->text,
                  "the launch: %.0f %% of the cycles passed before the first block started",
                  v->overhead_percent);
     } else if (v->percent >= BUSY) {
         v->bound = use[most].bound;
-        say_resource(&use[most], t->raw, v->text, sizeof v->text);
+        rests = use[most].name;
+        say_resource(g, &use[most], t->raw, v->text, sizeof v->text);
     } else if (v->active_percent < ENOUGH_ACTIVE) {
         v->bound = ORR_BOUND_PARALLELISM;
-        if (l->blocks < (uint64_t)g->sm_count)
-            snprintf(v->text, sizeof v->text,
-                     "parallelism: %llu block%s for %d SMs, which had work %.0f %% of the time",
-                     (unsigned long long)l->blocks, l->blocks == 1 ? "" : "s", g->sm_count,
-                     v->active_percent);
-        else
-            snprintf(v->text, sizeof v->text,
-                     "parallelism: SMs are idle while the last blocks run; they had work %.0f %% of the time "
-                     "(%.2f "
-                     "waves of blocks)",
-                     v->active_percent,
-                     t->resident > 0 ? (double)l->blocks / ((double)t->resident * g->sm_count) : 0);
+        say_parallelism(g, l, v);
+        say_working_sm(g, l, use, n, v, more, sizeof more);
+        append(v, more);
     } else {
         v->bound = v->stall == ORR_STALL_BARRIER ? ORR_BOUND_BARRIER : ORR_BOUND_LATENCY;
-        snprintf(v->text, sizeof v->text, "%s: warps wait %s %.0f %% of the time%s. %s",
-                 v->bound == ORR_BOUND_BARRIER ? "synchronisation" : "latency", waiting_for(v->stall),
-                 v->stall_percent, wait, warps);
+        say_latency(g, l, v);
     }
+    say_sectors(t, v, more, sizeof more);
+    append(v, more);
+    orr_rests_on(g, rests, v->stall, v->rests_on, sizeof v->rests_on);
     return true;
 }

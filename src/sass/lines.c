@@ -2,8 +2,9 @@
 //
 // A cubin is not linked: its line programs set addresses that are relocated to functions, each of which
 // begins at 0 of its own section. libdw knows nothing of NVIDIA's relocations. So they are applied here, in
-// the copy of the file that the cubin owns, in a way that keeps the functions apart: address = section << 32
-// | offset.
+// the copy of the file that the cubin owns, in a way that keeps the functions apart: address = n << 32 |
+// offset, for the n-th of them in the order of the line program, because that is the order in which rows name
+// those that call them (dwarf_linecontext) and libdw sorts by address.
 #include "sass/lines.h"
 
 #include <stdlib.h>
@@ -14,14 +15,28 @@
 
 #define MAX_LINES (64u << 20)
 
-static void relocate(orr_cubin *c, sass_elf *elf) {
+typedef ORR_VEC(const orr_cubin_reloc *) relocs;
+
+static int by_offset(const void *x, const void *y) {
+    const orr_cubin_reloc *a = *(const orr_cubin_reloc *const *)x, *b = *(const orr_cubin_reloc *const *)y;
+    if (a->section != b->section) return a->section < b->section ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static void relocate(orr_cubin *c, sass_elf *elf, relocs *in_order) {
     for (uint32_t i = 0; i < c->nrelocs; i++) {
         const orr_cubin_reloc *r = &c->relocs[i];
         const orr_cubin_section *s = &c->sections[r->section];
         if (strcmp(s->name, ".debug_line") != 0 || !s->bytes || s->size < 8 || r->offset > s->size - 8)
             continue;
+        *ORR_PUSH(in_order) = r;
+    }
+    if (in_order->n) qsort(in_order->at, in_order->n, sizeof *in_order->at, by_offset);
+    for (size_t n = 0; n < in_order->n; n++) {
+        const orr_cubin_reloc *r = in_order->at[n];
+        const orr_cubin_section *s = &c->sections[r->section];
         const orr_cubin_symbol *y = &c->symbols[r->symbol];
-        uint64_t address = (uint64_t)y->section << 32 | (uint32_t)(y->value + (uint64_t)r->addend);
+        uint64_t address = (uint64_t)n << 32 | (uint32_t)(y->value + (uint64_t)r->addend);
         uint8_t *to = elf->bytes + (s->bytes - elf->bytes) + r->offset;
         for (int k = 0; k < 8; k++) to[k] = (uint8_t)(address >> 8 * k);
     }
@@ -54,7 +69,25 @@ static uint32_t file_number(orr_cubin *c, names *f, const char *name) {
     return (uint32_t)at - 1;
 }
 
-static void collect(orr_cubin *c, Dwarf *dw, row **rows, size_t *n, names *f) {
+// A function of the CUDA toolkit's headers that was inlined, such as atomicAdd, is nothing to its user: what
+// counts is the line that calls it.
+static bool of_toolkit(const char *name) {
+    return name && strstr(name, "/include/") && (strstr(name, "/targets/") || strstr(name, "/cuda"));
+}
+
+// Rows are numbered from the beginning of their function (`first`); libdw takes it for that of the table.
+static Dwarf_Line *calling_line(Dwarf_Lines *lines, size_t n, size_t first, Dwarf_Line *l) {
+    const char *row = (const char *)dwarf_onesrcline(lines, 0);
+    ptrdiff_t bytes = n > 1 ? (const char *)dwarf_onesrcline(lines, 1) - row : 0;
+    for (int depth = 0; depth < 32 && bytes > 0 && of_toolkit(dwarf_linesrc(l, NULL, NULL)); depth++) {
+        const char *from = (const char *)dwarf_linecontext(lines, l);
+        if (!from || from < row || (size_t)((from - row) / bytes) >= n - first) break;
+        l = dwarf_onesrcline(lines, first + (size_t)((from - row) / bytes));
+    }
+    return l;
+}
+
+static void collect(orr_cubin *c, Dwarf *dw, const relocs *in_order, row **rows, size_t *n, names *f) {
     size_t cap = 0;
     Dwarf_Off at = 0, next = 0;
     Dwarf_CU *cu = NULL;
@@ -65,14 +98,18 @@ static void collect(orr_cubin *c, Dwarf *dw, row **rows, size_t *n, names *f) {
         int got = dwarf_next_lines(dw, at, &next, &cu, &files, &nfiles, &lines, &nlines);
         if (got > 0 || next <= at) break;
         if (got < 0) continue; // a damaged table: the next one may be whole
-        for (size_t i = 0; i < nlines && *n < MAX_LINES; i++) {
+        for (size_t i = 0, first = 0; i < nlines && *n < MAX_LINES; i++) {
             Dwarf_Line *l = dwarf_onesrcline(lines, i);
             Dwarf_Addr address;
             int line = 0;
             bool end = false;
-            if (!l || dwarf_lineaddr(l, &address) != 0) continue;
-            dwarf_lineno(l, &line);
+            if (!l || dwarf_lineaddr(l, &address) != 0 || address >> 32 >= in_order->n) continue;
+            uint64_t section = c->symbols[in_order->at[address >> 32]->symbol].section;
+            address = section << 32 | (uint32_t)address;
             dwarf_lineendsequence(l, &end);
+            l = calling_line(lines, nlines, first, l);
+            if (end) first = i + 1;
+            dwarf_lineno(l, &line);
             const char *name = dwarf_linesrc(l, NULL, NULL);
             if (*n == cap) *rows = orr_realloc(*rows, (cap = cap ? cap * 2 : 256) * sizeof **rows);
             (*rows)[*n] = (row){.address = address,
@@ -118,13 +155,17 @@ void sass_read_lines(orr_cubin *c, sass_elf *elf) {
         if (s->flags & 0x800 || strncmp(s->name, ".zdebug", 7) == 0) return;
     }
     if (!any) return;
-    relocate(c, elf);
+    relocs in_order = {0};
+    relocate(c, elf, &in_order);
     Dwarf *dw = dwarf_begin_elf(elf->handle, DWARF_C_READ, NULL);
-    if (!dw) return;
+    if (!dw) {
+        free(in_order.at);
+        return;
+    }
     row *rows = NULL;
     size_t n = 0;
     names f = {0};
-    collect(c, dw, &rows, &n, &f);
+    collect(c, dw, &in_order, &rows, &n, &f);
     if (n && f.list.n) { // lines of no file say nothing
         qsort(rows, n, sizeof *rows, by_address);
         distribute(c, rows, n);
@@ -135,6 +176,7 @@ void sass_read_lines(orr_cubin *c, sass_elf *elf) {
     free(f.list.at);
     orr_map_free(&f.known);
     free(rows);
+    free(in_order.at);
     dwarf_end(dw);
 }
 

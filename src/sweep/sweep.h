@@ -54,6 +54,9 @@ bool orr_tape_launch(orr_tape *t, const orr_launch *l, int threads, orr_progress
 bool orr_tape_source(orr_tape *t, orr_source *s, orr_progress *p, orr_err *e);
 // A launch of a task list, which is made up again whenever it is asked for; the list must outlive the tape.
 bool orr_tape_tasks(orr_tape *t, const orr_tasks *list, const orr_task_step *step, orr_err *e);
+// Everything that an input does (record.c): `in` has all but work, copy and arg, and must outlive the tape.
+struct orr_input;
+bool orr_tape_input(orr_tape *t, struct orr_input *in, orr_err *e);
 uint64_t orr_tape_digest(const orr_tape *t); // of kernels and streams
 uint64_t orr_tape_bytes(const orr_tape *t);
 uint64_t orr_tape_blocks(const orr_tape *t);

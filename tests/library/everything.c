@@ -168,6 +168,27 @@ static void compare_and_correlate(void) {
     done(r, o);
 }
 
+// What would help, and what differs.
+static void explaining(void) {
+    orr_err e = {0};
+    orr_options *o = OPTIONS("gpu=h200", "size=small", "threads=2", "set=n=4096");
+    orr_report *r = orr_explain("saxpy", o, &e);
+    CHECK(r && orr_report_number(r, "/time_ns") > 0 && orr_report_count(r, "/ideals") > 0);
+    CHECK(r && orr_report_number(r, "/ideals/0/time_ns") > 0);
+    done(r, o);
+
+    o = OPTIONS("gpu=h200", "size=small", "threads=2", "second=set=n=4096", "fail-if=slower 5%");
+    r = orr_diff("saxpy", "saxpy", o, &e); // less work is not slower
+    CHECK(r && !e.status && orr_report_number(r, "/percent") < 0);
+    CHECK(r && orr_report_as(r, ORR_TEXT) && orr_report_as(r, ORR_HTML));
+    done(r, o);
+    o = OPTIONS("gpu=h200", "size=small", "threads=2", "second=set=sm.count=2", "fail-if=slower 5%");
+    r = orr_diff("saxpy", "saxpy", o, &e);
+    CHECK(r && e.status == 4 && orr_report_number(r, "/percent") > 5);
+    orr_report_free(r);
+    orr_options_free(o);
+}
+
 static void sampling(void) {
     const char *profile = path_in(work, "bfs.profile");
     orr_options *o = OPTIONS("gpu=fermi_tbpoint", "size=small", "threads=2");
@@ -340,6 +361,7 @@ int main(int argc, char **argv) {
     CHECK(!strcmp(orr_version(), ORR_VERSION));
     run_and_record();
     compare_and_correlate();
+    explaining();
     sampling();
     descriptions();
     hardware();

@@ -29,10 +29,14 @@ typedef struct factors {
 
 static void split(int type, int n, factors *f) { f->special = orr_mma_split(type, n, f->f, f->s, f->e); }
 
+static uint32_t f32_from_e4m3(uint8_t x) { // bias 7, no infinities, one NaN
+    uint32_t m = x & 0x7fu, normal = (m << 20) + (120u << 23), low = bits32((float)m * 0x1p-9f);
+    return pick32(m == 0x7f, NAN32, pick32(m < 8, low, normal)) | (x & 0x80u) << 24;
+}
+
 static uint16_t f16_from_f8(int type, uint8_t x) {
     if (type == ORR_T_E5M2) return (uint16_t)(x << 8);
-    uint32_t v = bits32(f32_of(f32_from_f16((x & 0x7fu) << 7)) * 256); // the exponents' biases differ by 8
-    return (uint16_t)(f16_from_f32((x & 0x7f) == 0x7f ? NAN32 : v) | (x & 0x80u) << 8);
+    return (uint16_t)f16_from_f32(f32_from_e4m3(x));
 }
 
 void orr_mma_to_f32(int type, const void *raw, int n, uint32_t *out) {
@@ -47,8 +51,10 @@ void orr_mma_to_f32(int type, const void *raw, int n, uint32_t *out) {
         for (int i = 0; i < n; i++) out[i] = f32_from_bf16(h[i]);
         break;
     case ORR_T_E4M3:
+        for (int i = 0; i < n; i++) out[i] = f32_from_e4m3(b[i]);
+        break;
     case ORR_T_E5M2:
-        for (int i = 0; i < n; i++) out[i] = f32_from_f16(f16_from_f8(type, b[i]));
+        for (int i = 0; i < n; i++) out[i] = f32_from_f16((uint16_t)(b[i] << 8));
         break;
     default:
         for (int i = 0; i < n; i++) out[i] = w[i] & 0xffffe000;
@@ -137,67 +143,6 @@ void orr_mma_step(mma_step r, double acc[FOUR]) {
         for (int j = 0; j < FOUR; j++) sum[j] += p[j];
     }
     for (int j = 0; j < FOUR; j++) acc[j] = summed(&r, sum[j] * power(t[j] - guard));
-}
-
-// The same for eight columns where no exponent is far from 0 and A is dense: then a product, and a product
-// times the one power of two that lines up all of a column's, are exact in f32.
-enum { EIGHT = 8, TAME = 60, LOW = -100 };
-static bool tame_step(const mma_step *r, double acc[EIGHT]) {
-    int n = r->n, len = r->len, guard = r->guard;
-    int32_t t[EIGHT];
-    double sum[EIGHT];
-    for (int j = 0; j < EIGHT; j++) {
-        int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = r->narrow ? -14 : -126;
-        t[j] = acc[j] == 0 ? -126 : e < least ? least : e;
-    }
-    ints top0 = ints_at(t), top1 = ints_at(t + FOUR);
-    for (int k = 0; k < len; k++) {
-        ints e = all(r->ea[k]);
-        top0 = larger(top0, ints_at(r->eb + k * n) + e);
-        top1 = larger(top1, ints_at(r->eb + k * n + FOUR) + e);
-    }
-    memcpy(t, &top0, sizeof top0);
-    memcpy(t + FOUR, &top1, sizeof top1);
-    for (int j = 0; j < EIGHT; j++)
-        if (t[j] < LOW) return false; // the power of two would be none of f32
-    floats scale0 = (floats)((all(guard + 127) - top0) << 23),
-           scale1 = (floats)((all(guard + 127) - top1) << 23);
-    for (int j = 0; j < EIGHT; j++) sum[j] = __builtin_trunc(acc[j] * power(guard - t[j]));
-    for (int k = 0; k < len;) {
-        ints part0 = all(0), part1 = all(0);
-        for (int stop = k + 8 < len ? k + 8 : len; k < stop; k++) {
-            float x;
-            memcpy(&x, r->fa + k, sizeof x);
-            floats v = {x, x, x, x};
-            part0 += __builtin_convertvector(floats_at(r->fb + k * n) * v * scale0, ints);
-            part1 += __builtin_convertvector(floats_at(r->fb + k * n + FOUR) * v * scale1, ints);
-        }
-        int32_t p[EIGHT];
-        memcpy(p, &part0, sizeof part0);
-        memcpy(p + FOUR, &part1, sizeof part1);
-        for (int j = 0; j < EIGHT; j++) sum[j] += p[j];
-    }
-    for (int j = 0; j < EIGHT; j++) acc[j] = summed(r, sum[j] * power(t[j] - guard));
-    return true;
-}
-
-void orr_mma_row(mma_step r, int columns, double *acc) {
-    for (int j = 0; j < columns; j += EIGHT) {
-        if (!r.fb || !tame_step(&r, acc + j)) {
-            mma_step second = r;
-            second.sb += FOUR, second.eb += FOUR;
-            orr_mma_step(r, acc + j);
-            orr_mma_step(second, acc + j + FOUR);
-        }
-        r.sb += EIGHT, r.eb += EIGHT;
-        if (r.fb) r.fb += EIGHT;
-    }
-}
-
-bool orr_mma_tame(const int32_t *e, int n) {
-    int32_t far = 0;
-    for (int i = 0; i < n; i++) far |= (e[i] != NO_EXP) & ((e[i] > TAME) | (e[i] < -TAME));
-    return !far;
 }
 
 // Where infinities or NaNs take part, only they matter: true, and *sum, which is C's element before, is what

@@ -34,8 +34,7 @@ typedef struct mma_step {
     const int32_t *ea;
     const float *sb; // of B, which is [k][n], from the first of four columns on
     const int32_t *eb;
-    const float *fa, *fb; // the same as they are, where all are tame and A is dense; NULL: not
-    int n, len;           // columns of B, products in the step
+    int n, len;      // columns of B, products in the step
     int guard, keep; // bits kept below the largest exponent's; of the sum, below its first (0: all of f32's)
     const uint8_t *place; // of a sparse A: the row of B for each column; NULL: in order
     bool narrow, half;    // the accumulator comes as f16, goes as f16
@@ -46,9 +45,6 @@ void orr_mma_to_f32(int type, const void *raw, int n, uint32_t *out);
 bool orr_mma_split(int type, int n, const uint32_t *f, float *s, int32_t *e);
 // One step for four columns of one row of D.
 void orr_mma_step(mma_step r, double acc[FOUR]);
-// For `columns` of them, a multiple of 8, from where the step's factors of B begin.
-void orr_mma_row(mma_step r, int columns, double *acc);
-bool orr_mma_tame(const int32_t *e, int n); // exponents of factors: none is far from 0
 void orr_mma_gather(const warp *w, const oper *regs, int nregs, int rows, int bytes, uint8_t *out);
 void orr_mma_places(const uint32_t *meta, uint32_t sel, uint8_t type, int rows, int kc, uint8_t *place);
 

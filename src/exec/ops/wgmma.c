@@ -27,10 +27,12 @@
 // XORed with ((address / 128) - base offset) modulo s/16.
 #include "exec/ops/wgmma.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/block.h"
 #include "exec/ops/mma.h"
+#include "exec/ops/sums.h"
 
 enum { ROWS = 16, N_MAX = 256, K_MAX = 64, CHUNK = 16, ROW_BYTES = 64 };
 
@@ -76,26 +78,31 @@ static bool outside(warp *w, const uop *u, uint32_t at, uint32_t bytes, char whi
     return true;
 }
 
+// Rows [first, first + rows) of a matrix by columns, eight places of 2 bytes at a time.
+static bool read_columns(warp *w, const uop *u, const gdesc *g, uint32_t first, uint32_t rows, uint32_t bytes,
+                         uint8_t *out) {
+    char which = rows == ROWS ? 'A' : 'B';
+    for (uint32_t k = 0; k < bytes / 2; k++)
+        for (uint32_t r = 0; r < rows; r += 8) {
+            uint32_t at = half_at(g, first + r, k);
+            uint16_t eight[8];
+            if (outside(w, u, at, CHUNK, which)) return false;
+            memcpy(eight, w->tb->shared + at, CHUNK);
+            for (uint32_t x = 0; x < 8; x++) memcpy(out + (r + x) * bytes + k * 2, &eight[x], 2);
+        }
+    return true;
+}
+
 // Rows [first, first + rows) of a matrix, `bytes` of each, to out [row][bytes]. False after a fault.
 static bool read_matrix(warp *w, const uop *u, uint64_t desc, uint32_t first, uint32_t rows, uint32_t bytes,
                         bool by_columns, uint8_t *out) {
     gdesc g = open_desc(desc);
-    const uint8_t *shared = w->tb->shared;
-    char which = first || rows == ROWS ? 'A' : 'B';
-    if (by_columns) {
-        for (uint32_t r = 0; r < rows; r++)
-            for (uint32_t k = 0; k < bytes / 2; k++) {
-                uint32_t at = half_at(&g, first + r, k);
-                if (outside(w, u, at, 2, which)) return false;
-                memcpy(out + r * bytes + k * 2, shared + at, 2);
-            }
-        return true;
-    }
+    if (by_columns) return read_columns(w, u, &g, first, rows, bytes, out);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < bytes / CHUNK; c++) {
             uint32_t at = chunk_at(&g, first + r, c);
-            if (outside(w, u, at, CHUNK, which)) return false;
-            memcpy(out + r * bytes + c * CHUNK, shared + at, CHUNK);
+            if (outside(w, u, at, CHUNK, rows == ROWS ? 'A' : 'B')) return false;
+            memcpy(out + r * bytes + c * CHUNK, w->tb->shared + at, CHUNK);
         }
     return true;
 }
@@ -124,62 +131,107 @@ static uint32_t special_sum(const wg *p, const uint32_t *a, const uint32_t *b, i
     return s == s ? bits32((float)s) : NAN32;
 }
 
-typedef struct floats_of { // a matrix as floats, and as factors of powers of two
-    uint32_t f[N_MAX * K_MAX];
-    float s[N_MAX * K_MAX];
-    int32_t e[N_MAX * K_MAX];
-} floats_of;
-
 static void negate(uint32_t *f, int n) {
     for (int i = 0; i < n; i++) f[i] ^= 0x80000000u;
 }
 
-static void multiply_floats(wg *p) {
-    static _Thread_local floats_of a, b;
+// B as floats, [k][n]. The warps of a group, and other groups, multiply by the same B: those of late are
+// kept, and one is used again when the bytes in shared memory are still the same.
+typedef struct second {
+    uint8_t raw[N_MAX * ROW_BYTES];
+    uint32_t f[N_MAX * K_MAX];
+    int16_t e[N_MAX * K_MAX];
+    int n, k;
+    uint8_t type;
+    bool negated, usual;
+} second;
+enum { KEPT = 8 };
+
+static const second *second_of(worker *k, const wg *p, uint64_t desc) {
+    if (!k->products) k->products = orr_calloc(KEPT, sizeof(second));
+    second *b = (second *)k->products + ((uint32_t)desc * 2654435761u >> 29);
+    uint32_t bytes = (uint32_t)p->n * (p->sparse ? 64 : 32);
+    if (b->n == p->n && b->k == p->k && b->type == p->btype && b->negated == p->negate_b &&
+        !memcmp(b->raw, p->b, bytes))
+        return b;
     static _Thread_local uint32_t t[N_MAX * K_MAX];
+    memcpy(b->raw, p->b, bytes);
+    b->n = p->n, b->k = p->k, b->type = p->btype, b->negated = p->negate_b;
+    orr_mma_to_f32(p->btype, p->b, p->n * p->k, t);
+    for (int kk = 0; kk < p->k; kk++)
+        for (int j = 0; j < p->n; j++) b->f[kk * p->n + j] = t[j * p->k + kk];
+    if (p->negate_b) negate(b->f, p->n * p->k);
+    b->usual = orr_sums_exponents(p->btype, b->f, p->n * p->k, b->e);
+    return b;
+}
+
+// What is not usual: any numbers, a sparse A, sums of 16 bits. Columns [from, to) of row i.
+typedef struct split_of { // a matrix as factors of powers of two
+    float s[N_MAX * K_MAX];
+    int32_t e[N_MAX * K_MAX];
+    bool odd; // there are infinities or NaNs
+} split_of;
+typedef struct slow {
+    const uint32_t *fa, *fb;
+    split_of a, b;
+    bool ready;
+} slow;
+
+static void multiply_slowly(wg *p, slow *z, int i, int from, int to) {
     int n = p->n, kc = p->kc;
     bool half = p->dtype == ORR_T_F16, f8 = orr_matrix_bits(p->atype) == 8;
-    orr_mma_to_f32(p->atype, p->a, ROWS * kc, a.f);
-    orr_mma_to_f32(p->btype, p->b, n * p->k, t);
-    for (int j = 0; j < n; j++) // columns of B to rows
-        for (int k = 0; k < p->k; k++) b.f[k * n + j] = t[j * p->k + k];
-    if (p->negate_a) negate(a.f, ROWS * kc);
-    if (p->negate_b) negate(b.f, n * p->k);
-    bool odd = orr_mma_split(p->atype, ROWS * kc, a.f, a.s, a.e);
-    odd |= orr_mma_split(p->btype, n * p->k, b.f, b.s, b.e);
-    mma_step how = {.n = n,
+    if (!z->ready) {
+        z->a.odd = orr_mma_split(p->atype, ROWS * kc, z->fa, z->a.s, z->a.e);
+        z->b.odd = orr_mma_split(p->btype, n * p->k, z->fb, z->b.s, z->b.e);
+        z->ready = true;
+    }
+    mma_step how = {.sa = z->a.s + i * kc,
+                    .ea = z->a.e + i * kc,
+                    .n = n,
                     .len = kc,
                     .guard = f8 ? 13 : MMA_GUARD,
                     .keep = f8 && !half ? 13 : 0,
+                    .place = p->sparse ? p->place + i * kc : NULL,
                     .narrow = half,
                     .half = half};
-    bool tame = !odd && !p->sparse && orr_mma_tame(a.e, ROWS * kc) && orr_mma_tame(b.e, n * p->k);
+    for (int j = from; j < to; j += FOUR) {
+        double acc[FOUR];
+        uint32_t c[FOUR];
+        for (int x = 0; x < FOUR; x++) {
+            uint32_t v = p->c[i * n + j + x];
+            c[x] = half ? f32_from_f16((uint16_t)v) : v;
+            acc[x] = (c[x] & 0x7f800000) == 0x7f800000 ? 0 : f32_of(c[x]);
+        }
+        how.sb = z->b.s + j, how.eb = z->b.e + j;
+        orr_mma_step(how, acc);
+        for (int x = 0; x < FOUR; x++) {
+            bool found = z->a.odd || z->b.odd || (c[x] & 0x7f800000) == 0x7f800000;
+            uint32_t r = bits32((float)acc[x]);
+            uint32_t s = found ? special_sum(p, z->fa, z->fb, i, j + x, c[x], &found) : 0;
+            if (found) r = s;
+            p->c[i * n + j + x] = half ? f16_from_f32(r) : r;
+        }
+    }
+}
+
+static void multiply_floats(worker *k, wg *p, uint64_t desc) {
+    static _Thread_local slow z;
+    uint32_t a[ROWS * 32];
+    int16_t ea[ROWS * 32];
+    int n = p->n, kc = p->kc;
+    bool f8 = orr_matrix_bits(p->atype) == 8;
+    orr_mma_to_f32(p->atype, p->a, ROWS * kc, a);
+    if (p->negate_a) negate(a, ROWS * kc);
+    const second *b = second_of(k, p, desc);
+    bool usual =
+        orr_sums_exponents(p->atype, a, ROWS * kc, ea) && b->usual && !p->sparse && p->dtype == ORR_T_F32;
+    z.fa = a, z.fb = b->f, z.ready = false;
+    sums r = {.fb = b->f, .eb = b->e, .n = n, .len = kc, .guard = f8 ? 13 : MMA_GUARD, .keep = f8 ? 13 : 0};
     for (int i = 0; i < ROWS; i++) {
-        double acc[N_MAX];
-        uint32_t c[N_MAX];
-        bool bad = odd;
-        for (int j = 0; j < n; j++) {
-            uint32_t v = p->c[i * n + j];
-            c[j] = half ? f32_from_f16((uint16_t)v) : v;
-            bool special = (c[j] & 0x7f800000) == 0x7f800000;
-            bad |= special;
-            acc[j] = special ? 0 : f32_of(c[j]);
-        }
-        how.sa = a.s + i * kc, how.ea = a.e + i * kc;
-        how.sb = b.s, how.eb = b.e;
-        how.fa = tame ? (const float *)a.f + i * kc : NULL;
-        how.fb = tame ? (const float *)b.f : NULL;
-        how.place = p->sparse ? p->place + i * kc : NULL;
-        orr_mma_row(how, n, acc);
-        for (int j = 0; j < n; j++) {
-            uint32_t r = bits32((float)acc[j]);
-            bool found = false;
-            if (bad) {
-                uint32_t s = special_sum(p, a.f, b.f, i, j, c[j], &found);
-                if (found) r = s;
-            }
-            p->c[i * n + j] = half ? f16_from_f32(r) : r;
-        }
+        r.fa = a + i * kc, r.ea = ea + i * kc;
+        if (!usual) multiply_slowly(p, &z, i, 0, n);
+        for (int j = 0; usual && j < n; j += SUMS_COLUMNS)
+            if (!orr_sums(&r, j, p->c + i * n)) multiply_slowly(p, &z, i, j, j + SUMS_COLUMNS);
     }
 }
 
@@ -217,26 +269,47 @@ static void multiply_bits(wg *p) {
 // ---- registers ----------------------------------------------------------------------------------
 // Register e of D holds columns 8 (e/4) + 2 t and the next of row g or g + 8, of lane 4 g + t; two of f16
 // share a register.
+typedef uint32_t words __attribute__((vector_size(16)));
+
 static void read_d(const warp *w, const oper *regs, wg *p) {
-    bool half = p->dtype == ORR_T_F16;
-    for (int e = 0; e < p->n / 2; e++) {
-        const uint32_t *r = OPER(w, regs[half ? e / 2 : e], uint32_t);
-        for (int i = 0; i < ORR_WARP; i++) {
-            int at = ((i >> 2) + (e & 2) * 4) * p->n + e / 4 * 8 + (i & 3) * 2 + (e & 1);
-            p->c[at] = half ? r[i] >> (e & 1) * 16 & 0xffff : r[i];
+    if (p->dtype == ORR_T_F16) {
+        for (int e = 0; e < p->n / 2; e++)
+            for (int i = 0; i < ORR_WARP; i++)
+                p->c[((i >> 2) + (e & 2) * 4) * p->n + e / 4 * 8 + (i & 3) * 2 + (e & 1)] =
+                    OPER(w, regs[e / 2], uint32_t)[i] >> (e & 1) * 16 & 0xffff;
+        return;
+    }
+    for (int e = 0; e < p->n / 2; e += 2) { // four lanes have eight columns of a row
+        const uint32_t *even = OPER(w, regs[e], uint32_t), *odd = OPER(w, regs[e + 1], uint32_t);
+        uint32_t *to = p->c + (e & 2) * 4 * p->n + e / 4 * 8;
+        for (int g = 0; g < 8; g++, to += p->n) {
+            words x, y, v[2];
+            memcpy(&x, even + g * 4, sizeof x);
+            memcpy(&y, odd + g * 4, sizeof y);
+            v[0] = __builtin_shuffle(x, y, (words){0, 4, 1, 5});
+            v[1] = __builtin_shuffle(x, y, (words){2, 6, 3, 7});
+            memcpy(to, v, sizeof v);
         }
     }
 }
 static void write_d(warp *w, const oper *regs, const wg *p) {
-    bool half = p->dtype == ORR_T_F16;
-    for (int e = 0; e < p->n / 2; e++) {
-        uint32_t *r = OPER(w, regs[half ? e / 2 : e], uint32_t);
-        for (int i = 0; i < ORR_WARP; i++) {
-            uint32_t v = p->c[((i >> 2) + (e & 2) * 4) * p->n + e / 4 * 8 + (i & 3) * 2 + (e & 1)];
-            if (half)
-                ((uint16_t *)r)[i * 2 + (e & 1)] = (uint16_t)v;
-            else
-                r[i] = v;
+    if (p->dtype == ORR_T_F16) {
+        for (int e = 0; e < p->n / 2; e++)
+            for (int i = 0; i < ORR_WARP; i++)
+                ((uint16_t *)OPER(w, regs[e / 2], uint32_t))[i * 2 + (e & 1)] =
+                    (uint16_t)p->c[((i >> 2) + (e & 2) * 4) * p->n + e / 4 * 8 + (i & 3) * 2 + (e & 1)];
+        return;
+    }
+    for (int e = 0; e < p->n / 2; e += 2) {
+        uint32_t *even = OPER(w, regs[e], uint32_t), *odd = OPER(w, regs[e + 1], uint32_t);
+        const uint32_t *from = p->c + (e & 2) * 4 * p->n + e / 4 * 8;
+        for (int g = 0; g < 8; g++, from += p->n) {
+            words v[2], x, y;
+            memcpy(v, from, sizeof v);
+            x = __builtin_shuffle(v[0], v[1], (words){0, 2, 4, 6});
+            y = __builtin_shuffle(v[0], v[1], (words){1, 3, 5, 7});
+            memcpy(even + g * 4, &x, sizeof x);
+            memcpy(odd + g * 4, &y, sizeof y);
         }
     }
 }
@@ -277,7 +350,7 @@ static void wgmma(warp *w, const uop *u) {
     else if (p.dtype == ORR_T_S32)
         multiply_ints(&p);
     else
-        multiply_floats(&p);
+        multiply_floats(w->tb->worker, &p, desc);
     write_d(w, u->all, &p);
     w->products++;
     orr_gates_open(w->tb);

@@ -172,6 +172,14 @@ void orr_block_deadlock(tblock *tb) {
                  "deadlock: no thread of the block can run");
 }
 
+// Lanes at a barrier may wait for lanes that wait for them where their ways meet: these go on without them.
+bool orr_block_release(tblock *tb) {
+    bool released = false;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
+    return released;
+}
+
 int orr_block_run(tblock *tb) { return tb->cluster ? orr_cluster_run(tb) : orr_block_alone(tb); }
 
 int orr_block_alone(tblock *tb) {
@@ -196,13 +204,8 @@ int orr_block_alone(tblock *tb) {
         tb->moved |= progress;
         if (!tb->running) return RUN_DONE;
         if (!progress) {
-            // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
-            if (!tb->cluster && orr_mbar_let(tb)) continue;
-            bool released = false;
-            for (uint32_t n = 0; n < p->nwarps; n++)
-                released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
-            if (released) continue;
             if (tb->cluster) return RUN_STALLED;
+            if (orr_mbar_let(tb) || orr_block_release(tb)) continue;
             orr_block_deadlock(tb);
             return RUN_FAULT;
         }
@@ -354,4 +357,5 @@ void orr_worker_free(worker *k) {
         free_block(tb);
     }
     free(k->range);
+    free(k->products);
 }

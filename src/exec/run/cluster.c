@@ -67,7 +67,11 @@ static bool somebody_lets_go(cluster *c) {
         c->next_let = (r + 1) % c->size;
         return true;
     }
-    return false;
+    bool released =
+        false; // lanes that wait for others of their warp: only when no block of the cluster can go on
+    for (uint32_t r = 0; r < c->size; r++)
+        released |= c->tb[r] && c->tb[r]->running && orr_block_release(c->tb[r]);
+    return released;
 }
 
 int orr_cluster_run(tblock *tb) {

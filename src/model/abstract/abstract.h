@@ -72,7 +72,7 @@ typedef struct aseg {
     uint32_t mem, wait;                   // in code->mems, code->waits
     uint32_t line;                        // of code, + 1, and how many
     uint32_t inst;                        // the last
-    uint16_t nmem, nwait, nlines, tensor; // tensor: cycles it takes more while the clock is held back
+    uint16_t nmem, nwait, nlines;
     uint32_t slots;                       // of all bursts: of the scheduler,
     uint16_t unit, busy;                  // and of the unit that is needed longest; 0: none
     uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
@@ -296,7 +296,6 @@ typedef struct acore {
     orr_cache l1i;
     const_caches constants;
     uint64_t *l1i_when, l1i_last; // by line: when what is on its way is there
-    uint64_t ramp;                // until then tensor instructions are slow; 0: there was none yet
     uint64_t coming_from;         // stretch of time: of lines on their way this many come in it, and after it
     uint16_t coming[COMING];
     uint32_t nmisses;

@@ -328,9 +328,6 @@ static void add_inst(schedule *x, uint32_t n) {
     x->front = t + step;
     if (m->cores[0].pool_n[m->cores[0].sched[0].pool_of[i->unit]] == 1 && !m->gpu->units[i->unit].queue)
         x->unit[i->unit] = t + i->interval;
-    if (!m->collector && m->gpu->core_tensor_ramp > 0 &&
-        (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT))
-        g->tensor = (uint16_t)(g->tensor + step);
     if (i->kind == ORR_TK_MEM) add_memory(x, n, t, made, nmade);
     bool late = is_late(m, i);
     uint64_t ready = t + latency_of(m, c, n);

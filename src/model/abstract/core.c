@@ -170,12 +170,6 @@ static uint64_t fetch(acore *s, awarp *w, const aseg *g, uint64_t t) {
     return late;
 }
 
-// A tensor instruction while the SM's clock is held back takes twice as long (core.tensor_ramp).
-static uint64_t ramp(acore *s, const aseg *g, uint64_t t) {
-    if (!s->ramp) s->ramp = t + (uint64_t)s->m->gpu->core_tensor_ramp;
-    return t < s->ramp ? g->tensor : 0;
-}
-
 // ---- a batch ----------------------------------------------------------------------------------------
 // The segment for those that follow, booked all at once between when the first of them has begun with it, at
 // `from`, and when the last of them can have issued the last of it, skew cycles after `to`.
@@ -216,8 +210,8 @@ static inline uint64_t wait_for_loads(acore *s, awarp *w, const aseg *g, uint64_
     return t;
 }
 
-// Its bursts take their slots and units from t on; the cycles that they are held up. `twice`: the units'.
-static inline uint64_t issue(acore *s, const asched *q, slots *sched, const aseg *g, uint64_t t, bool twice) {
+// Its bursts take their slots and units from t on; the cycles that they are held up.
+static inline uint64_t issue(acore *s, const asched *q, slots *sched, const aseg *g, uint64_t t) {
     const machine *m = s->m;
     uint64_t interval = m->issue_interval, delay = 0;
     const aburst *burst = m->code->bursts.at + g->burst;
@@ -226,7 +220,7 @@ static inline uint64_t issue(acore *s, const asched *q, slots *sched, const aseg
         uint64_t last = slots_take(sched, at, burst->slots + burst->banks, (uint32_t)interval);
         uint64_t over = at + (burst->slots - 1) * interval, lost = last > over ? last - over : 0;
         if (burst->busy) {
-            uint32_t busy = twice ? 2u * burst->busy : burst->busy;
+            uint32_t busy = burst->busy;
             uint64_t unit = slots_take(&s->pools[q->pool_of[burst->unit]], at, busy, 1) + 1;
             if (unit > at + busy + lost) lost = unit - at - busy;
         }
@@ -276,8 +270,7 @@ static uint64_t accesses(acore *s, awarp *w, const aseg *g, uint64_t t, uint64_t
 static inline uint64_t run_segment(acore *s, awarp *w, const aseg *g, uint64_t t) {
     asched *q = &s->sched[w->sched];
     if (!(q->seen[w->seg / 64] >> w->seg % 64 & 1)) t += fetch(s, w, g, t);
-    uint64_t more = g->tensor ? ramp(s, g, t) : 0, len = g->len + more;
-    uint64_t delay = issue(s, q, &q->slots, g, t, more != 0), end = t + len + delay;
+    uint64_t len = g->len, delay = issue(s, q, &q->slots, g, t), end = t + len + delay;
     if (!s->m->code_fits) w->stretch = (uint32_t)((len + delay) * 16 / (len ? len : 1));
     if (w->nparts) {
         catch_up(s, w);

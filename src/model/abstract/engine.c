@@ -265,7 +265,7 @@ static void prepare(machine *m, acore *s) {
             memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
         }
     }
-    s->l1i_last = s->ramp = 0;
+    s->l1i_last = 0;
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     constants_reset(&s->constants);
     abt_memory_start(s);

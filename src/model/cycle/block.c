@@ -132,6 +132,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     uint32_t which = i->imm < BLOCK_BARRIERS ? i->imm : 0;
     bool waits = !(i->flags & ORR_TF_ARRIVE);
     b->barriers.latency = i->latency ? i->latency : 1;
+    if (s->c->gpu->core_barrier_free) return;
     if (waits) w->barrier = (uint8_t)(which + 1);
     release(s, b, barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running));
 }

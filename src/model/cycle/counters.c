@@ -123,6 +123,8 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
     c[ORR_C_L1_PENDING] = (double)sum(s->l1_pending[0], 2 * ORR_L1_KINDS);
     c[ORR_C_L1_HIT] = (double)sum(s->l1_hit[0], 2 * ORR_L1_KINDS) + c[ORR_C_L1_PENDING];
     c[ORR_C_L1_MISS] = (double)sum(s->l1_miss[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_GLOBAL_LD_IDEAL] = (double)s->global[ORR_L1_LOAD].ideal;
+    c[ORR_C_GLOBAL_ST_IDEAL] = (double)s->global[ORR_L1_STORE].ideal;
     c[ORR_C_L1_TAGS] = (double)s->l1_tags;
     c[ORR_C_L1_WAVEFRONTS] = (double)(s->l1_busy + s->shared_busy);
     c[ORR_C_L1_CONFLICTS] = (double)s->l1_conflicts;

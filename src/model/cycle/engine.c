@@ -408,11 +408,13 @@ static void fit_worker(worker *k, uint32_t ninsts) {
     k->issued = orr_realloc(k->issued, cap * sizeof *k->issued);
     k->threads = orr_realloc(k->threads, cap * sizeof *k->threads);
     k->memo = orr_realloc(k->memo, cap * sizeof *k->memo);
+    k->traffic = orr_realloc(k->traffic, cap * sizeof *k->traffic);
     uint32_t more = cap - k->ninsts;
     memset(k->by_inst + k->ninsts, 0, more * sizeof *k->by_inst);
     memset(k->issued + k->ninsts, 0, more * sizeof *k->issued);
     memset(k->threads + k->ninsts, 0, more * sizeof *k->threads);
     memset(k->memo + k->ninsts, 0, more * sizeof *k->memo);
+    memset(k->traffic + k->ninsts, 0, more * sizeof *k->traffic);
     k->ninsts = cap;
 }
 
@@ -614,10 +616,24 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     }
 }
 
+// Who sent last what L2 still works on when the last block has ended: a reduction if the units for atomics
+// do, else a store. Of SMs that sent in the same cycle, the first.
+static void blame_tail(engine *x, uint64_t blocks_ended, const orr_memsys_stats *m) {
+    const cycle *c = x->c;
+    bool atomics = m->atomic_last > blocks_ended * ORR_TICKS;
+    lsu_sender last = {0};
+    for (int kind = atomics; kind >= 0 && !last.when; kind--)
+        for (uint32_t i = 0; i < c->nsms; i++)
+            if (c->sms[i].lsu.last_sent[kind].when > last.when) last = c->sms[i].lsu.last_sent[kind];
+    if (last.when && x->out->cycles > blocks_ended)
+        x->out->tail = (orr_blame){.n = x->out->cycles - blocks_ended, .inst = last.inst};
+}
+
 // A kernel has ended when its last store has reached L2, and when it is certain that all have: the barrier
 // that each SM sends to the slices it has used is there and back (launch.drain, orr_memsys_barriers).
 static void drain(engine *x) {
     cycle *c = x->c;
+    uint64_t blocks_ended = x->out->cycles;
     run_partitions(x, UINT64_MAX);
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
@@ -626,6 +642,7 @@ static void drain(engine *x) {
         end = (m.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m.requests && drain) x->out->cycles += drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
+    blame_tail(x, blocks_ended, &m);
     if (x->out->cycles > x->until) x->until = x->out->cycles;
     sample(x); // what the memory did after the last window
 }
@@ -643,6 +660,7 @@ static void prepare_workers(cycle *c, int n) {
         free(k->issued);
         free(k->threads);
         free(k->memo);
+        free(k->traffic);
         *k = (worker){0};
     }
 }

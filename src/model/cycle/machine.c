@@ -138,6 +138,7 @@ void cyc_free(cycle *c) {
         free(c->workers[n].issued);
         free(c->workers[n].threads);
         free(c->workers[n].memo);
+        free(c->workers[n].traffic);
     }
     free(c->workers);
     orr_memsys_free(c->mem);

@@ -46,6 +46,19 @@ static void sum(uint64_t *to, const void *from, size_t bytes) {
     for (size_t n = 0; n < bytes / sizeof *to; n++) to[n] += f[n];
 }
 
+// Accesses to global memory: by kind, and the instruction that wastes most.
+static void sum_traffic(orr_timing *t, orr_sm_counts *n) {
+    for (uint32_t i = 0; i < t->ninsts; i++) {
+        const orr_traffic *x = &t->traffic[i];
+        if (!x->requests) continue;
+        orr_traffic *to = &n->global[l1_kind(&t->program->insts[i])];
+        to->requests += x->requests;
+        to->sectors += x->sectors;
+        to->ideal += x->ideal;
+        if (x->sectors - x->ideal > t->waste.n) t->waste = (orr_blame){x->sectors - x->ideal, i};
+    }
+}
+
 static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
     orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
@@ -60,12 +73,14 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     t->by_inst = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->by_inst);
     t->issued = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->issued);
     t->threads = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->threads);
+    t->traffic = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->traffic);
     for (int n = 0; n < c->nworkers; n++) {
         const worker *k = &c->workers[n];
         uint32_t m = k->ninsts < p->ninsts ? k->ninsts : p->ninsts;
         sum((uint64_t *)(void *)t->by_inst, k->by_inst, m * sizeof *t->by_inst);
         sum(t->issued, k->issued, m * sizeof *t->issued);
         sum(t->threads, k->threads, m * sizeof *t->threads);
+        sum((uint64_t *)(void *)t->traffic, k->traffic, m * sizeof *t->traffic);
     }
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[n];
@@ -78,6 +93,8 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
         t->nspans += s->tb.spans.n;
         t->spans_left_out += s->tb.spans_left_out;
     }
+    sum_traffic(t, &raw->sm);
+    t->tail = x->tail;
     for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
     t->issue_slots = t->sm_active * c->nsched;
     t->spans = orr_arena_alloc(&r->arena, (t->nspans + 1) * sizeof *t->spans);

@@ -17,6 +17,7 @@ typedef struct orr_sm_counts { // summed over SMs
     uint64_t l1_hit[2][ORR_L1_KINDS];     // sectors that were there
     uint64_t l1_pending[2][ORR_L1_KINDS]; // sectors that were already on their way
     uint64_t l1_miss[2][ORR_L1_KINDS];    // sectors that were asked for
+    orr_traffic global[ORR_L1_KINDS];     // as instructions ask, before L1 sends atomics in parts
     uint64_t l1_tags;                     // lines looked up
     uint64_t l1_conflicts;                // cycles an access took because sectors shared a bank
     uint64_t l1_busy;                     // cycles

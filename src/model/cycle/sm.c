@@ -41,17 +41,13 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     const orr_tinst *i = d->i;
     operands *o = &s->operands[w->sched / c->sched_per_sub];
     uint64_t now = s->clock.now;
-    operands_issued(o, warp_id(w));
     if (i->kind == ORR_TK_MEM && c->core.lsu.width && !d->predicated_off)
         lsu_hand_over(&s->lsu, w->sched, i, units_line_ends(&s->units, w->sched, i->unit));
-    operand_reader r = {.warp = warp_id(w), .recent = &w->recent, .handed_over = s->lsu.handed_over};
+    operand_reader r = {.warp = warp_id(w), .recent = &w->recent};
     uint64_t start = operands_read(o, c->program, i, &r, now);
     uint64_t late = i->kind == ORR_TK_SYNCS && w->syncs > now + start ? w->syncs - now : start;
     d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval, now + late) + late - start;
     units_occupy_parts(&s->units, w->sched, i->unit, now + start);
-    if ((i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) &&
-        units_ramp(&s->units, w->sched, i->unit, i->interval, now))
-        w->front += w->front - now;
     q->operand_wait = start + i->dispatch;
     q->operand_cycles += start + i->dispatch;
     w->front += start + i->dispatch + i->hold; // others of the scheduler do not wait for `hold`
@@ -126,6 +122,7 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
         bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
         cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);
     }
+    w->sent = d->inst + 1;
     uint64_t read = lsu_issue(&s->lsu, &op);
     if (read == NEVER)
         cyc_warp_will_read(s, w, i);
@@ -323,24 +320,6 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     return w->ready <= now;
 }
 
-// Instructions that wait in line for their unit and have a result that comes late: shared memory, loads,
-// MUFU and the like, shuffles. (Stores are not among them, although an H200 has those of several warps in
-// turn, too: micro/l1_bandwidth, pattern_st, would be 5.6 % too slow.)
-static bool in_line_for_unit(const sm *s, const warp *w) {
-    const orr_tinst *i = &s->c->program->insts[w->pc.at];
-    if (!units_has_queue(&s->units, w->sched, i->unit)) return false;
-    if (i->kind == ORR_TK_MEM) return i->space == ORR_SPACE_SHARED || i->flags & ORR_TF_LOAD;
-    return i->tclass == ORR_TC_SFU || i->tclass == ORR_TC_CONV || i->tclass == ORR_TC_BITS ||
-           i->tclass == ORR_TC_SHFL;
-}
-
-// Whether the warp that issued last could go on, were there room in the queue of its unit.
-static bool finds_unit_full(const sm *s, const scheduler *q, uint32_t n) {
-    if (!scheduler_last_awake(q)) return false;
-    if (units_free_at(&s->units, n, q->unit[q->last]) <= s->clock.now) return false;
-    return in_line_for_unit(s, warp_of(s, warp_number(n, q->last)));
-}
-
 // Instructions of one warp in this cycle, as many as the scheduler can issue.
 static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
     scheduler *q = &s->sched[n];
@@ -367,10 +346,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     const cycle *c = s->c;
     uint64_t now = s->clock.now, later;
     if (now < q->next_issue) return q->next_issue;
-    const uint64_t *room = lsu_room(&s->lsu, n);
+    const uint64_t *room = &s->lsu.room;
     uint64_t can = scheduler_can_issue(q, &s->units, n, *room, now, &later);
-    if (*room > now && scheduler_last_awake(q) && q->memory >> q->last & 1) q->lsu_full = true;
-    if (q->spec->short_turn && !q->unit_full) q->unit_full = finds_unit_full(s, q, n);
     if (!can) return later;
     if (c->core.operands.collectors) {
         uint64_t t = operands_collector_free(&s->operands[n / c->sched_per_sub]);
@@ -380,7 +357,6 @@ static uint64_t schedule(sm *s, uint32_t n) {
         }
     }
     uint32_t slot = scheduler_pick(q, can);
-    if (q->spec->short_turn) q->queued = in_line_for_unit(s, warp_of(s, warp_number(n, slot)));
     issue_some(s, n, slot, room);
     return q->next_issue = now + q->operand_wait + q->spec->interval;
 }
@@ -422,7 +398,6 @@ static void handle(sm *s, const event *e) {
         break;
     case EVENT_LINES_THERE: l1_lines_there(&s->l1, payload); break;
     case EVENT_READ_OUT: l1_read_out(&s->l1); break;
-    case EVENT_LSU_TURN: lsu_take_turn(&s->lsu); break;
     case EVENT_FENCE_ROUND: fence_round(&s->fence); break;
     case EVENT_SLICE_ACK: fence_slice_acknowledged(&s->fence, when); break;
     case EVENT_STORE_ACK:
@@ -448,6 +423,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
     uint32_t nsched = s->c->nsched;
     event_queue *clock = &s->clock;
     s->shared.memo = s->worker->memo;
+    s->lsu.traffic = s->worker->traffic;
     while (!s->damaged && !s->starved) {
         uint64_t t = cyc_sm_next(s);
         if (t >= until) break;

@@ -60,6 +60,7 @@ typedef struct warp {
     uint16_t restored;       // barrier registers that BMOV has written since BSSY did
     uint64_t through;        // when it is past the last barrier
     uint32_t block;          // index in sm->blocks
+    uint32_t sent;           // its last memory instruction, + 1; 0: none
     uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;         // when the last of the others is there
     uint64_t fetched;        // code line it fetched last, + 1
@@ -156,7 +157,8 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     uint64_t (*by_inst)[ORR_STALLS];
     uint64_t *issued, *threads;
     uint32_t ninsts;
-    bank_memo *memo; // of shared memory, by instruction
+    bank_memo *memo;      // of shared memory, by instruction
+    orr_traffic *traffic; // of global memory, by instruction
 } worker;
 
 // Somebody else's memory instead of L2 and DRAM: the share that one SM has of them (model/partial).

@@ -44,12 +44,10 @@ void cyc_step_begin(cycle *c, orr_step *launch) {
 // A barrier or a fence: others see what it has stored, although shared memory may come to it later.
 static void settle(const sm *s, const warp *w) {
     const lsu *u = &s->lsu;
-    for (uint32_t line = 0; line < u->spec->lines; line++)
-        for (uint32_t n = 0; n < u->line[line].n; n++) {
-            uint32_t size = u->spec->line_places;
-            const lsu_queued *q = &u->queue[line * size + (u->line[line].first + n) % size];
-            if (q->live && q->live->shared && q->warp == warp_id(w)) perform_shared(q->live);
-        }
+    for (uint32_t n = 0; n < u->nqueued; n++) {
+        const lsu_queued *q = &u->queue[(u->first + n) % u->spec->places];
+        if (q->live && q->live->shared && q->warp == warp_id(w)) perform_shared(q->live);
+    }
 }
 
 // ---- warps --------------------------------------------------------------------------------------

@@ -68,21 +68,12 @@ static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
 }
 
 // What an instruction of the kind waits for besides what it reads and writes: in front of a fence or behind
-// one for memory, at a barrier for its stores to shared memory, in front of which it is in line (H200:
-// micro/scheduler, queue_shared, the second round), at a DEPBAR for groups of copies or for a barrier of the
-// control bits.
+// one for memory, at a DEPBAR for groups of copies or for a barrier of the control bits.
 static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
     uint64_t memory = i->kind == ORR_TK_FENCE || w->fences ? behind_memory(s, w, i) : 0;
     if (memory > t) {
         t = memory;
         *why = ORR_STALL_MEMBAR;
-    }
-    if (i->kind == ORR_TK_BARRIER && s->c->gpu->lsu_own_queues) {
-        uint64_t stored = s->lsu.warp[warp_id(w)].shared_stored;
-        if (stored > t) {
-            t = stored;
-            *why = ORR_STALL_MIO;
-        }
     }
     if (i->kind != ORR_TK_WAIT_GROUP) return t;
     uint64_t groups = scoreboard_groups(&w->board, i->imm);
@@ -133,7 +124,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
                  goes = within(w->front + s->c->dispatch.exit_latency, from, until);
         charge(s, w->pc.at - 1, ORR_STALL_WAIT, waits - from);
         charge(s, w->pc.at - 1, ORR_STALL_BRANCH, goes - waits);
-        charge(s, w->pc.at - 1, ORR_STALL_DRAIN, until - goes);
+        charge(s, w->sent ? w->sent - 1 : w->pc.at - 1, ORR_STALL_DRAIN, until - goes); // what it waits for
         return;
     }
     uint64_t dep = w->ready > until ? until : w->ready < from ? from : w->ready;
@@ -141,7 +132,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t rest = until - dep;
     if (!rest) return;
     const orr_tinst *i = &s->c->program->insts[w->pc.at];
-    uint64_t room = *lsu_room(&s->lsu, w->sched);
+    uint64_t room = s->lsu.room;
     if (i->kind == ORR_TK_MEM && room > dep) {
         uint64_t n = room > until ? rest : room - dep;
         charge(s, w->pc.at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# `orrery explain` and `orrery diff`: on bundled pairs the advice for the first is what the second does, and the predicted
+# gain is near the real one, as the cycle model has both; the same digits on one thread and on two; what a difference adds up to; exit statuses.
+set -u
+: "${ORRERY:?the orrery command}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+cd "$work" || exit 1
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+if ! command -v python3 >/dev/null; then
+    echo "python3 is not there: skipped"
+    exit 77
+fi
+
+# ---- pairs ----------------------------------------------------------------------------------------
+shape="--set width=256 --set height=192 --no-check -q"
+# shellcheck disable=SC2086
+"$ORRERY" explain transpose_naive $shape --threads 2 --json > naive.json || fail "explain transpose_naive"
+# shellcheck disable=SC2086
+"$ORRERY" run transpose_tiled $shape --gpu h200 --model cycle --json > tiled.json || fail "run transpose_tiled"
+"$ORRERY" explain reduce --no-check -q --threads 1 --json > reduce.json || fail "explain reduce"
+"$ORRERY" explain reduce --no-check -q --threads 2 --json > reduce2.json || fail "explain reduce on two threads"
+"$ORRERY" explain reduce --no-check -q > reduce.txt || fail "explain reduce, as text"
+python3 - <<'E' || fail "what explain says"
+import json
+naive, tiled = json.load(open("naive.json")), json.load(open("tiled.json"))
+first = naive["advice"][0]
+ideal = naive["ideals"][first["ideal"]]
+assert ideal["name"] == "coalesced" and ideal["access"] == "stores" and ideal["line"] == 6, first
+assert ideal["before"] > 30 and ideal["after"] < 4.5, ideal  # 32 lanes, a sector each; 128 bytes are four
+assert "sectors a request where" in first["text"] and "shared memory" in first["do"], first
+real = tiled["totals"]["time_ns"]
+assert abs(ideal["time_ns"] - real) < 0.2 * real, (ideal["time_ns"], real)
+one, two = json.load(open("reduce.json")), json.load(open("reduce2.json"))
+one.pop("host"), two.pop("host")
+assert one == two
+for x in (naive, one):
+    for i in x["ideals"]:
+        assert "message" in i or abs(100 * (1 - i["time_ns"] / x["time_ns"]) - i["saves_percent"]) < 1e-6, i
+    for k in x["kernels"]:  # lines share what the kernel took after it was launched
+        assert sum(l["cycles"] for l in k["lines"]) <= k["cycles"] * 1.000001
+assert "launch" in [i["name"] for i in one["ideals"]]  # two launches where one would do
+E
+grep -q "what to do" reduce.txt || fail "advice as text"
+
+# ---- differences ------------------------------------------------------------------------------------
+"$ORRERY" run saxpy --model cycle --lines --json -q -o kept.json || fail "a kept report"
+"$ORRERY" diff kept.json saxpy --second set=sm.count=2 --json --html page.html -q > diff.json || fail "diff"
+python3 - <<'E' || fail "what diff says"
+import json
+d = json.load(open("diff.json"))
+assert d["percent"] > 0
+for side in "ab":  # causes add up to the time
+    assert abs(sum(c[side + "_ns"] for c in d["causes"]) - d[side]["time_ns"]) < 1e-6 * d[side]["time_ns"]
+assert any(l["a"] and l["b"] and l["a"]["line"] == l["b"]["line"] for l in d["lines"])
+E
+grep -q "saxpy" page.html || fail "a page of both"
+"$ORRERY" diff kept.json saxpy --second set=sm.count=2 --fail-if "slower 5%" -q >/dev/null 2>said
+[ $? -eq 4 ] || fail "status 4 of --fail-if"
+grep -q "takes .* longer" said || fail "why --fail-if failed"
+"$ORRERY" diff kept.json saxpy --fail-if "slower 5%" -q >/dev/null || fail "nothing is slower"
+"$ORRERY" diff saxpy saxpy --fail-if "faster" -q >/dev/null 2>said
+[ $? -eq 2 ] || fail "--fail-if that cannot be"
+"$ORRERY" diff saxpy -q >/dev/null 2>&1
+[ $? -eq 2 ] || fail "diff of one"
+echo '{"launches": 3' > broken.json
+"$ORRERY" diff broken.json saxpy -q >/dev/null 2>&1
+[ $? -eq 2 ] || fail "a report that is none"
+"$ORRERY" explain saxpy --set l2.latency=abc -q >/dev/null 2>&1
+[ $? -eq 2 ] || fail "a value that is none"
+exit $((failures > 0))
