@@ -30,22 +30,25 @@ uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst) {
 
 // ---- if (x < *p) atomicMin(p, x) ------------------------------------------------------------------
 // How often that is done depends on how many threads have looked before the first of them has changed *p.
-static const orr_arg *place_of(const orr_code *c) {
-    for (int n = 0; n < c->nargs; n++)
-        if (c->args[n].kind == ORR_ARG_MEM) return &c->args[n];
-    return NULL;
-}
-
 static bool same_place(const orr_kernel *k, uint32_t i, uint32_t j) {
-    if (k->codes) {
-        const orr_arg *a = place_of(&k->codes[i]), *b = place_of(&k->codes[j]);
-        return a && b && a->reg == b->reg && a->ureg == b->ureg && a->shape == b->shape &&
-               a->value == b->value && a->shape & ORR_ARG_HAS_R;
-    }
     const orr_inst *x = &k->insts[i], *y = &k->insts[j];
     if (!x->nsrc || !y->nsrc || x->disp != y->disp) return false;
-    const orr_operand *a = orr_src(k, x, 0), *b = orr_src(k, y, 0);
+    const orr_operand *a = orr_src(k, x, 0), *b = orr_src(k, y, 0); // registers of an address come first
     return a->kind == ORR_K_REG && b->kind == ORR_K_REG && a->cls == b->cls && a->reg == b->reg;
+}
+
+static bool in_memory(const orr_inst *i) {
+    return i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
+}
+
+static bool makes_address(const orr_kernel *k, uint32_t j, uint32_t of) {
+    const orr_inst *x = &k->insts[j], *y = &k->insts[of];
+    const orr_operand *a = y->nsrc ? orr_src(k, y, 0) : NULL;
+    for (int n = 0; a && n < x->ndst; n++) {
+        const orr_operand *d = orr_dst(k, x, n);
+        if (d->kind == ORR_K_REG && a->kind == ORR_K_REG && d->cls == a->cls && d->reg == a->reg) return true;
+    }
+    return false;
 }
 
 // The only block that leads to `b`, or UINT32_MAX.
@@ -65,8 +68,11 @@ static bool decided_by_load(const orr_kernel *k, uint32_t b, uint32_t i) {
     enum { FAR_BACK = 3 }; // blocks
     uint32_t end = i;
     for (int far = 0; far < FAR_BACK && b != UINT32_MAX; far++) {
-        for (uint32_t j = end; j-- > k->blocks[b].first;)
-            if (k->insts[j].op == ORR_OP_LD && same_place(k, i, j)) return far > 0 || k->insts[i].guard >= 0;
+        for (uint32_t j = end; j-- > k->blocks[b].first;) {
+            if (k->insts[j].op == ORR_OP_LD && in_memory(&k->insts[j]) && same_place(k, i, j))
+                return far > 0 || k->insts[i].guard >= 0;
+            if (makes_address(k, j, i)) return false;
+        }
         b = only_before(k, b);
         if (b != UINT32_MAX) end = k->blocks[b].first + k->blocks[b].count;
     }
@@ -77,9 +83,8 @@ static bool looks_first(const orr_kernel *k) {
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
             const orr_inst *in = &k->insts[i];
-            bool memory = in->space == ORR_SPACE_GLOBAL || in->space == ORR_SPACE_GENERIC;
             bool reduces = in->op == ORR_OP_RED || (in->op == ORR_OP_ATOM && in->sub != ORR_ATOM_CAS);
-            if (memory && reduces && decided_by_load(k, b, i)) return true;
+            if (in_memory(in) && reduces && decided_by_load(k, b, i)) return true;
         }
     return false;
 }

@@ -66,15 +66,15 @@ static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t int
 // has been scheduled once, alone (code.c): how long it takes, and what it takes of its scheduler and of the
 // units that can be in the way.
 typedef struct aseg {
-    uint32_t len;                         // cycles until the next segment can begin
-    uint32_t tail;                        // of them after the issue of its last instruction
-    uint32_t burst, nbursts;              // in code->bursts: what it takes of its scheduler
-    uint32_t mem, wait;                   // in code->mems, code->waits
-    uint32_t line;                        // of code, + 1, and how many
-    uint32_t inst;                        // the last
+    uint32_t len;            // cycles until the next segment can begin
+    uint32_t tail;           // of them after the issue of its last instruction
+    uint32_t burst, nbursts; // in code->bursts: what it takes of its scheduler
+    uint32_t mem, wait;      // in code->mems, code->waits
+    uint32_t line;           // of code, + 1, and how many
+    uint32_t inst;           // the last
     uint16_t nmem, nwait, nlines;
-    uint32_t slots;                       // of all bursts: of the scheduler,
-    uint16_t unit, busy;                  // and of the unit that is needed longest; 0: none
+    uint32_t slots;        // of all bursts: of the scheduler,
+    uint16_t unit, busy;   // and of the unit that is needed longest; 0: none
     uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
 } aseg;
 
