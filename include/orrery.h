@@ -105,12 +105,13 @@ ORR_API void orr_options_print(orr_options *o, FILE *file);
 // ---- reports --------------------------------------------------------------------------------
 typedef struct orr_report orr_report;
 enum orr_format {
-    ORR_TEXT,      // for people
-    ORR_JSON,      // for programs: docs/design.md, section 6, and each job's page
-    ORR_CSV,       // compare, correlate, sweep, sample model, micro
-    ORR_HTML,      // run, diff, correlate: a page for the browser that needs no other file
-    ORR_SVG,       // sample model
-    ORR_LOG,       // tune: what was tried; measure: every launch of every round
+    ORR_TEXT, // for people
+    ORR_JSON, // for programs: docs/design.md, section 6, and each job's page
+    ORR_CSV,  // compare, correlate, sweep, sample model, micro
+    ORR_HTML, // run, compare, sweep, sample, explain, diff, correlate: a page for the browser that needs no
+              // other file
+    ORR_SVG,  // sample model
+    ORR_LOG,  // tune: what was tried; measure: every launch of every round
     ORR_TERMINAL,  // run: text with headings in bold
     ORR_ACCELSIM,  // run: under the names that GPGPU-Sim and Accel-Sim print
     ORR_PAGE_DATA, // run: JSON for orr_page; instructions, lines and sources, few launches in full

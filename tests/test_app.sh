@@ -17,7 +17,7 @@ is() {
     local test=$1
     shift
     cat >want
-    "$orrery" app -q "$@" ./program "$fatbin" "$test" >got 2>err || { cat got err; fail "$test failed"; }
+    "$orrery" app -q --model functional "$@" ./program "$fatbin" "$test" >got 2>err || { cat got err; fail "$test failed"; }
     cmp -s got want || { diff want got || true; cat err; fail "$test: not as expected"; }
 }
 
@@ -171,7 +171,7 @@ rc=0
 grep -q '"simulated_launches": *1\b' s.json && [ "$(grep -c '"kernel": "count", "index"' s.json)" = 6 ] || fail "sampled: not one of six"
 
 # All bundled workloads through CUDA's driver, from their cubins: the command itself is the CUDA program.
-"$orrery" app -q "$orrery" hw run --all --size small >all 2>err || { cat all err; fail "workloads through the driver"; }
+"$orrery" app -q --model functional "$orrery" hw run --all --size small >all 2>err || { cat all err; fail "workloads through the driver"; }
 n=$("$orrery" list --names | wc -l)
 grep -q "^$n of $n scripts right" all || { tail -3 all; fail "not all workloads are right"; }
 
@@ -191,6 +191,40 @@ printf 'const char *text = "no CUDA-capable device is detected"; int main(void) 
 rc=0
 "$orrery" app ./static 2>err || rc=$?
 [ $rc -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "insists on NVIDIA's driver.*-cudart shared" err || { cat err; fail "a static runtime: $rc"; }
+
+# JSON alone on standard output, times without --model, statistics by line; what the program prints is beside it.
+"$orrery" app --json --lines ./program "$fatbin" axpy >j.json 2>err || fail "--json"
+head -c 1 j.json | grep -q '{' && grep -q '"cycles": *[1-9]' j.json && grep -q '"lines": *\[' j.json || fail "--json without -o: no report with cycles and lines"
+grep -q 'wrong: 0' j.json && fail "the program's output is among the JSON"
+grep -q 'wrong: 0' err || fail "the program's output is gone"
+if command -v python3 >/dev/null; then python3 -c 'import json; json.load(open("j.json"))' || fail "not JSON alone"; fi
+# Times that nobody simulated: said once.
+"$orrery" app --model functional ./program "$fatbin" time >out 2>err || fail "time"
+[ "$(grep -c 'simulates no time of kernels' err)" = 1 ] || { cat err; fail "no word, or several, about times that were not simulated"; }
+"$orrery" app ./program "$fatbin" time >out 2>err || fail "time"
+grep -q 'simulates no time of kernels' err && fail "the cycle model simulates time"
+# A program that asks nothing of the GPU; an output that cannot be written is found before the program runs.
+"$orrery" app /bin/ls / >out 2>err || fail "ls: its exit status is its own"
+grep -q 'made no CUDA call' err && grep -q bin out || fail "no word that no CUDA call was made"
+for option in -o --timeline; do
+    rc=0
+    "$orrery" app $option /nowhere/at/all ./program "$fatbin" axpy >out 2>err || rc=$?
+    [ $rc -eq 2 ] && [ ! -s out ] && grep -q '/nowhere/at/all: cannot write' err || fail "$option: status $rc, or the program has run"
+done
+# A signal ends the program too and leaves nothing behind.
+mkdir tmp
+TMPDIR=$PWD/tmp "$orrery" app -q --record rec2 --model functional ./program "$fatbin" hang >out 2>err &
+pid=$!
+for _ in $(seq 100); do
+    child=$(pgrep -P $pid || true)
+    [ -n "$child" ] && [ -n "$(ls -d rec2* 2>/dev/null)" ] && break
+    sleep 0.1
+done
+[ -n "$child" ] || fail "no child"
+kill -TERM $pid
+wait $pid && fail "a program that was ended has ended well"
+! kill -0 "$child" 2>/dev/null || fail "the program goes on after SIGTERM"
+[ -z "$(ls tmp)" ] && [ -z "$(ls -d rec2* 2>/dev/null)" ] || fail "left behind: $(ls tmp) $(ls -d rec2*)"
 
 # Mistakes
 rc=0

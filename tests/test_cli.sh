@@ -274,6 +274,29 @@ size=$(stat -c %s "$dir/s.orr")
 head -c $((size - 7)) "$dir/s.orr" >"$dir/cut.orr"
 expect 2 "cut file" "$orrery" info "$dir/cut.orr"
 says err '^orrery: .*cut.orr'
+cat >"$dir/long.launch" <<'EOF'
+module "scale.ptx"
+launch stuck grid 1 block 32
+EOF
+# A name that is no file is told at once: --json takes no name, and what follows it is an INPUT.
+mkfifo "$dir/pipe"
+for name in /dev/stdout /dev/null "$dir/pipe"; do
+    for command in run record info sweep; do
+        more=()
+        [ $command = record ] && more=(-o "$dir/x.orr")
+        [ $command = sweep ] && more=(--vary sm.count=1,2 -o "$dir/x.sqlite")
+        expect 2 "$command $name" timeout 20 "$orrery" $command "$name" "${more[@]}" </dev/null
+        says err 'an INPUT is read, more than once'
+    done
+done
+expect 2 "--json with a name" bash -c 'timeout 20 "$1" run saxpy --size small --json /dev/stdout 2>&1 >/dev/null | cat >&2; exit ${PIPESTATUS[0]}' - "$orrery"
+says err 'json takes no name'
+expect 0 "-o /dev/stdout" bash -c '"$1" run saxpy --size small -q -o /dev/stdout | grep -q saxpy' - "$orrery"
+printf 'int main() {}\n' >"$dir/x.cu"
+expect 2 "CUDA source" "$orrery" run "$dir/x.cu"
+says err 'nvcc .*-cubin .*orrery app ./x'
+expect 2 "an output that cannot be written, before the run" timeout 20 "$orrery" run "$dir/long.launch" -o "$dir/no/such/out"
+says err 'no/such/out: cannot write'
 expect 2 "unwritable output" "$orrery" record saxpy -o "$dir/no/such/folder/s.orr"
 if [ -e /dev/full ]; then
     expect 2 "full disk" bash -c '"$1" run saxpy --size small >/dev/full' - "$orrery"
@@ -284,10 +307,6 @@ if [ -e /dev/full ]; then
 fi
 
 # A signal ends the command as it always does, and no temporary stays behind.
-cat >"$dir/long.launch" <<'EOF'
-module "scale.ptx"
-launch stuck grid 1 block 32
-EOF
 for signal in INT TERM; do
     # A shell's background jobs ignore SIGINT; env undoes that.
     env --default-signal=$signal "$orrery" record "$dir/long.launch" -o "$dir/long.orr" >/dev/null 2>"$dir/err" &

@@ -424,6 +424,13 @@ static void test_pending(void **state) {
     assert_int_equal(cycles_of(GPU("l1.mshr_merges=1"),
                                kern_of(1, 32, "LDG R1 <- R2 @0 +0\nLDG R4 <- R2 @0 +0\nFFMA R3 <- R4\nEXIT")),
                      430 + 2);
+    // Sectors that were waited for go to the registers one after the other (l1.fill_interval): the second of
+    // three loads 10 cycles behind the first, the third 10 behind that.
+    assert_int_equal(cycles_of(GPU("l1.fill_interval=10"),
+                               kern_of(1, 32,
+                                       "LDG R1 <- R2 @0 +0\nLDG R4 <- R2 @0 +0\nLDG R5 <- R2 @0 +0\n"
+                                       "FFMA R3 <- R5\nEXIT")),
+                     420 + 2);
 }
 
 // l1.mshrs = m lines on their way, each 200 cycles (all are in L2). Eight loads of eight lines: m at a time.
@@ -541,6 +548,7 @@ static void check_stores(const stores *c, int space) {
 #define NO_ALLOCATE "l1.write_allocate=no"
 #define VALIDATE    "l1.write_miss=validate"
 #define FETCH       "l1.write_miss=fetch"
+#define LAZY        "l1.write_miss=lazy"
 static void test_write_policies(void **state) {
     (void)state;
     const char *store_load = "STG <- R2 R3 @0\nLDG R1 <- R2 @0\nFFMA R4 <- R1\nEXIT";      // a whole line
@@ -560,6 +568,9 @@ static void test_write_policies(void **state) {
         {"l1.write=through", ALLOCATE, VALIDATE, word_load, 1, 0, 0, 1, 0},
         {"l1.write=through", ALLOCATE, VALIDATE, more_load, 1, 1, 0, 0, 0},
         {"l1.write=through", ALLOCATE, FETCH, word_load, 1, 1, 0, 0, 1},
+        // Lazy: a load finds what stores have written whole, and asks for a sector of which there is a part.
+        {"l1.write=through", ALLOCATE, LAZY, store_load, 4, 0, 0, 4, 0},
+        {"l1.write=through", ALLOCATE, LAZY, word_load, 1, 1, 0, 0, 0},
         {"l1.write=through", NO_ALLOCATE, VALIDATE, load_store_load, 4, 4, 4, 4, 0},
         // Back: it stays until the line is needed for another.
         {"l1.write=back", ALLOCATE, VALIDATE, store_load, 0, 0, 0, 4, 0},
@@ -573,8 +584,12 @@ static void test_write_policies(void **state) {
     for (size_t n = 0; n < sizeof global / sizeof *global; n++) check_stores(&global[n], ORR_FROM_GLOBAL);
     const char *local_text =
         "STL <- R2 R3 @0 +0\nLDL R1 <- R2 @0 +0\nFFMA R4 <- R1\nEXIT"; // a word of each thread: a line
+    const char *local_lane = "STL <- R2 R3 @0 +0 m1\nLDL R1 <- R2 @0 +0 m1\nFFMA R4 <- R1\nEXIT"; // of one
     const stores local[] = {
         {"l1.write=through", ALLOCATE, VALIDATE, local_text, 4, 0, 0, 4, 0},
+        {"l1.write=through", ALLOCATE, LAZY, local_text, 4, 0, 0, 4, 0},
+        {"l1.write=through", ALLOCATE, VALIDATE, local_lane, 1, 0, 0, 1, 0},
+        {"l1.write=through", ALLOCATE, LAZY, local_lane, 1, 1, 0, 0, 0},
         {"l1.write=local", NO_ALLOCATE, VALIDATE, local_text, 0, 0, 0, 4, 0},
         {"l1.write=evict", ALLOCATE, VALIDATE, local_text, 4, 4, 0, 0, 0},
     };

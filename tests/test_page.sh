@@ -16,8 +16,15 @@ fail() {
 "$orrery" run transpose_naive transpose_tiled --gpu h200 --model cycle --quiet --html "$work/two.html" -o "$work/text2"
 "$orrery" run bfs --quiet --html "$work/functional.html" -o "$work/text3"
 "$orrery" page "$work/run.json" "$work/run.json" -o "$work/kept.html"
+# Pages of other jobs: a table each, and what goes with it.
+mkdir "$work/jobs"
+"$orrery" compare saxpy --model analytic,abstract --quiet --html "$work/jobs/compare.html" -o "$work/text4"
+"$orrery" sweep saxpy --vary sm.count=66,132 --model analytic --quiet --html "$work/jobs/sweep.html" --csv "$work/s.csv" \
+    --plot "$work/s.svg" -o "$work/s.sqlite" >"$work/text5"
+"$orrery" explain saxpy --set n=4096 --quiet --html "$work/jobs/explain.html" -o "$work/text6"
+"$orrery" sample profile bfs --quiet --html "$work/jobs/sample.html" -o "$work/text7"
 
-for page in "$work"/*.html; do
+for page in "$work"/*.html "$work"/jobs/*.html; do
     grep -qE '(src|href)="?(https?:)?//' "$page" && fail "$page names something outside itself"
     [ "$(grep -c '/\*DATA\*/' "$page")" = 0 ] || fail "$page has no data"
 done
@@ -52,4 +59,11 @@ for page in "$work"/*.html; do
     grep -E 'CONSOLE|Uncaught' "$work/console" && fail "$page has an error"
     grep -q 'class="on"' "$work/dom" || fail "$page shows no kernel"
 done
+for page in "$work"/jobs/*.html; do
+    dom "$page" >"$work/dom"
+    grep -E 'CONSOLE|Uncaught' "$work/console" && fail "$page has an error"
+    grep -q '<td' "$work/dom" || fail "$page shows no table"
+done
+dom "$work/jobs/sweep.html" >"$work/dom"
+[ "$(grep -o '<circle' "$work/dom" | wc -l)" = 2 ] || fail "the page of a sweep does not show its two points"
 exit 0

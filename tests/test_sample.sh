@@ -69,6 +69,9 @@ refuse() {
     if "$@" > "$work/out" 2> "$work/err"; then fail "was not refused: $*"; fi
     grep -q "$want" "$work/err" || fail "wrong message: $(cat "$work/err")"
 }
+want='code of saxpy differs from what was profiled\|is of other code'
+"$ORRERY" sample profile saxpy --source ptx --profile "$work/ptx.profile" -q > /dev/null
+refuse "$ORRERY" run saxpy --source sass --gpu h200 --model cycle -q --threads 1 --sample --profile "$work/ptx.profile"
 want='other script\|another script\|is not what the profile'
 refuse run --threads 1 --sample --profile "$work/profile" --set n=30720 --no-check
 want='damaged'

@@ -514,13 +514,82 @@ static void said(void **state) {
     orr_sweep_json(&s, &t);
     assert_non_null(strstr(t.s,
                            "{\"number\": 1, \"set\": {\"sm.count\": 1, \"core.policy\": \"lrr\"}, \"state\": "
-                           "\"done\", \"kept\": false, \"cycles\": 50"));
+                           "\"done\", \"kept\": false, \"front\": true, \"cycles\": 50"));
+    assert_non_null(strstr(t.s, "{\"key\": \"sm.count\", \"unit\": \"SMs\", \"spread\": 2.5, "));
     assert_non_null(strstr(t.s, "\"best\": 2"));
     t.n = 0;
     orr_sweep_gnuplot(&s, &t);
     assert_non_null(strstr(t.s, "$line0 << EOD\n1 100\n2 40\nEOD\n$line1 << EOD\n1 50\n2 NaN\nEOD\n"));
     assert_non_null(strstr(t.s, "'it''s on h200, model cycle'")); // a quote ends no string
     free(t.s);
+    orr_grid_free(&g);
+}
+
+// What each key does, by hand. SMs 1, 2, 4, 8 with a latency of 100 cycles, then of 200 (slower, and
+// cheaper): the last point is slower than one with fewer SMs and the same latency, so that none of its kind
+// is bought.
+static void study(void **state) {
+    (void)state;
+    orr_grid g = {0};
+    orr_err e = {0};
+    assert_true(orr_grid_add(&g, "sm.count=1,2,4,8", &e) && orr_grid_add(&g, "l2.latency=100,200", &e));
+    const double cycles[8] = {800, 880, 400, 440, 209, 229.9, 200, 250};
+    orr_swept_point points[8] = {{0}};
+    for (int k = 0; k < 8; k++) {
+        points[k].state = ORR_POINT_DONE;
+        points[k].total.cycles = cycles[k];
+    }
+    orr_sweep_job s = {.grid = &g, .points = points};
+    orr_sweep_summary sum;
+    orr_sweep_sum_up(&s, &sum);
+    orr_arena a = {0};
+    orr_axis_effect sms = orr_sweep_effect(&s, &sum, 0, &a), latency = orr_sweep_effect(&s, &sum, 1, &a);
+    assert_true(fabs(sms.spread - sqrt(4 * 880 / 229.9)) < 1e-9);
+    assert_int_equal(sms.best, 2); // 219.2 in the mean, 223.6 with eight
+    assert_int_equal(sms.knee, 2);
+    assert_true(fabs(sms.mean[3] - sqrt(200 * 250 / (209 * 229.9))) < 1e-9);
+    assert_true(fabs(latency.spread - pow(1.1 * 1.1 * 1.1 * 1.25, 0.25)) < 1e-9);
+    assert_int_equal(latency.best, 0);
+    assert_int_equal(latency.knee, -1); // of two values there is none
+    bool on[8];
+    assert_int_equal(orr_sweep_front(&s, &sum, on), 7);
+    assert_false(on[7]);
+    points[7].state = ORR_POINT_FAILED; // a row that is not whole does not count
+    assert_true(fabs(orr_sweep_effect(&s, &sum, 0, &a).spread - 4) < 1e-9);
+    assert_string_equal(orr_axis_unit(&g.axes[0]), "SMs");
+    assert_string_equal(orr_axis_unit(&g.axes[1]), "cycles");
+    orr_arena_free(&a);
+    orr_grid_free(&g);
+    orr_grid words = {0};
+    assert_true(orr_grid_add(&words, "core.policy=gto,lrr", &e));
+    s.grid = &words;
+    assert_int_equal(orr_sweep_front(&s, &sum, on), 0); // nothing that costs
+    orr_grid_free(&words);
+}
+
+// Sixteen lines, and no two of one colour, dash and point.
+static void styles(void **state) {
+    (void)state;
+    orr_grid g = {0};
+    orr_err e = {0};
+    assert_true(orr_grid_add(&g, "sm.count=1:17", &e) && orr_grid_add(&g, "core.policy=gto,lrr", &e) &&
+                orr_grid_add(&g, "l2.slices=1:8", &e));
+    orr_swept_point *points = calloc(g.npoints, sizeof *points);
+    orr_sweep_job s = {.input = "i", .size = "", .gpu = "g", .model = &orr_model_cycle, .version = "1"};
+    s.grid = &g;
+    s.points = points;
+    orr_text t = {0};
+    orr_sweep_gnuplot(&s, &t);
+    char style[16][80];
+    int n = 0;
+    for (const char *p = t.s; n < 16 && (p = strstr(p, "linecolor rgb")) && strstr(p, " title"); p++, n++)
+        snprintf(style[n], sizeof style[n], "%.*s", (int)(strstr(p, " title") - p), p);
+    assert_int_equal(n, 16);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++) assert_string_not_equal(style[i], style[k]);
+    assert_non_null(strstr(t.s, "'sm.count (SMs)'"));
+    free(t.s);
+    free(points);
     orr_grid_free(&g);
 }
 
@@ -537,6 +606,8 @@ int main(void) {
         cmocka_unit_test(what_is_in_the_file),
 #endif
         cmocka_unit_test(said),
+        cmocka_unit_test(study),
+        cmocka_unit_test(styles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

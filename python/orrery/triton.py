@@ -6,7 +6,7 @@
 
 Triton compiles for the target by itself (its own ptxas), so that no GPU and no driver is needed. `x`, `y` and `out`
 are NumPy arrays or torch tensors on the CPU; they have afterwards what the kernel computed. Written against Triton
-3.0 to 3.5, whose ways to name constants and divisible arguments differ.
+3.0 to 3.6, whose ways to name constants and divisible arguments differ.
 """
 
 from __future__ import annotations

@@ -58,7 +58,6 @@ bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const s
                      orr_err *e);
 bool orr_accel_block(orr_accel_writer *w, const orr_tb *tb, orr_err *e); // in grid order
 bool orr_accel_end(orr_accel_writer *w, orr_err *e);
-bool orr_accel_copy(orr_accel_writer *w, uint64_t addr, uint64_t bytes, orr_err *e); // MemcpyHtoD
 bool orr_accel_commit(orr_accel_writer *w, orr_err *e); // writes kernelslist.g; frees
 void orr_accel_discard(orr_accel_writer *w);
 

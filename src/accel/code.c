@@ -25,7 +25,7 @@ static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
     return orr_realloc(at, *cap * size);
 }
 
-code *code_new(const trace_head *h, const char *path) {
+code *code_new(trace_head *h, const char *path) {
     code *c = orr_calloc(1, sizeof *c);
     orr_kernel *k = &c->kernel;
     c->module = (orr_module){.source = "sass", .target = h->binary};
@@ -41,6 +41,9 @@ code *code_new(const trace_head *h, const char *path) {
     k->atomics = k->blocks_meet = k->reads_anywhere = true; // nobody looked
     k->machine = k->grows = true;
     c->lineinfo = h->lineinfo;
+    c->words = h->words;
+    h->words = (words){.n = 0};
+    k->control = c->words.n != 0;
     node *root = ORR_PUSH(&c->nodes);
     *root = (node){.block = NONE, .next_line = NONE};
     return c;
@@ -60,13 +63,14 @@ void code_free(code *c) {
     orr_map_free(&c->by_text);
     orr_map_free(&c->by_name);
     free(c->steps);
+    free(c->words.at);
     free(c);
 }
 
 bool code_fits(const code *c, const trace_head *h) {
     const orr_kernel *k = &c->kernel;
     return c->lineinfo == h->lineinfo && k->regs == h->regs && k->shared_bytes == h->shared &&
-           c->module.target == h->binary && strcmp(k->name, h->name) == 0;
+           c->module.target == h->binary && strcmp(k->name, h->name) == 0 && words_same(&c->words, &h->words);
 }
 
 uint32_t code_name(code *c, const char *name, size_t n) {

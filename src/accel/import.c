@@ -230,6 +230,45 @@ bool import_cache_string(import *m, const char *name, const char *usual, import_
     return false;
 }
 
+// Booksim's file: "flit_size = 40;", with // in front of comments.
+static bool read_flit(const char *text, size_t n, int64_t *flit) {
+    bool found = false;
+    for (const char *p = text, *end = text + n; p < end;) {
+        const char *next = memchr(p, '\n', (size_t)(end - p));
+        if (!next) next = end;
+        while (p < next && blank(*p)) p++;
+        if (next - p > 9 && memcmp(p, "flit_size", 9) == 0) {
+            p += 9;
+            while (p < next && (blank(*p) || *p == '=')) p++;
+            int64_t v = 0;
+            for (; p < next && *p >= '0' && *p <= '9' && v < 100000; p++) v = v * 10 + (*p - '0');
+            if (v >= 9 && v <= 4096) *flit = v, found = true; // the last one counts
+        }
+        p = next + 1;
+    }
+    return found;
+}
+
+bool import_network(import *m, int64_t *flit) {
+    const import_option *o = m->files ? find(m, "-inter_config_file") : NULL;
+    if (!o) return false;
+    const char *slash = strrchr(o->file, '/');
+    const char *path =
+        orr_arena_printf(&m->arena, "%.*s%s", slash ? (int)(slash - o->file) + 1 : 0, o->file, o->value);
+    orr_err none = {0};
+    size_t n;
+    char *text = orr_read_file(path, MAX_FILE, &n, &none);
+    bool ok = text && read_flit(text, n, flit);
+    free(text);
+    orr_text_add(
+        &m->said,
+        ok ? "%s:%d: %s %.80s: of the network's file its flit_size is used; a crossbar is assumed\n"
+           : "%s:%d: %s %.80s: the network's file is not beside the configuration, or has no flit_size: "
+             "-icnt_flit_size counts, or its default of 32 bytes\n",
+        o->file, o->line, o->name, o->value);
+    return ok;
+}
+
 // ---- writing the description ------------------------------------------------------------------------
 
 const char *import_from(import *m, const char *name) {
@@ -362,7 +401,9 @@ static bool make(import *m, const char *name, orr_text *conf, orr_text *notes) {
     if (ok) {
         orr_text_addn(conf, m->conf.s, m->conf.n);
         add_notes(m, notes);
+        orr_text_addn(notes, m->said.s ? m->said.s : "", m->said.n);
     }
+    free(m->said.s);
     free(m->conf.s);
     free(m->options.at);
     orr_arena_free(&m->arena);
@@ -399,7 +440,7 @@ static bool read_path(import *m, const char *path) {
 }
 
 bool orr_accel_import(const char *gpgpusim, const char *trace, orr_text *conf, orr_text *notes, orr_err *e) {
-import m = {.trace = trace != NULL, .e = e };
+import m = {.trace = trace != NULL, .files = true, .e = e };
     if (read_path(&m, gpgpusim) && trace) read_path(&m, trace);
     return make(&m, name_of(&m, gpgpusim), conf, notes);
 }

@@ -25,6 +25,8 @@ typedef struct import {
     ORR_VEC(import_option) options;
     bool trace;    // a trace.config was given: its latencies count
     orr_text conf; // what is being written
+    orr_text said; // notes that are not about unused options
+    bool files;    // it comes from files: others may be beside them
     orr_err *e;
     // found out while writing, needed further down
     double clock_sm, clock_net, clock_l2, clock_dram;
@@ -46,6 +48,9 @@ int64_t import_int(import *m, const char *name, int64_t usual, int64_t lo, int64
 int import_numbers(import *m, const char *name, const char *usual, const char *seps, double *out, int max);
 bool import_cache_string(import *m, const char *name, const char *usual, import_cache *c);
 void import_wrong(import *m, const char *name, const char *what); // the error about an option's value
+// The width of the network's channels, from the file that -inter_config_file names, beside the configuration.
+// False when there is none to be read; a note says so.
+bool import_network(import *m, int64_t *flit);
 
 // ---- lines of the description
 // Where a value comes from, for the comment: "-gpgpu_n_mem 32".

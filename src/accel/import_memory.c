@@ -17,8 +17,8 @@
 //            cycles), tRCD + CL + 2 DRAM clocks, fill and answer 2.
 //
 // The network of -network_mode 2 is a crossbar that moves a packet a cycle and port; that of mode 1 is
-// Booksim, whose router (routing 0, allocation 1 + 1, crossbar, channels) takes about 6 cycles a way; its
-// file is not read.
+// Booksim, whose router (routing 0, allocation 1 + 1, crossbar, channels) takes about 6 cycles a way. How
+// wide it is (flit_size) is in a file of its own, beside the configuration.
 #include "accel/import.h"
 
 #include <math.h>
@@ -74,6 +74,8 @@ static void level1(import *m, double *before_l2) {
                note(m, "-gpgpu_l1_latency", "+ core.collect + 1, issue to use"));
     import_num(m, "l1.mshrs", (double)c->misses, "lines",
                orr_arena_printf(&m->arena, "%s%s", from, sectors ? "; a sector each there" : ""));
+    import_num(m, "l1.fill_interval", 1, "cycles",
+               "ldst_unit::writeback takes one request of those that waited a cycle");
     import_num(m, "l1.mshr_merges", (double)c->merges, "requests", from);
     import_put(m, "l1.global", import_from(m, "-gpgpu_gmem_skip_L1D"), "%s", m->l1_skipped ? "no" : "yes");
     const char *write = c->write == 'B'   ? "back"
@@ -83,8 +85,10 @@ static void level1(import *m, double *before_l2) {
     import_put(m, "l1.write", "the write policy in the cache string", "%s", write);
     import_put(m, "l1.write_allocate", "the write-allocate policy in it", "%s",
                c->write_alloc == 'N' ? "no" : "yes");
-    import_put(m, "l1.write_miss", "same: L marks bytes, F and W fetch", "%s",
-               c->write_alloc == 'F' || c->write_alloc == 'W' ? "fetch" : "validate");
+    import_put(m, "l1.write_miss", "same: L fetches what is read, F and W what is written", "%s",
+               c->write_alloc == 'L'                            ? "lazy"
+               : c->write_alloc == 'F' || c->write_alloc == 'W' ? "fetch"
+                                                                : "validate");
     import_put(m, "l1.hashed", "the set index in it", "%s", c->index == 'L' ? "no" : "yes");
     import_put(m, "l1.flush", import_from(m, "-gpgpu_flush_l1_cache"), "%s",
                import_int(m, "-gpgpu_flush_l1_cache", 0, 0, 1) ? "yes" : "no");
@@ -125,12 +129,16 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     import_heading(m, "network and L2");
     int64_t mode = import_int(m, "-network_mode", 1, 1, 2);
     int64_t flit = import_int(m, "-icnt_flit_size", 32, 9, 4096);
+    const char *width = note(m, "-icnt_flit_size", "8 bytes of a packet are its head");
+    if (mode == 1 && import_network(m, &flit))
+        width = orr_arena_printf(&m->arena, "flit_size %lld of %s; 8 bytes of a packet are its head",
+                                 (long long)flit, import_from(m, "-inter_config_file"));
     double packet = m->l1.type == 'S' ? 32 : (double)m->l1.line;
     // A packet has 8 bytes of its own (mem_fetch: READ_PACKET_SIZE). Mode 2 moves any packet in one cycle.
     double flits = mode == 2 ? 1 : ceil((packet + 8) / (double)flit);
     double bytes = packet / flits / (double)m->cores_per_cluster * m->clock_net / m->clock_l2;
-    const char *from = mode == 2 ? note(m, "-network_mode", "a packet of a sector a cycle and cluster")
-                                 : note(m, "-icnt_flit_size", "8 bytes of a packet are its head");
+    const char *from =
+        mode == 2 ? note(m, "-network_mode", "a packet of a sector a cycle and cluster") : width;
     if (bytes < 1) bytes = 1;
     import_num(m, "xbar.request", bytes, "B/cycle", from);
     import_num(m, "xbar.reply", bytes, "B/cycle", from);
@@ -163,12 +171,18 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     import_put(m, "l2.write", "the write-allocate policy in the cache string: L marks bytes, F and W fetch",
                "%s", c.write_alloc == 'F' || c.write_alloc == 'W' ? "fetch" : "validate");
     import_put(m, "l2.hashed", "the set index in it", "%s", c.index == 'L' ? "no" : "yes");
-    static const char *const hash[] = {"modulo", "xor", "ipoly", "modulo", "ipoly"};
-    int64_t indexing = import_int(m, "-gpgpu_memory_partition_indexing", 0, 0, 4);
-    import_put(m, "l2.hash",
-               indexing == 4 ? note(m, "-gpgpu_memory_partition_indexing", "at random; spreads as evenly")
-                             : import_from(m, "-gpgpu_memory_partition_indexing"),
-               "%s", hash[indexing]);
+    static const struct {
+        const char *hash, *what;
+    } indexing[] = {{"modulo", "the bits as they are"},
+                    {"xor", "bits permuted"},
+                    {"ipoly", "a polynomial"},
+                    {"modulo", "the bits as they are (PAE)"},
+                    {"ipoly", "at random; spreads as evenly"},
+                    {"ipoly", "whatever its user made of it; spreads as evenly"},
+                    {"ipoly", "a polynomial, modulo a number of slices that is no power of two"}};
+    int64_t which = import_int(m, "-gpgpu_memory_partition_indexing", 0, 0, 6);
+    import_put(m, "l2.hash", note(m, "-gpgpu_memory_partition_indexing", indexing[which].what), "%s",
+               indexing[which].hash);
     import_num(m, "l2.atomic", 8, "lanes/cycle",
                "a slice does a request's words, 8 in a sector, in one cycle");
     import_put(m, "l2.flush", import_from(m, "-gpgpu_flush_l2_cache"), "%s",
@@ -274,6 +288,12 @@ static void dram(import *m, double l2_latency) {
     double interleave = 1024, row = 2048, bytes = 1 << 27, t[TIMINGS] = {0};
     read_mapping(m, &interleave, &row, &bytes);
     read_timing(m, t);
+    // The simple model has no banks and rows: a channel answers with so many sectors a clock, in order.
+    double simple = import_int(m, "-gpgpu_simple_dram_model", 0, 0, 1)
+                        ? (double)import_int(m, "-gpgpu_simple_dram_clock_multiplier", 1, 1, 64)
+                        : 0;
+    if (simple > 0)
+        for (int i = 0; i < TIMINGS; i++) t[i] = i == NBK || i == NBKGRP ? t[i] : 1;
     const char *map = import_has(m, "-gpgpu_mem_addr_mapping") ? import_from(m, "-gpgpu_mem_addr_mapping")
                                                                : import_from(m, "-gpgpu_mem_address_mask");
     const char *kind = ratio <= 2 ? "hbm2" : burst >= 16 ? "gddr6" : "gddr5";
@@ -284,10 +304,12 @@ static void dram(import *m, double l2_latency) {
                orr_arena_printf(&m->arena, "%s bytes x %s x -gpgpu_n_mem",
                                 import_from(m, "-gpgpu_dram_buswidth"),
                                 import_from(m, "-gpgpu_n_mem_per_ctrlr")));
-    import_num(m, "dram.bandwidth", (double)(channels * chips * width * ratio) * m->clock_dram / 1000, "GB/s",
-               note(m, "-dram_data_command_freq_ratio", "x the bus x the clock"));
+    double clocked = simple > 0 ? simple * 32 * (double)channels : (double)(channels * chips * width * ratio);
+    import_num(m, "dram.bandwidth", clocked * m->clock_dram / 1000, "GB/s",
+               simple > 0 ? note(m, "-gpgpu_simple_dram_model", "a sector of 32 bytes a clock and channel")
+                          : note(m, "-dram_data_command_freq_ratio", "x the bus x the clock"));
     // No refresh in GPGPU-Sim. A burst that is longer than the sector that was asked for is lost in part.
-    double atom = (double)(burst * width * chips);
+    double atom = simple > 0 ? 32 : (double)(burst * width * chips);
     import_num(
         m, "dram.efficiency", atom > 32 ? 100 * 32 / atom < 1 ? 1 : 100 * 32 / atom : 100, "%",
         orr_arena_printf(&m->arena, "a burst is %.0f bytes for a sector of 32; nothing else is lost", atom));
@@ -313,12 +335,16 @@ static void dram(import *m, double l2_latency) {
         {"dram.twl", "clocks", t[WL]},    {"dram.twr", "clocks", t[WR]},
         {"dram.twtr", "clocks", t[CDLR]}, {"dram.trtp", "clocks", t[RTPL]}};
     for (size_t i = 0; i < sizeof put / sizeof *put; i++)
-        import_num(m, put[i].key, put[i].v < 1 ? 1 : put[i].v, put[i].unit, "-gpgpu_dram_timing_opt");
+        import_num(m, put[i].key, put[i].v < 1 ? 1 : put[i].v, put[i].unit,
+                   simple > 0 && i > 1 ? import_from(m, "-gpgpu_simple_dram_model")
+                                       : "-gpgpu_dram_timing_opt");
     double wait = (double)import_int(m, "-dram_latency", 30, 0, 90000);
     double l2 = m->clock_sm / m->clock_l2, clock = m->clock_sm / m->clock_dram;
-    import_num(m, "dram.latency", l2_latency + l2 + 1 + wait + (t[RCD] + t[CL] + 2) * clock + 2 * l2,
-               "cycles",
-               note(m, "-dram_latency", "on top of l2.latency, with tRCD + CL + 2 DRAM clocks; row closed"));
+    double closed = simple > 0 ? 0 : t[RCD] + t[CL] + 2; // DRAM clocks
+    import_num(m, "dram.latency", l2_latency + l2 + 1 + wait + closed * clock + 2 * l2, "cycles",
+               note(m, "-dram_latency",
+                    simple > 0 ? "on top of l2.latency, and no more"
+                               : "on top of l2.latency, with tRCD + CL + 2 DRAM clocks; row closed"));
 }
 
 static void whole(import *m) {

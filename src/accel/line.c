@@ -221,6 +221,7 @@ static uint32_t line_add(reader *r, uint32_t pc, uint32_t srcline, const fields 
     *l = (line){.pc = pc, .srcline = srcline, .n = UINT32_MAX};
     bool known = decode_inst(&c->kernel, &c->operands_cap, &l->inst, f->name, f->name_n, f->dst, (int)f->ndst,
                              f->src, (int)f->nsrc, (int)f->width, f->imm);
+    words_inst(&c->words, &c->kernel, &c->operands_cap, &l->inst, pc);
     l->inst.line = pc;
     l->inst.srcline = srcline;
     l->inst.name = code_name(c, f->name, f->name_n);

@@ -29,16 +29,32 @@ static bool ends_with(const char *s, const char *end) {
 static bool is_trace(const char *p) { return ends_with(p, ".traceg") || ends_with(p, ".traceg.xz"); }
 static bool is_raw(const char *p) { return ends_with(p, ".trace") || ends_with(p, ".trace.xz"); }
 
+// A line of a list: a copy, or a kernel's trace.
+static bool is_command(const char *s, size_t n) {
+    if (n > 6 && memcmp(s, "Memcpy", 6) == 0) return memchr(s, ',', n) != NULL;
+    if (n <= 6 || memcmp(s, "kernel", 6) != 0 || memchr(s, ' ', n)) return false;
+    char name[300];
+    snprintf(name, sizeof name, "%.*s", n < 299 ? (int)n : 299, s);
+    return is_trace(name) || is_raw(name);
+}
+
+// By its name, or by its content, whatever it is called: the first line that is neither blank nor a comment.
 bool orr_accel_probe(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char first[16] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return false;
-    ssize_t n = read(fd, first, sizeof first - 1);
+    ssize_t got = read(fd, text, sizeof text - 1);
     close(fd);
-    if (n <= 0) return false;
+    if (got <= 0) return false;
     if (is_trace(path) || is_raw(path) || strncmp(base, "kernelslist", 11) == 0) return true;
-    return strncmp(first, "-kernel name", 12) == 0 || strncmp(first, "MemcpyHtoD,", 11) == 0;
+    text[got] = 0;
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\r\n");
+        if (n && *p != '#') return strncmp(p, "-kernel name", 12) == 0 || is_command(p, n);
+        p += n + strspn(p + n, "\r\n");
+    }
+    return false;
 }
 
 static bool refuse_raw(const char *name, orr_err *e) {

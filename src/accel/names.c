@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { K = 1, P = 2, V = 4, T = 8, A = 16 };
+enum { K = 1, P = 2, V = 4, T = 8, A = 16, H = 32 };
 
 static const struct {
     int tables;
@@ -39,7 +39,7 @@ static const char *const of_class[ORR_TC_COUNT] = {
     [ORR_TC_MISC] = "NOP",
 };
 
-// Accel-Sim has no tables for Fermi, Maxwell and what came after Ampere: the nearest one is taken.
+// Accel-Sim has no tables for Fermi, Maxwell, Ada and Blackwell: the nearest one is taken.
 int orr_accel_binary(const orr_gpu *g) {
     int cc = g->cc_major * 10 + g->cc_minor;
     if (cc < 50) return 35;
@@ -47,12 +47,12 @@ int orr_accel_binary(const orr_gpu *g) {
     if (cc < 70) return 61;
     if (cc < 75) return 70;
     if (cc < 80) return 75;
-    if (cc == 80 || cc == 90 || cc == 100) return 80;
-    return 86;
+    if (cc == 80) return 80;
+    return cc < 90 ? 86 : 90;
 }
 
 static int table_of(int binary) {
-    return binary < 60 ? K : binary < 70 ? P : binary < 75 ? V : binary < 80 ? T : A;
+    return binary < 60 ? K : binary < 70 ? P : binary < 75 ? V : binary < 80 ? T : binary < 90 ? A : H;
 }
 
 static bool in_list(const char *list, const char *name, size_t n) {

@@ -137,6 +137,13 @@ static bool set_key(input *in, trace_head *h, const char *s, size_t n, const orr
         h->lineinfo = x == 1;
         return true;
     }
+    if (KEY("-orrery code")) {
+        if (words_add(&h->words, v, left)) return true;
+        return fail_at(
+            in, e,
+            "-orrery code must be an architecture (75 to 121), the PC that follows the code before, "
+            "and two words of 64 bits for each instruction, in hexadecimal");
+    }
 #undef KEY
     return true; // others are of no use here
 }
@@ -360,6 +367,7 @@ reader *reader_open(input *in, code **codes, memo *m, orr_notes notes, orr_map *
     trace_head h;
     if (!read_header(in, &h, &notes, e)) {
         free(h.name);
+        free(h.words.at);
         input_close(in);
         return NULL;
     }
@@ -371,7 +379,7 @@ reader *reader_open(input *in, code **codes, memo *m, orr_notes notes, orr_map *
     for (r->code = codes ? *codes : NULL; r->code; r->code = r->code->next)
         if (code_fits(r->code, &h)) break;
     if (!r->code) {
-        r->code = code_new(&h, in->name);
+        r->code = code_new(&r->head, in->name);
         if (codes) {
             r->code->next = *codes;
             *codes = r->code;
@@ -400,6 +408,7 @@ void reader_close(reader *r) {
         memo_free(r->memo);
     }
     free(r->head.name);
+    free(r->head.words.at);
     free(r->out.bytes);
     free(r->part.bytes);
     free(r->warp);

@@ -3,6 +3,7 @@
 //   input.c   the text, from a file, an .xz file or memory, in large pieces
 //   line.c    one instruction line: what it says every time (an instruction), what it says this time
 //   decode.c  a mnemonic and its registers as an instruction of the kernel
+//   words.c   machine code that the header carries, where Orrery wrote the trace
 //   code.c    the kernel that grows: runs of instructions become its blocks
 //   known.c   runs of lines whose text was seen before
 //   reader.c  the header, thread blocks and warps of one file: an orr_source
@@ -42,6 +43,16 @@ static inline bool input_room(input *in, orr_err *e) {
 int input_line(input *in, const char **text, size_t *n, orr_err *e);
 
 // ---- instructions ---------------------------------------------------------------------------------
+typedef struct words { // machine code of a kernel, 16 bytes an instruction, from PC 0 on
+    unsigned sm;
+    uint64_t *at; // two an instruction
+    uint32_t n;   // instructions; 0: the trace has none
+    uint32_t cap;
+} words;
+// "SM PC WORD WORD ...": appends. False when it is something else, or does not follow what is there.
+bool words_add(words *w, const char *s, size_t n);
+bool words_same(const words *a, const words *b);
+
 typedef struct trace_head { // the header of a trace
     char *name;
     uint32_t id, grid[3], block[3], shared, regs, binary;
@@ -49,6 +60,7 @@ typedef struct trace_head { // the header of a trace
     int version; // of the tracer; -1: not stated
     bool lineinfo;
     int prefix; // four numbers in front of each line: 1 yes, 0 no, -1 not known before the first line
+    words words;
 } trace_head;
 
 enum { LINE_PLAIN, LINE_ACCESS, LINE_DROP }; // no addresses; the stream carries them; nobody wants them
@@ -66,6 +78,10 @@ typedef struct line { // an instruction as the text has it: PC and all that foll
 // nobody knows the mnemonic and its class was guessed.
 bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, const char *name, size_t n,
                  const uint16_t *dst, int ndst, const uint16_t *src, int nsrc, int width, int64_t imm);
+
+// The same, put right by the machine code at its PC, where the trace has it and it is the same instruction:
+// all registers, predicates, constants and control bits.
+void words_inst(const words *w, orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, uint32_t pc);
 
 // ---- the kernel -----------------------------------------------------------------------------------
 #define BLOCK_MAX 64 // instructions
@@ -89,10 +105,11 @@ typedef struct code { // a kernel, and how to find what a line is in it. Launche
     struct step *steps;  // (node, line) -> node
     size_t nsteps, steps_cap;
     bool lineinfo;
+    words words;
     struct code *next;
 } code;
 
-code *code_new(const trace_head *h, const char *path);
+code *code_new(trace_head *h, const char *path); // takes over h->words
 void code_free(code *c);
 bool code_fits(const code *c, const trace_head *h);        // is it the same kernel?
 uint32_t code_step(code *c, uint32_t node, uint32_t line); // NONE: runs may not get longer any more

@@ -8,6 +8,7 @@
 // there.
 #include "accel/writer.h"
 #include "exec/exec.h"
+#include "sass/sass.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,38 +61,85 @@ static void memory_opcode(orr_text *t, const orr_tinst *i, const char *name, con
         orr_text_add(t, ".STRONG.GPU"); // what makes Accel-Sim go past L1
 }
 
-// Registers: one destination, up to four sources. Where one operand takes several registers (wide operations,
-// addresses), those that follow in the same aligned pair, or four for 128 bits, belong to it.
-static int registers(const orr_program *p, const orr_tinst *i, bool dst, int max, uint16_t out[4]) {
+enum { RZ = 255, SOURCES = 4 };
+typedef struct named { // registers that a line names
+    uint16_t dst, src[SOURCES];
+    int ndst, nsrc;
+} named;
+
+static void name_source(named *to, unsigned reg) {
+    if (to->nsrc < SOURCES) to->src[to->nsrc++] = (uint16_t)reg;
+}
+
+// Machine code: operands in their order, as the tracer sees them. RZ is named as the data of a store, whose
+// place among the sources tells what it is.
+static void name_operands(const orr_code *c, bool store, named *to) {
+    for (int n = 0; n < c->nargs; n++) {
+        const orr_arg *a = &c->args[n];
+        bool part = a->kind == ORR_ARG_MEM || a->kind == ORR_ARG_CONST || a->kind == ORR_ARG_TARGET;
+        if (a->flags & ORR_ARG_HIDDEN || (a->kind != ORR_ARG_R && !part) || !orr_code_span(c, n)) {
+            bool data = store && a->kind == ORR_ARG_R && a->reg == RZ && !(a->flags & ORR_ARG_DST);
+            if (data && to->nsrc) name_source(to, RZ);
+            continue;
+        }
+        if (!(a->flags & ORR_ARG_DST))
+            name_source(to, a->reg);
+        else if (!to->ndst++)
+            to->dst = a->reg;
+    }
+    if (to->ndst > 1) to->ndst = 1;
+}
+
+// Lowered code: of the registers that hold one operand, which the program lists one by one, the first. In
+// wide operations and addresses those that follow in the same aligned pair, or four for 128 bits, belong to
+// it; of IMAD.WIDE the addend alone is wide, and last.
+static int first_registers(const orr_program *p, const orr_tinst *i, bool dst, int max, uint16_t *out) {
     const uint16_t *at = p->regs + i->regs + (dst ? i->nsrc : 0);
     int n = 0, vector = 0, count = dst ? i->ndst : i->nsrc;
     for (int k = 0; k < count; k++) vector += p->reg[at[k]] < ORR_TREG_P;
+    bool addend = !dst && vector > 2 && i->sass == ORR_SASS_IMAD && has_part(p->names[i->name], "WIDE");
     bool wide = i->kind == ORR_TK_MEM || i->tclass == ORR_TC_FP64 || i->tclass == ORR_TC_TENSOR ||
                 i->tclass == ORR_TC_TENSOR_INT || i->tclass == ORR_TC_TENSOR_FP64 || vector > max;
     int before = -2, start = 0, tuple = i->kind == ORR_TK_MEM && i->bytes < 16 ? 2 : 4;
-    if (i->tclass == ORR_TC_FP64) tuple = 2;
-    for (int k = 0; k < count && n < max; k++) {
+    if (i->tclass == ORR_TC_FP64 || addend) tuple = 2;
+    for (int k = 0, seen = 0; k < count && n < max; k++) {
         uint16_t r = p->reg[at[k]];
         if (r >= ORR_TREG_P) continue;
-        bool goes_on = wide && r == before + 1 && r / tuple == start / tuple && start % 2 == 0;
+        bool follows = r == before + 1 && r / tuple == start / tuple && start % 2 == 0;
+        seen++;
         before = r;
-        if (goes_on) continue;
+        if (follows && (addend ? seen == vector : wide)) continue;
         start = r;
         out[n++] = r;
     }
     return n;
 }
 
+static named registers(const orr_program *p, const orr_tinst *i) {
+    named r = {.ndst = 0};
+    const orr_kernel *k = p->kernel;
+    bool store = i->kind == ORR_TK_MEM && i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
+    if (k->machine && k->codes && i->inst < k->ninsts) {
+        name_operands(&k->codes[i->inst], store, &r);
+    } else {
+        r.ndst = first_registers(p, i, true, 1, &r.dst);
+        r.nsrc = first_registers(p, i, false, SOURCES, r.src);
+    }
+    return r;
+}
+
 static const char *rest_of(const orr_program *p, const orr_tinst *i, const char *opcode, bool memory,
                            orr_arena *a, uint16_t *length) {
     orr_text t = {0};
-    uint16_t r[4];
-    int n = registers(p, i, true, 1, r);
-    orr_text_add(&t, "%d ", n);
-    if (n) orr_text_add(&t, "R%u ", r[0]);
-    n = registers(p, i, false, 4, r);
-    orr_text_add(&t, "%s %d ", opcode, n);
-    for (int k = 0; k < n; k++) orr_text_add(&t, "R%u ", r[k]);
+    named r = registers(p, i);
+    // An atomic on shared memory is a load to Accel-Sim, which counts a load when its result is written back:
+    // a result that nobody wants goes to RZ, as in the machine code.
+    bool load = strncmp(opcode, "ATOMS", 5) == 0 || strncmp(opcode, "LDS", 3) == 0;
+    if (memory && load && !r.ndst) r.dst = RZ, r.ndst = 1;
+    orr_text_add(&t, "%d ", r.ndst);
+    if (r.ndst) orr_text_add(&t, "R%u ", r.dst);
+    orr_text_add(&t, "%s %d ", opcode, r.nsrc);
+    for (int k = 0; k < r.nsrc; k++) orr_text_add(&t, "R%u ", r.src[k]);
     if (memory)
         orr_text_add(&t, "%d ", i->bytes ? i->bytes > 16 ? 16 : i->bytes : 4);
     else

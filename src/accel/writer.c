@@ -10,6 +10,7 @@
 // block without an EXIT ends in one more line at the end of its warp.
 #include "accel/writer.h"
 #include "exec/exec.h"
+#include "sass/sass.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +31,6 @@ struct orr_accel_writer {
     bool xz;
     orr_text list; // kernelslist.g
     uint32_t kernels;
-    uint64_t copy_at, copy_bytes; // copies that continue each other are one
     // the file under way
     FILE *file; // NULL: none
     char *path;
@@ -167,26 +167,6 @@ static bool open_file(orr_accel_writer *w, const char *name, orr_err *e) {
     return true;
 }
 
-// ---- the list ---------------------------------------------------------------------------------------
-
-static void write_copy(orr_accel_writer *w) {
-    if (w->copy_bytes)
-        orr_text_add(&w->list, "MemcpyHtoD,0x%016" PRIx64 ",%" PRIu64 "\n", w->copy_at, w->copy_bytes);
-    w->copy_bytes = 0;
-}
-
-bool orr_accel_copy(orr_accel_writer *w, uint64_t addr, uint64_t bytes, orr_err *e) {
-    (void)e;
-    if (w->copy_bytes && addr == w->copy_at + w->copy_bytes) {
-        w->copy_bytes += bytes;
-        return true;
-    }
-    write_copy(w);
-    w->copy_at = addr;
-    w->copy_bytes = bytes;
-    return true;
-}
-
 // ---- a launch ---------------------------------------------------------------------------------------
 
 static void prepare(orr_accel_writer *w) { // also instructions that the program has grown by
@@ -204,9 +184,23 @@ static void prepare(orr_accel_writer *w) { // also instructions that the program
     }
 }
 
+// Machine code goes into the header, for Orrery (words.c), where a PC says which instruction it is: functions
+// of their own have the same PCs.
+static bool write_code(orr_accel_writer *w, orr_err *e) {
+    const orr_kernel *k = w->p->kernel;
+    if (!k->machine || !k->codes || k->nfuncs != 1) return true;
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        const orr_code *c = &k->codes[n];
+        if (!room(w, e)) return false;
+        if (n % 4 == 0) put(w, "%s-orrery code = %u %04" PRIx32, n ? "\n" : "", c->sm, c->address);
+        put(w, " %016" PRIx64 " %016" PRIx64, c->lo, c->hi);
+    }
+    put(w, "\n");
+    return true;
+}
+
 bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *l, const orr_program *p, orr_err *e) {
     char name[60];
-    write_copy(w);
     w->kernels++;
     snprintf(name, sizeof name, "kernel-%" PRIu32 ".traceg%s", w->kernels, w->xz ? ".xz" : "");
     orr_text_add(&w->list, "%s\n", name);
@@ -233,9 +227,9 @@ bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *l, const orr_pr
     put(w, "-binary version = %d\n-cuda stream id = 0\n", w->binary);
     put(w, "-shmem base_addr = 0x%016llx\n", ORR_SHARED_WINDOW);
     put(w, "-local mem base_addr = 0x%016llx\n", ORR_LOCAL_WINDOW);
-    put(w,
-        "-nvbit version = none, written by orrery\n-accelsim tracer version = 5\n-enable lineinfo = 0\n\n");
-    put(w, "#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width "
+    put(w, "-nvbit version = none, written by orrery\n-accelsim tracer version = 5\n-enable lineinfo = 0\n");
+    if (!write_code(w, e)) return false;
+    put(w, "\n#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width "
            "[adrrescompress?] [mem_addresses] immediate\n\n");
     return true;
 }
@@ -424,7 +418,6 @@ static bool finish(orr_accel_writer *w, bool commit, orr_err *e) {
     if (commit) {
         bool xz = w->xz;
         w->xz = false;
-        write_copy(w);
         commit = open_file(w, "kernelslist.g", e);
         if (commit && (fwrite(w->list.s, 1, w->list.n, w->file) != w->list.n)) commit = failed(w, e);
         commit = close_file(w, commit, e) && commit;

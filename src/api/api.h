@@ -97,6 +97,8 @@ bool orr_model_has_gpu(const orr_model *m, const orr_gpu *gpu, const char *what,
 // ---- files ------------------------------------------------------------------------------------
 // Refuses to write over what is being read; `option` is what names the output.
 bool orr_check_output(const char *output, const char *input, const char *option, orr_err *e);
+// Can the file be written, before there is anything to write? NULL: nobody asked for it.
+bool orr_check_writable(const char *output, orr_err *e);
 bool orr_write_file(const char *path, const char *text, size_t n, orr_err *e); // as a whole, or not at all
 
 // ---- reports (report.c) -------------------------------------------------------------------------

@@ -8,15 +8,20 @@
 // OCL_ICD_VENDORS (ocl-icd) and OCL_ICD_FILENAMES (Khronos' own). With `annotate` it keeps its device, and
 // the loader puts our layer between (OPENCL_LAYERS).
 //
+// Signals that end this process end the program: they are handed on, and what is temporary goes.
+//
 // With `sample`, which launches stand for which is known when all have been made. So the program runs first,
 // and its launches are recorded; then they are sampled as any recorded streams are (run.c).
 #include "api/api.h"
+#include "base/temp.h"
+#include "report/html.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,9 +107,15 @@ static bool check_program(const char *path, orr_err *e) {
     return true;
 }
 
+// Times are what people run programs for.
+static const char *model_of(const orr_options *o) {
+    if (o->model.model) return o->model.model;
+    return o->app.annotate ? "analytic" : o->run.counts_only ? "functional" : "cycle";
+}
+
 // Mistakes are found here and not in the middle of the program.
 static bool check_options(const orr_options *o, orr_err *e) {
-    const char *model = o->model.model ? o->model.model : "functional";
+    const char *model = model_of(o);
     orr_gpu *gpu = NULL;
     if (o->in.nsets)
         return orr_fail(e, ORR_BAD_INPUT,
@@ -129,7 +140,7 @@ static bool check_options(const orr_options *o, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT,
                         "app: --sample needs a model that predicts time, as --model cycle, and knows it only "
                         "when the program has ended; leave out --timeline and --counts-only");
-    return true;
+    return orr_check_writable(o->files.output, e) && orr_check_writable(o->run.timeline, e);
 }
 
 // ---- its environment ------------------------------------------------------------------------------------
@@ -154,8 +165,7 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     orr_text set = {0};
     for (size_t i = 0; i < o->sets.n; i++) orr_text_add(&set, "%s\n", o->sets.at[i]);
     put(v, "GPU", o->model.gpu);
-    const char *usual = o->app.annotate ? "analytic" : "functional";
-    put(v, "MODEL", w->sampled ? "functional" : o->model.model ? o->model.model : usual);
+    put(v, "MODEL", w->sampled ? "functional" : model_of(o));
     put(v, "SET", set.s);
     put(v, "THREADS", orr_arena_printf(a, "%d", o->in.threads));
     put(v, "MAX_INSTS", orr_arena_printf(a, "%llu", (unsigned long long)o->in.max_insts));
@@ -172,7 +182,7 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     put(v, "PROGRAM", program);
     put(v, "COUNTS_ONLY", flag(o->run.counts_only));
     put(v, "JSON", flag(!w->sampled && o->files.format && !strcmp(o->files.format, "json")));
-    put(v, "QUIET", flag(o->files.quiet || w->sampled || w->forms));
+    put(v, "QUIET", flag(o->files.quiet || w->sampled));
     free(set.s);
 }
 
@@ -260,34 +270,54 @@ char **orr_app_environment(const char *program, const orr_options *o, orr_err *e
 }
 
 // ---- running it -----------------------------------------------------------------------------------------
+static volatile sig_atomic_t running; // the program's process
+
+static void hand_on(int number) {
+    if (running > 0) kill((pid_t)running, number);
+}
+
+// SIGINT comes from the terminal, which sends it to the program too.
+enum { SIGNALS = 3 };
+static const int handed[SIGNALS] = {SIGTERM, SIGHUP, SIGINT};
+
+static void take_signals(struct sigaction was[SIGNALS]) {
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction act = {.sa_handler = handed[i] == SIGINT ? SIG_IGN : hand_on,
+                                .sa_flags = SA_RESTART};
+        sigemptyset(&act.sa_mask);
+        sigaction(handed[i], &act, &was[i]);
+    }
+}
+
+static void give_signals(const struct sigaction was[SIGNALS]) {
+    for (int i = 0; i < SIGNALS; i++) sigaction(handed[i], &was[i], NULL);
+}
+
 static bool wait_for(char *const *argv, char **env, int *status, orr_err *e) {
+    struct sigaction was[SIGNALS];
     fflush(NULL);
+    running = 0;
+    take_signals(was);
     pid_t child = fork();
+    running = child;
     if (!child) {
+        give_signals(was);
+        prctl(PR_SET_PDEATHSIG, SIGTERM); // whatever ends the one ends the other
         execvpe(argv[0], argv, env);
         dprintf(STDERR_FILENO, "orrery: %s: %s\n", argv[0], strerror(errno));
         _exit(127);
     }
-    int got = 0;
+    int got = 0, why = child < 0 ? errno : 0;
     while (child > 0 && waitpid(child, &got, 0) < 0)
-        if (errno != EINTR) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(errno));
-    if (child < 0) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(errno));
+        if (errno != EINTR) {
+            why = errno;
+            break;
+        }
+    running = 0;
+    give_signals(was);
+    if (why) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(why));
     *status = WIFEXITED(got) ? WEXITSTATUS(got) : 128 + WTERMSIG(got);
     return true;
-}
-
-static void remove_folder(const char *path) {
-    DIR *d = opendir(path);
-    for (struct dirent *x; d && (x = readdir(d));)
-        if (x->d_name[0] != '.') unlinkat(dirfd(d), x->d_name, 0);
-    if (d) closedir(d);
-    rmdir(path);
-}
-
-static bool temporary_folder(char path[4096], orr_err *e) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(path, 4096, "%s/orrery-app-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    return mkdtemp(path) || orr_fail(e, ORR_BAD_INPUT, "%s: %s", path, strerror(errno));
 }
 
 static orr_report *run_sampled(char *const *argv, const orr_options *o, const char *temp, int *status,
@@ -315,6 +345,15 @@ static bool read_form(orr_text *t, const char *folder, const char *name) {
     return t->s != NULL;
 }
 
+static void add_page(orr_report *r, const char *temp) {
+    orr_text data = {0}, page = {0};
+    if (!read_form(&data, temp, "report.page")) return;
+    const char *one[] = {data.s};
+    orr_html_runs(one, 1, &page);
+    orr_report_add(r, ORR_HTML, page);
+    orr_report_add(r, ORR_PAGE_DATA, data);
+}
+
 static orr_report *run_plain(char *const *argv, const orr_options *o, const char *temp, int *status,
                              orr_err *e) {
     wanted w = {.output = o->files.output, .record = o->files.record, .forms = temp};
@@ -323,11 +362,22 @@ static orr_report *run_plain(char *const *argv, const orr_options *o, const char
     free(env);
     if (!ok) return NULL;
     orr_text text = {0}, json = {0};
-    if (read_form(&text, temp, "report.txt") && read_form(&json, temp, "report.json"))
-        return orr_report_of(text, json);
+    if (read_form(&text, temp, "report.txt") && read_form(&json, temp, "report.json")) {
+        orr_report *r = orr_report_of(text, json);
+        add_page(r, temp);
+        return r;
+    }
     free(text.s);
-    orr_fail(e, ORR_PROGRAM_FAILED, "%s: ended with status %d and without using the simulated GPU", argv[0],
-             *status);
+    char used[4104];
+    snprintf(used, sizeof used, "%s/used", temp);
+    const char *what = o->app.opencl ? "OpenCL" : "CUDA";
+    if (access(used, F_OK) == 0)
+        orr_fail(e, ORR_PROGRAM_FAILED, "%s: ended with status %d before its report could be made", argv[0],
+                 *status);
+    else
+        orr_fail(e, ORR_PROGRAM_FAILED,
+                 "%s: made no %s call: there is nothing to report (it ended with status %d)", argv[0], what,
+                 *status);
     return NULL;
 }
 
@@ -338,8 +388,8 @@ orr_report *orr_app_run(char *const *argv, const orr_options *o, int *status, or
     *status = 0;
     if (e->status) return NULL;
     o = orr_asked(o);
-    if (!check_options(o, e) || !temporary_folder(temp, e)) return NULL;
+    if (!check_options(o, e) || !orr_temp_folder(temp, "app", e)) return NULL;
     orr_report *r = (o->sampling.on ? run_sampled : run_plain)(argv, o, temp, status, e);
-    remove_folder(temp);
+    orr_temp_folder_end(temp);
     return r;
 }

@@ -4,6 +4,7 @@
 // each model runs it as `orrery run` would, so that the seconds are those a user waits. What was measured
 // comes from CSVs of `orrery hw profile`, joined by script, size, launch, kernel and shape.
 #include "api/api.h"
+#include "report/html.h"
 #include "lab/models.h"
 
 #include <math.h>
@@ -256,6 +257,13 @@ static bool compare_all(comparer *x, const char *const *inputs, int n, int *fail
     return ok;
 }
 
+static void make_page(const orr_sides *s, orr_text *out) {
+    orr_text json = {0};
+    orr_sides_json(s, &json);
+    orr_html_job("compare", json.s, out);
+    free(json.s);
+}
+
 static bool make(void *self, enum orr_format format, orr_text *out) {
     const orr_sides *s = self;
     if (format == ORR_TEXT)
@@ -264,6 +272,8 @@ static bool make(void *self, enum orr_format format, orr_text *out) {
         orr_sides_json(s, out);
     else if (format == ORR_CSV)
         orr_sides_csv(s, out);
+    else if (format == ORR_HTML)
+        make_page(s, out);
     else
         return false;
     return true;

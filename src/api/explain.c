@@ -1,6 +1,7 @@
 // orr_explain: an input's launches, executed once, and timed with one thing ideal at a time.
 #include "api/api.h"
 #include "explain/explain.h"
+#include "report/html.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,13 @@ static const orr_model *choose_model(const orr_options *o, orr_err *e) {
 }
 
 static orr_report *report(const orr_explanation *x) {
-    orr_text text = {0}, json = {0};
+    orr_text text = {0}, json = {0}, page = {0};
     orr_explanation_text(x, &text);
     orr_explanation_json(x, &json);
-    return orr_report_of(text, json);
+    orr_html_job("explain", json.s, &page);
+    orr_report *r = orr_report_of(text, json);
+    orr_report_add(r, ORR_HTML, page);
+    return r;
 }
 
 static orr_report *explain(const char *input, const orr_options *o, const orr_gpu *base, orr_explanation *x,

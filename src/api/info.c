@@ -205,7 +205,7 @@ static bool inform_trace(const orr_options *o, const char *path, orr_text *text,
 }
 
 orr_report *orr_info(const char *file, const orr_options *o, orr_err *e) {
-    if (e->status) return NULL;
+    if (e->status || !orr_input_file(file, e)) return NULL;
     orr_text text = {0}, json = {0};
     bool stream = orr_stream_probe(file) || !orr_accel_probe(file);
     if (stream ? inform(file, &text, &json, e) : inform_trace(orr_asked(o), file, &text, &json, e))

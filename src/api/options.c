@@ -238,6 +238,15 @@ bool orr_check_output(const char *output, const char *input, const char *option,
     return orr_fail(e, ORR_BAD_INPUT, "%s: is the INPUT; name another file with %s", output, option);
 }
 
+bool orr_check_writable(const char *output, orr_err *e) {
+    orr_out out;
+    struct stat st;
+    if (!output || (stat(output, &st) == 0 && !S_ISREG(st.st_mode))) return true; // a pipe is opened once
+    if (!orr_out_open(&out, output, e)) return false;
+    orr_out_abort(&out);
+    return true;
+}
+
 bool orr_write_file(const char *path, const char *text, size_t n, orr_err *e) {
     orr_out out;
     if (!orr_out_open(&out, path, e)) return false;

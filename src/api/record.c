@@ -44,11 +44,6 @@ static bool on_work(void *arg, orr_work *w, orr_err *e) {
     return ok || orr_fail(e, r->wrote.status, "%s", r->wrote.text);
 }
 
-static bool on_wrote(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
-    recorder *r = arg;
-    return !r->accel || orr_accel_copy(r->accel, addr, bytes, e);
-}
-
 // ---- the file ---------------------------------------------------------------------------------------
 static bool create(recorder *r, const char *file, orr_err *e) {
     const char *format = r->o->files.format ? r->o->files.format : "orrery";
@@ -82,7 +77,7 @@ static void finish(recorder *r, bool ok, orr_err *e) {
 bool orr_record(const char *input, const char *file, const orr_options *o, orr_err *e) {
     if (e->status) return false;
     o = orr_asked(o);
-    if (!orr_input_check(&o->in, e)) return false;
+    if (!orr_input_check(&o->in, e) || !orr_input_file(input, e)) return false;
     if (orr_stream_probe(input)) return orr_fail(e, ORR_BAD_INPUT, "%s: is a recorded stream already", input);
     orr_gpu *gpu = NULL;
     if (!orr_check_output(file, input, "-o", e) || !orr_asked_gpu(o, &gpu, e)) return false;
@@ -97,7 +92,6 @@ bool orr_record(const char *input, const char *file, const orr_options *o, orr_e
                     .progress = &r.progress,
                     .notes = &o->notes,
                     .work = on_work,
-                    .wrote = on_wrote,
                     .arg = &r};
     if (create(&r, file, e)) {
         orr_progress_start(&r.progress, o->watcher, input, "launches", "blocks", 0);

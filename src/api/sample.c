@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "report/html.h"
 
 // ---- sample model -------------------------------------------------------------------------------
 #define DRAWS 10000 // section IV-A
@@ -78,6 +79,14 @@ static void model_plot(const orr_markov_study *s, orr_text *t) {
     orr_text_add(t, "</svg>\n");
 }
 
+static orr_report *report_of(const char *kind, orr_text text, orr_text json) {
+    orr_text page = {0};
+    orr_html_job(kind, json.s, &page);
+    orr_report *r = orr_report_of(text, json);
+    orr_report_add(r, ORR_HTML, page);
+    return r;
+}
+
 orr_report *orr_sample_model(const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     (void)o;
@@ -91,7 +100,7 @@ orr_report *orr_sample_model(const orr_options *o, orr_err *e) {
     model_plot(s, &plot);
     model_json(s, &json);
     model_text(s, &text);
-    orr_report *r = orr_report_of(text, json);
+    orr_report *r = report_of("sample model", text, json);
     orr_report_add(r, ORR_CSV, csv);
     orr_report_add(r, ORR_SVG, plot);
     return r;
@@ -149,7 +158,7 @@ orr_report *orr_sample_profile(const char *input, const orr_options *o, orr_err 
         orr_sampled_plan(&s);
         print_profile(&s, &text);
         profile_json(&s, &json);
-        r = orr_report_of(text, json);
+        r = report_of("sample profile", text, json);
         if (o->sampling.profile && !orr_sp_write(&s.profile, o->sampling.profile, e)) {
             orr_report_free(r);
             r = NULL;
@@ -391,7 +400,7 @@ static orr_report *study_report(const study *s, int n, const orr_gpu *gpu) {
     }
     orr_text_add(&json, "\n]\n");
     study_text(s, n, &text);
-    return orr_report_of(text, json);
+    return report_of("sample study", text, json);
 }
 
 orr_report *orr_sample_study(const char *const *inputs, int n, const orr_options *o, orr_err *e) {

@@ -4,6 +4,7 @@
 // varied constant of the script makes another execution. Then every point replays the streams, each on one
 // host thread. Results are in the SQLite file as soon as a point is finished.
 #include "api/api.h"
+#include "report/html.h"
 #include "sweep/sweep.h"
 
 #include <dlfcn.h>
@@ -93,6 +94,7 @@ static bool check_value(const sweeper *x, const orr_axis *axis, int value, orr_e
 
 static bool check_axes(const sweeper *x, orr_err *e) {
     const char *input = x->input;
+    if (!orr_input_file(input, e)) return false;
     bool recorded = orr_stream_probe(input) || orr_accel_probe(input), ok = true;
     for (int a = 0; ok && a < x->grid.naxes; a++) {
         const orr_axis *axis = &x->grid.axes[a];
@@ -251,7 +253,7 @@ static bool run_groups(sweeper *x, orr_err *e) {
 // ---- what is said -----------------------------------------------------------------------------------
 static orr_report *report(const sweeper *x, orr_err *e) {
     const orr_file_options *f = &x->o->files;
-    orr_text text = {0}, json = {0}, csv = {0};
+    orr_text text = {0}, json = {0}, csv = {0}, page = {0};
     char *instead = NULL;
     orr_sweep_summary sum;
     orr_sweep_sum_up(&x->s, &sum);
@@ -260,6 +262,8 @@ static orr_report *report(const sweeper *x, orr_err *e) {
     orr_sweep_text(&x->s, &text);
     orr_report *r = orr_report_of(text, json);
     orr_report_add(r, ORR_CSV, csv);
+    orr_html_job("sweep", json.s, &page);
+    orr_report_add(r, ORR_HTML, page);
     bool ok = (!f->csv || orr_write_file(f->csv, csv.s, csv.n, e)) &&
               (!f->plot || !sum.done || orr_sweep_plot(&x->s, f->plot, &instead, e));
     if (f->output) {

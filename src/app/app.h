@@ -198,6 +198,7 @@ typedef struct app {
     ORR_VEC(app_registered) registered;
     uint64_t used, peak;
     uint64_t workspace; // of cooperative launches
+    bool told;          // that no time is simulated
     uint64_t strays;    // accesses outside all allocations that passed, as on a GPU
     ORR_VEC(app_span) spans;
     uint64_t spans_left_out;
@@ -216,6 +217,7 @@ int app_leave_driver(int error); // gives the lock back; errors of the driver's 
 int app_remember(int error);     // for cudaGetLastError
 void app_driver_begin(void);     // until app_driver_end no error is remembered
 int app_driver_end(int error);
+void app_no_time(void);   // says once that the times which the program asks for have not been simulated
 int app_last(bool reset); // cudaGetLastError, cudaPeekAtLastError
 int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);

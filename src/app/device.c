@@ -9,7 +9,9 @@
 #include "app/app.h"
 #include "report/report.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,45 @@ static bool is_ours(const char *name) { // what an earlier --record left
     return n > 4 && !strcmp(name + n - 4, ".orr");
 }
 
+// The report of the first process that uses the GPU goes to whoever started it; others of the same program
+// print their own.
+static void claim_forms(app *a) {
+    char path[4200];
+    if (!a->forms) return;
+    snprintf(path, sizeof path, "%s/used", a->forms);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) a->forms = NULL;
+    if (fd >= 0) close(fd);
+}
+
+// A signal that ends the program must not leave half a recording behind. A program that has a handler of its
+// own keeps it.
+static void on_signal(int number) {
+    orr_out_abort_all();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void catch_signals(void) {
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction was, act = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+        sigemptyset(&act.sa_mask);
+        if (sigaction(numbers[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+            sigaction(numbers[i], &act, NULL);
+    }
+}
+
+void app_no_time(void) {
+    app *a = &the_app;
+    if (a->model->needs_gpu || a->told || a->quiet) return;
+    a->told = true;
+    app_say("--model %s simulates no time of kernels: what the program makes of its events' times (GB/s, "
+            "speed-ups) is not "
+            "the GPU's; --model cycle tells",
+            a->model->name);
+}
+
 static bool open_device(app *a, orr_err *e) {
     const char *gpu = option("GPU"), *model = option("MODEL"), *sets[256];
     int nsets = settings(&a->result.arena, sets, 256);
@@ -108,6 +149,8 @@ static bool open_device(app *a, orr_err *e) {
     a->per_thread.id = 1;
     a->next_stream = 2;
     a->counts_only = option("COUNTS_ONLY") != NULL;
+    claim_forms(a);
+    catch_signals();
     static bool line; // on the terminal
     orr_watcher terminal = {orr_progress_line, &line};
     if (!a->quiet && isatty(STDERR_FILENO))
@@ -261,12 +304,16 @@ static void make_report(const app *a, bool json, orr_text *out) {
 
 // For the process that started this one (api/app.c).
 static void write_forms(const app *a, orr_err *e) {
-    static const char *const names[] = {"report.txt", "report.json"};
-    for (int json = 0; json < 2; json++) {
+    static const char *const names[] = {"report.txt", "report.json", "report.page"};
+    const orr_report_options page = {.lines = true, .host = true, .page = true};
+    for (int form = 0; form < 3; form++) {
         orr_text out = {0};
         orr_arena names_of = {0};
-        make_report(a, json, &out);
-        write_file(orr_arena_printf(&names_of, "%s/%s", a->forms, names[json]), &out, e);
+        if (form == 2)
+            orr_result_json(&a->result, &page, &out);
+        else
+            make_report(a, form, &out);
+        write_file(orr_arena_printf(&names_of, "%s/%s", a->forms, names[form]), &out, e);
         orr_arena_free(&names_of);
         free(out.s);
     }

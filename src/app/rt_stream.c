@@ -137,6 +137,7 @@ RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     const app_event *from = start, *to = end;
     if (!ms || !from || !to) return app_leave(ms ? E_HANDLE : E_VALUE);
     if (!from->recorded || !to->recorded || (from->flags | to->flags) & 2) return app_leave(E_HANDLE);
+    app_no_time();
     *ms = (float)((to->when - from->when) / 1e6);
     return app_leave(E_OK);
 }

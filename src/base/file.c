@@ -2,7 +2,7 @@
 //
 // Temporary names are kept in a fixed table of plain bytes: a signal handler can walk it whatever the
 // rest of the process was doing.
-#include "base/base.h"
+#include "base/temp.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,6 +106,19 @@ static void remove_folder(const char *name) {
     rmdir(name);
 }
 
+bool orr_temp_folder(char path[4096], const char *what, orr_err *e) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, 4096, "%s/orrery-%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", what);
+    if (!mkdtemp(path)) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", path, strerror(errno));
+    remember(path, true); // if there is no room in the table a signal leaves it behind
+    return true;
+}
+
+void orr_temp_folder_end(const char *path) {
+    remove_folder(path);
+    forget(path);
+}
+
 void orr_out_abort_all(void) {
     for (int i = 0; i < (int)(sizeof temps / sizeof temps[0]); i++)
         if (atomic_load(&temps[i].state) == LIVE) {
@@ -123,7 +136,7 @@ bool orr_out_open(orr_out *o, const char *path, orr_err *e) {
     struct stat st;
     bool exists = stat(path, &st) == 0;
     // What a symbolic link points to is replaced, not the link; a device or a pipe is written as it is.
-    o->path = exists ? realpath(path, NULL) : strdup(path);
+    o->path = exists && S_ISREG(st.st_mode) ? realpath(path, NULL) : strdup(path);
     if (!o->path) return orr_fail(e, ORR_BAD_INPUT, "%s: cannot write: %s", path, strerror(errno));
     int fd;
     if (exists && !S_ISREG(st.st_mode)) {

@@ -1,47 +1,56 @@
-// orrery app, orrery cl: an unmodified CUDA or OpenCL program on a simulated GPU. The command becomes the
-// program, so that what it prints and its exit status are its own; the report comes when it ends (api/app.c).
+// orrery app, orrery cl: an unmodified CUDA or OpenCL program on a simulated GPU. What it prints and its exit
+// status are its own; the report comes when it ends (api/app.c).
 #include "clc/annotate.h"
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-// --sample: the launches are recorded, and looked at when the program has ended. The report is not the
-// program's output: as text it goes to standard error.
-static int sampled(cli_options *o, orr_err *e) {
-    int status = 0;
-    orr_report *r = orr_app_run(o->rest, o->job, &status, e);
-    bool terminal = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
-    if (r && (o->out.file || o->out.json))
-        cli_write(o, orr_report_as(r, o->out.json ? ORR_JSON : ORR_TEXT), e);
-    else if (r && !o->out.quiet)
-        fputs(orr_report_as(r, terminal ? ORR_TERMINAL : ORR_TEXT), stderr);
-    orr_report_free(r);
-    return e->status ? e->status : status;
+// JSON alone on standard output: what the program prints goes to standard error then.
+static int program_to_stderr(void) {
+    fflush(stdout);
+    int kept = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return kept;
 }
 
-static int become(cli_options *o, const char *command, const char *example, orr_err *e) {
+static void stdout_again(int kept) {
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+}
+
+// The report is not the program's output: as text it goes to standard error. The exit status is the
+// program's, also when it asked nothing of the GPU, which is said.
+static int start(cli_options *o, const char *command, const char *example, orr_err *e) {
     if (!o->nrest) {
         orr_fail(e, ORR_BAD_INPUT, "%s: name a PROGRAM and its arguments, as in orrery %s %s", command,
                  command, example);
         return e->status;
     }
-    if (o->job->sampling.on) return sampled(o, e);
-    if (o->out.file) orr_options_set(o->job, "output", o->out.file, e);
-    if (o->out.json) orr_options_set(o->job, "format", "json", e);
+    if (!orr_check_writable(o->out.file, e) || !orr_check_writable(o->out.html, e)) return e->status;
     if (o->out.quiet) orr_options_set(o->job, "quiet", "yes", e);
-    char **env = orr_app_environment(o->rest[0], o->job, e);
-    if (!env) return e->status;
-    fflush(NULL);
-    execvpe(o->rest[0], o->rest, env); // returns only when it cannot
-    orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
-    orr_free(env);
-    return e->status;
+    bool alone = o->out.json && !o->out.file;
+    int status = 0, kept = alone ? program_to_stderr() : -1;
+    orr_report *r = orr_app_run(o->rest, o->job, &status, e);
+    if (alone) stdout_again(kept);
+    if (r) cli_write_form(o->out.html, r, ORR_HTML, e);
+    const char *shown = isatty(STDERR_FILENO) && !getenv("NO_COLOR") ? orr_report_as(r, ORR_TERMINAL) : NULL;
+    if (!shown && r) shown = orr_report_as(r, ORR_TEXT);
+    if (r && (o->out.file || o->out.json))
+        cli_write(o, orr_report_as(r, o->out.json ? ORR_JSON : ORR_TEXT), e);
+    else if (r && !o->out.quiet)
+        fputs(shown ? shown : "", stderr);
+    orr_report_free(r);
+    if (e->status == ORR_PROGRAM_FAILED) {
+        fprintf(stderr, "orrery: %s\n", e->text);
+        *e = (orr_err){0};
+    }
+    return e->status ? e->status : status;
 }
 
-int cli_app(cli_options *o, orr_err *e) { return become(o, "app", "./vectorAdd", e); }
+int cli_app(cli_options *o, orr_err *e) { return start(o, "app", "./vectorAdd", e); }
 
 // orrery cl annotate k.cl [--build OPTIONS] -o FILE: what follows the word is not a program's.
 static int annotate(cli_options *o, orr_err *e) {
@@ -76,5 +85,5 @@ static int annotate(cli_options *o, orr_err *e) {
 int cli_cl(cli_options *o, orr_err *e) {
     if (o->nrest && !strcmp(o->rest[0], "annotate")) return annotate(o, e);
     if (!orr_options_set(o->job, "opencl", "yes", e)) return e->status;
-    return become(o, "cl", "./vector_add", e);
+    return start(o, "cl", "./vector_add", e);
 }

@@ -68,6 +68,8 @@ int cli_distance(const char *a, const char *b);                          // edit
 bool cli_write(const cli_options *o, const char *text, orr_err *e);
 // A report as text, or as JSON where --json was given, and freed. Returns the exit status.
 int cli_say(const cli_options *o, orr_report *r, orr_err *e);
+// The same, and where --html was given, its page there.
+int cli_say_page(const cli_options *o, orr_report *r, orr_err *e);
 // One form of a report to a file; a path of NULL: nobody asked for it.
 bool cli_write_form(const char *path, orr_report *r, enum orr_format format, orr_err *e);
 // No output may be named twice, nor be what is read. `out` has n paths, NULL where there is none.

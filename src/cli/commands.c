@@ -50,31 +50,38 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
     {"app", cli_app,
      " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
-     "record "
-     "timeline json output quiet "
+     "record lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
      "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the "
      "CPU,\n"
-     "machine code for --gpu if the program has it, else its PTX, and each launch is timed by --model. Its\n"
-     "events tell simulated time, its device queries the simulated GPU. The report goes to standard error, "
-     "or\n"
-     "to --output; --timeline writes copies and kernels over streams for ui.perfetto.dev.",
+     "machine code for --gpu if the program has it, else its PTX, and each launch is timed by --model, which "
+     "is\n"
+     "cycle unless you say otherwise (--model abstract is faster, functional tells no times). Its events "
+     "tell\n"
+     "simulated time, its device queries the simulated GPU. The report goes to standard error, or to "
+     "--output.\n"
+     "--json without --output writes nothing but JSON to standard output: what the program prints goes to\n"
+     "standard error. --timeline writes copies and kernels over streams.",
      "orrery app ./vectorAdd\n"
-     "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
-     "orrery app --model cycle --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+     "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
+     "orrery app --lines --json -o run.json ./matrixMul\n"
+     "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"cl", cli_cl,
      " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
      "lines "
-     "timeline json output quiet "
+     "timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS] | annotate FILE.cl -o FILE",
      "run an unmodified OpenCL program on a simulated GPU",
      "Runs a program that uses OpenCL through the ICD loader: it finds one platform, Orrery, with one "
      "device,\n"
      "--gpu. Its kernels are compiled by clang and libclc, execute on the CPU, and each launch is timed by\n"
-     "--model. Profiling times of its events are simulated time. The report goes to standard error, or to\n"
-     "--output; --timeline writes copies and kernels over queues for ui.perfetto.dev.\n"
+     "--model (cycle unless you say otherwise). Profiling times of its events are simulated time. The "
+     "report\n"
+     "goes to standard error, or to --output; --json alone writes nothing but JSON to standard output, and "
+     "the\n"
+     "program's output to standard error; --timeline writes copies and kernels over queues.\n"
      "With --annotate the program runs on the device it has, natively: its kernels get counters, and the "
      "analytic\n"
      "model predicts from those what --gpu would take. `cl annotate` writes such a source.",
@@ -151,7 +158,7 @@ const cli_subcommand cli_subcommands[] = {
      "my.conf\n"
      "orrery run saxpy --gpu my.conf --model cycle"},
     {"sweep", cli_sweep,
-     " vary gpu model on latencies kernels launches threads max-insts no-check json csv plot output "
+     " vary gpu model on latencies kernels launches threads max-insts no-check json html csv plot output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
      "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed "
@@ -168,8 +175,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
     {"explain", cli_explain,
-     " gpu on kernels launches threads max-insts no-check json output quiet" INPUT_OPTIONS, "[options] INPUT",
-     "what would help: an INPUT with one thing ideal at a time",
+     " gpu on kernels launches threads max-insts no-check json html output quiet" INPUT_OPTIONS,
+     "[options] INPUT", "what would help: an INPUT with one thing ideal at a time",
      "Executes INPUT once and times it (model cycle) as it is and with one thing ideal at a time: no latency "
      "of "
      "L2,\n"
@@ -196,7 +203,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery diff saxpy saxpy --second gpu=v100 --json\n"
      "orrery diff saxpy saxpy --second source=ptx --fail-if \"slower 50%\""},
     {"compare", cli_compare,
-     " gpu model on latencies kernels launches threads max-insts all hardware warm json csv output "
+     " gpu model on latencies kernels launches threads max-insts all hardware warm json html csv output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT...", "all models on an INPUT, side by side",
      "Runs every model that predicts time and prints, for each kernel: cycles, how far they are from the "
@@ -210,7 +217,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery compare --all --size small --threads 1 --csv models.csv\n"
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,
-     " gpu on threads max-insts no-check json csv plot profile piece full precision output "
+     " gpu on threads max-insts no-check json html csv plot profile piece full precision output "
      "quiet" INPUT_OPTIONS,
      "model | profile [options] INPUT | study [options] INPUT...",
      "what sampling (run --sample) rests on, and how well it does",

@@ -2,11 +2,11 @@
 #include "cli/cli.h"
 
 int cli_explain(cli_options *o, orr_err *e) {
-    const char *const out[] = {o->out.file};
+    const char *const out[] = {o->out.file, o->out.html};
     if (o->ninputs != 1) orr_fail(e, ORR_BAD_INPUT, "explain: name one INPUT: orrery explain INPUT");
-    if (e->status || !cli_check_outputs("explain", out, 1, o->inputs, o->ninputs, e)) return e->status;
+    if (e->status || !cli_check_outputs("explain", out, 2, o->inputs, o->ninputs, e)) return e->status;
     orr_options_print(o->job, stderr); // standard output is for the result
-    return cli_say(o, orr_explain(o->inputs[0], o->job, e), e);
+    return cli_say_page(o, orr_explain(o->inputs[0], o->job, e), e);
 }
 
 int cli_diff(cli_options *o, orr_err *e) {
@@ -15,8 +15,5 @@ int cli_diff(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "diff: name two, each an INPUT or a report (.json): orrery diff A B");
     if (e->status || !cli_check_outputs("diff", out, 2, o->inputs, o->ninputs, e)) return e->status;
     orr_options_print(o->job, stderr);
-    orr_report *r = orr_diff(o->inputs[0], o->inputs[1], o->job, e);
-    orr_err failed = {0};
-    if (r && !cli_write_form(o->out.html, r, ORR_HTML, &failed)) *e = failed;
-    return cli_say(o, r, e);
+    return cli_say_page(o, orr_diff(o->inputs[0], o->inputs[1], o->job, e), e);
 }

@@ -5,15 +5,17 @@
 #include <string.h>
 
 int cli_compare(cli_options *o, orr_err *e) {
-    const char *const out[] = {o->out.csv, o->out.file};
+    const char *const out[] = {o->out.csv, o->out.file, o->out.html};
     if (!o->ninputs && !o->all)
         orr_fail(e, ORR_BAD_INPUT, "compare: name an INPUT, or --all bundled workloads");
     if (o->ninputs && o->all) orr_fail(e, ORR_BAD_INPUT, "compare: name INPUTs or say --all, not both");
-    if (e->status || !cli_check_outputs("compare", out, 2, o->inputs, o->ninputs, e)) return e->status;
+    if (e->status || !cli_check_outputs("compare", out, 3, o->inputs, o->ninputs, e)) return e->status;
     orr_options_print(o->job, stderr); // standard output is for the result
     orr_report *r = orr_compare((const char *const *)o->inputs, o->ninputs, o->job, e);
     orr_err failed = {0};
-    if (!r || cli_write_form(o->out.csv, r, ORR_CSV, &failed)) return cli_say(o, r, e);
+    if (!r || (cli_write_form(o->out.csv, r, ORR_CSV, &failed) &&
+               cli_write_form(o->out.html, r, ORR_HTML, &failed)))
+        return cli_say(o, r, e);
     *e = failed;
     orr_report_free(r);
     return e->status;

@@ -26,9 +26,9 @@ typedef struct option {
 static const option options[] = {
     {"gpu", 0, JOB, 0, "NAME|FILE", "the GPU: a name from `orrery gpu list` or a .conf file (default h200)"},
     {"model", 0, JOB, 0, "NAME",
-     "how to look at the launches: functional (the default) executes and counts; cycle predicts time too, "
-     "and "
-     "abstract, partial and analytic do so faster"},
+     "how to look at the launches: functional executes and counts; cycle predicts time too, and abstract, "
+     "partial and analytic do so faster (without it: functional in run, cycle in app, cl and correlate, "
+     "abstract in sweep, all that predict time in compare)"},
     {"size", 0, JOB, 0, "NAME",
      "problem size: small, medium, large or what the script names (default: its first)"},
     {"source", 0, JOB, 0, "ptx|sass",
@@ -72,7 +72,8 @@ static const option options[] = {
     {"latencies", 0, JOB, 0, "FILE",
      "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
     {"timeline", 0, JOB, 0, "FILE",
-     "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
+     "write what happened over time to FILE, for ui.perfetto.dev: blocks on SMs, bandwidths and stalls of "
+     "each launch (run --model cycle), or kernels and copies on their streams (app, cl)"},
     {"record", 0, JOB, 0, "DIR",
      "also write the launches' streams to DIR, a file each, for `orrery run DIR` with other models or GPUs"},
     {"digests", 0, JOB, 0, "FILE", "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
@@ -100,7 +101,8 @@ static const option options[] = {
     {"evidence", 0, FLAG, AT(out.evidence), NULL,
      "why each value is what it is, and how many of each sort there are"},
     {"names", 0, FLAG, AT(out.names), NULL, "bare names, one a line, for scripts"},
-    {"json", 0, FLAG, AT(out.json), NULL, "results as one JSON object"},
+    {"json", 0, FLAG, AT(out.json), NULL,
+     "results as one JSON object, to standard output or to the file of -o"},
     {"stats", 0, STRING, AT(out.stats), "accel-sim",
      "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
     {"format", 0, JOB, 0, "NAME",
@@ -367,8 +369,11 @@ void cli_help(FILE *f, const cli_subcommand *c) {
         "\n"
         "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a module "
         "(*.ptx,\n"
-        "*.cubin, a fatbin, or a program that nvcc has made), a recorded stream or an Accel-Sim trace\n"
-        "(kernelslist.g). Every subcommand has --help with examples; `orrery --version` says which this is.\n"
+        "*.cubin, a fatbin, or a program that nvcc has made), OpenCL C (*.cl), a recorded stream, an "
+        "Accel-Sim\n"
+        "trace (kernelslist.g), or a task list (*.tasks: an application that has not been written; --model\n"
+        "partial or analytic, which know what is reused). Every subcommand has --help with examples; `orrery "
+        "--version` says which this is.\n"
         "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",
         f);
 }

@@ -27,6 +27,12 @@ bool cli_write_form(const char *path, orr_report *r, enum orr_format format, orr
     return !text || orr_write_file(path, text, strlen(text), e);
 }
 
+int cli_say_page(const cli_options *o, orr_report *r, orr_err *e) {
+    orr_err failed = {0};
+    if (r && !cli_write_form(o->out.html, r, ORR_HTML, &failed)) *e = failed;
+    return cli_say(o, r, e);
+}
+
 bool cli_check_outputs(const char *what, const char *const *out, int n, char **inputs, int ninputs,
                        orr_err *e) {
     for (int a = 0; a < n; a++) {
@@ -35,6 +41,7 @@ bool cli_check_outputs(const char *what, const char *const *out, int n, char **i
                 return orr_fail(e, ORR_BAD_INPUT, "%s: %s is named for two outputs", what, out[a]);
         for (int k = 0; k < ninputs; k++)
             if (!orr_check_output(out[a], inputs[k], "-o", e)) return false;
+        if (!orr_check_writable(out[a], e)) return false;
     }
     return true;
 }
@@ -43,9 +50,10 @@ bool cli_check_outputs(const char *what, const char *const *out, int n, char **i
 static bool check_run(const cli_options *o, orr_err *e) {
     const orr_options *job = o->job;
     if (!o->ninputs)
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a "
-                        "module (.ptx, .cubin), a recorded stream or a trace (kernelslist.g)");
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a "
+            "module (.ptx, .cubin, .cl), a recorded stream, a trace (kernelslist.g) or a task list (.tasks)");
     if (o->out.stats && (strcmp(o->out.stats, "accel-sim") != 0 || o->out.json))
         return orr_fail(e, ORR_BAD_INPUT, "run: --stats takes accel-sim, and not together with --json");
     if (job->run.timeline && o->ninputs > 1)
@@ -86,8 +94,8 @@ static bool write_page(const char *path, page_runs *all, orr_err *e) {
 }
 
 int cli_run(cli_options *o, orr_err *e) {
-    const char *const outs[] = {o->out.file, o->out.html};
-    if (!check_run(o, e) || !cli_check_outputs("run", outs, 2, o->inputs, o->ninputs, e)) return e->status;
+    const char *const outs[] = {o->out.file, o->out.html, o->job->run.timeline};
+    if (!check_run(o, e) || !cli_check_outputs("run", outs, 3, o->inputs, o->ninputs, e)) return e->status;
     bool array = o->out.json && o->ninputs > 1;
     orr_text out = {0};
     page_runs runs = {0};

@@ -5,7 +5,8 @@
 
 static int model(const cli_options *o, orr_err *e) {
     orr_report *r = orr_sample_model(o->job, e);
-    if (cli_write_form(o->out.csv, r, ORR_CSV, e) && cli_write_form(o->out.plot, r, ORR_SVG, e))
+    if (cli_write_form(o->out.csv, r, ORR_CSV, e) && cli_write_form(o->out.html, r, ORR_HTML, e) &&
+        cli_write_form(o->out.plot, r, ORR_SVG, e))
         return cli_say(o, r, e);
     orr_report_free(r);
     return e->status;
@@ -20,7 +21,7 @@ int cli_sample(cli_options *o, orr_err *e) {
                  "sample: say `sample model`, `sample profile INPUT` or `sample study INPUT...`");
         return e->status;
     }
-    if (profile) return cli_say(o, orr_sample_profile(o->inputs[1], o->job, e), e);
+    if (profile) return cli_say_page(o, orr_sample_profile(o->inputs[1], o->job, e), e);
     const char *const *inputs = (const char *const *)o->inputs + 1;
-    return cli_say(o, orr_sample_study(inputs, o->ninputs - 1, o->job, e), e);
+    return cli_say_page(o, orr_sample_study(inputs, o->ninputs - 1, o->job, e), e);
 }

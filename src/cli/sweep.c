@@ -79,7 +79,7 @@ int cli_sweep(cli_options *o, orr_err *e) {
     orr_options_print(o->job, stderr); // standard output is for the result
     catch_interrupt(database, o->out.quiet);
     o->out.file = NULL; // is the database; the report goes to standard output
-    int status = cli_say(o, orr_sweep(o->inputs[0], o->job, e), e);
+    int status = cli_say_page(o, orr_sweep(o->inputs[0], o->job, e), e);
     free(command.s);
     orr_arena_free(&a);
     return status;

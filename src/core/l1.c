@@ -32,6 +32,7 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
                    .merges = (uint32_t)g->l1_merges,
                    .miss_interval = (uint32_t)g->l1_miss_interval,
                    .miss_first = (uint32_t)g->l1_miss_first,
+                   .fill_interval = (uint32_t)g->l1_fill_interval,
                    .cost = orr_l1_spec_of(g),
                    .narrow = (uint32_t)g->l1_narrow,
                    .store_turn = g->l1_store_turn,
@@ -248,11 +249,11 @@ void l1_finish(l1_cache *c, uint32_t f, uint64_t ready) {
 }
 
 // ---- misses -------------------------------------------------------------------------------------
-static void wait_for(l1_cache *c, uint32_t m, uint32_t f) {
+static void wait_for(l1_cache *c, uint32_t m, uint32_t f, uint8_t sectors) {
     if (f == NOBODY) return;
     uint32_t n = take_waiter(c);
     l1_mshr *x = &c->mshrs.at[m];
-    c->waiters.at[n] = (l1_waiter){f, NOBODY};
+    c->waiters.at[n] = (l1_waiter){f, NOBODY, (uint32_t)orr_popc(sectors)};
     if (x->waiters == NOBODY)
         x->waiters = n;
     else
@@ -267,7 +268,7 @@ uint32_t l1_miss(l1_cache *c, uint64_t line, uint8_t sectors, uint32_t load, uin
     c->mshrs.at[m] =
         (l1_mshr){.line = line, .waiters = NOBODY, .older = NOBODY, .sectors = sectors, .fills = fills};
     c->open_mshrs++;
-    wait_for(c, m, load);
+    wait_for(c, m, load, sectors);
     return m;
 }
 
@@ -315,6 +316,10 @@ void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready) {
         l1_waiter x = c->waiters.at[n];
         give_waiter(c, n);
         l1_load *f = &c->loads.at[x.load];
+        if (c->spec->fill_interval) { // one sector after the other, of whichever load
+            c->filled_until = latest(c->filled_until, ready) + (uint64_t)x.sectors * c->spec->fill_interval;
+            ready = c->filled_until - c->spec->fill_interval;
+        }
         if (!--f->open)
             l1_finish(c, x.load, ready);
         else if (f->floor < ready)
@@ -462,7 +467,7 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
     orr_cache_line *l = at == ORR_NO_LINE ? NULL : &c->tags.line[at];
     uint8_t hit = l ? sectors & l->valid : 0, pending = l ? sectors & ~hit & l->pending : 0;
     uint8_t need = sectors & (uint8_t) ~(hit | pending);
-    if (need && l) {
+    if (need && l && c->spec->policy.write_miss != ORR_L1_LAZY) {
         hit |= written_enough(c, a, line, need);
         need &= (uint8_t)~hit;
     }
@@ -472,7 +477,7 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
     if (need | pending) a->waits |= 1ull << (a->next_line & 63);
     if (pending)
         for (uint32_t m = l->user; m != NOBODY; m = c->mshrs.at[m].older)
-            if (c->mshrs.at[m].sectors & pending) wait_for(c, m, a->load);
+            if (c->mshrs.at[m].sectors & pending) wait_for(c, m, a->load, c->mshrs.at[m].sectors & pending);
     if (need) {
         need = fetched_with(c, need);
         if (l)
@@ -513,7 +518,8 @@ static void write_line(l1_cache *c, const l1_access *a, uint32_t at, uint8_t sec
     l->valid |= full_sectors(bytes);
     if (part && c->spec->policy.write_miss == ORR_L1_FETCH) {
         ask_into(c, a, NOBODY, at, part, when);
-    } else if (part && (back || (a->local && part_of(c, l->tag)->line != l->tag + 1))) {
+    } else if (part && c->spec->policy.write_miss != ORR_L1_LAZY &&
+               (back || (a->local && part_of(c, l->tag)->line != l->tag + 1))) {
         l->valid |= part; // bytes marked valid: local memory is read where it was written
     } else if (part) {
         l1_part *p = part_of(c, l->tag);

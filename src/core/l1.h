@@ -49,6 +49,7 @@ typedef struct l1_spec {
     uint64_t latency, local_latency;    // cycles of a load that hits
     uint32_t mshrs, merges;             // misses on their way; loads that wait for one
     uint32_t miss_interval, miss_first; // cycles for a line that misses, and before the first of a load
+    uint32_t fill_interval;             // and of the way to the registers for each sector that was waited for
     orr_l1_spec cost;                   // what an access takes of it, by all models alike
     uint32_t narrow;                    // and of a load of bytes or halves that misses
     bool store_turn;                    // a store's passes and those that read out come in turn
@@ -81,6 +82,7 @@ typedef struct l1_mshr {
 
 typedef struct l1_waiter {
     uint32_t load, next;
+    uint32_t sectors; // that it waits for
 } l1_waiter;
 
 typedef struct l1_access { // the memory instruction that L1 works on
@@ -154,6 +156,7 @@ typedef struct l1_cache {
     ORR_VEC(l1_waiter) waiters;
     uint32_t free_load, free_mshr, free_waiter, open_mshrs;
     l1_readout out;
+    uint64_t filled_until; // when the last sector that was waited for is in the registers (l1.fill_interval)
     l1_part part[PART_LINES]; // hashed by line
     l1_counters n;
 } l1_cache;

@@ -5,6 +5,8 @@
 // powers of 1024 where they count bytes, as NVIDIA's documents use them, and 10^9 in GB/s.
 #include "gpu/value.h"
 
+#include "gpu/keys.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,4 +292,24 @@ const char *gpu_label(const char *path) {
     for (const char *p = path; (p = strstr(p, "gpus/")) != NULL; p++)
         if (p == path || p[-1] == '/') label = p + 5;
     return label;
+}
+
+// ---- units by key -----------------------------------------------------------------------------------
+// "unit.fma.lanes" and "op.fp32.latency" are the same for every unit and every operation.
+static const char *unit_in(const gpu_param *p, int n, const char *key, size_t length) {
+    for (int i = 0; i < n; i++)
+        if (strlen(p[i].key) == length && memcmp(p[i].key, key, length) == 0) return p[i].unit;
+    return NULL;
+}
+
+const char *orr_gpu_key_unit(const char *key) {
+    size_t n = strcspn(key, "+");
+    const char *unit = unit_in(gpu_params, ORR_GPU_PARAMS, key, n), *last = key;
+    for (const char *p = key; p < key + n; p++)
+        if (*p == '.') last = p + 1;
+    size_t rest = (size_t)(key + n - last);
+    if (!unit && strncmp(key, "unit.", 5) == 0)
+        unit = unit_in(gpu_unit_params, ORR_GPU_UNIT_PARAMS, last, rest);
+    if (!unit && strncmp(key, "op.", 3) == 0) unit = unit_in(gpu_op_params, ORR_GPU_OP_PARAMS, last, rest);
+    return unit ? unit : "";
 }

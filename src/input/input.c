@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_NAMES 600 // bytes of names in a message
 
@@ -44,34 +46,6 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     return in->work(in->arg, &w, e);
 }
 
-// The executor with an ear for what the script writes: it has the one `self`.
-static const orr_backend *inner(void *self) { return &((orr_input *)self)->executor.backend; }
-static bool do_load(void *self, int module, orr_module *m, orr_err *e) {
-    return inner(self)->load(inner(self)->self, module, m, e);
-}
-static uint64_t do_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
-    return inner(self)->alloc(inner(self)->self, name, bytes, e);
-}
-static bool do_write(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e) {
-    orr_input *in = self;
-    return inner(self)->write(inner(self)->self, addr, data, bytes, e) && in->wrote(in->arg, addr, bytes, e);
-}
-static bool do_read(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e) {
-    return inner(self)->read(inner(self)->self, addr, data, bytes, e);
-}
-static bool do_symbol(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e) {
-    return inner(self)->symbol(inner(self)->self, module, name, addr, bytes, e);
-}
-static bool do_launch(void *self, const orr_call *c, orr_err *e) {
-    return inner(self)->launch(inner(self)->self, c, e);
-}
-static const orr_backend listening = {.load = do_load,
-                                      .alloc = do_alloc,
-                                      .write = do_write,
-                                      .read = do_read,
-                                      .symbol = do_symbol,
-                                      .launch = do_launch};
-
 static bool run_script(orr_input *in, orr_err *e) {
     in->script = orr_input_script(in->o, in->name, orr_input_sm(in->gpu), e);
     if (!in->script) return false;
@@ -80,12 +54,7 @@ static bool run_script(orr_input *in, orr_err *e) {
     orr_script_print(in->script, in->o->print);
     if (in->digests) orr_script_digests(in->script, in->digests);
     if (!orr_executor_open(&in->executor, orr_input_on_gpu(in->o), on_launch, in, e)) return false;
-    orr_backend b = in->executor.backend;
-    if (in->wrote) {
-        b = listening;
-        b.self = in;
-    }
-    return orr_script_run(in->script, &b, in->check, &in->stats, e);
+    return orr_script_run(in->script, &in->executor.backend, in->check, &in->stats, e);
 }
 
 // ---- what comes from files ------------------------------------------------------------------------
@@ -190,7 +159,20 @@ static bool refuse_options(const orr_input *in, bool tasks, orr_err *e) {
     return true;
 }
 
+bool orr_input_file(const char *name, orr_err *e) {
+    struct stat st, out;
+    if (stat(name, &st) != 0 || S_ISDIR(st.st_mode)) return true;
+    bool written = fstat(STDOUT_FILENO, &out) == 0 && st.st_dev == out.st_dev && st.st_ino == out.st_ino;
+    if (S_ISREG(st.st_mode) && !written) return true;
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "%s: %s, and an INPUT is read, more than once: name a file (--json takes no name: results "
+        "go to standard output, or to the file of -o)",
+        name, written ? "is where standard output goes" : "is a device or a pipe");
+}
+
 bool orr_input_run(orr_input *in, orr_err *e) {
+    if (!orr_input_file(in->name, e)) return false;
     bool stream = !in->only_script && orr_stream_probe(in->name);
     bool trace = !in->only_script && !stream && orr_accel_probe(in->name);
     bool tasks = !in->only_script && !stream && !trace && orr_tasks_probe(in->name), ok;

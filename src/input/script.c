@@ -33,8 +33,28 @@ static bool ends_with(const char *s, const char *end) {
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static orr_script *open_script(const orr_input_options *o, const char *input, orr_err *e) {
+// CUDA C++ is not compiled here: how it is.
+static bool refuse_source(const char *input, unsigned sm, orr_err *e) {
+    bool cuda = ends_with(input, ".cu") || ends_with(input, ".cuh"),
+         cpp = ends_with(input, ".cpp") || ends_with(input, ".cc") || ends_with(input, ".c");
+    if (!cuda && !cpp) return true;
+    const char *slash = strrchr(input, '/'), *base = slash ? slash + 1 : input;
+    int n = (int)(strrchr(base, '.') - base);
+    if (cpp)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: a program's source: build it, and run the program: orrery app ./%.*s", input, n,
+                        base);
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "%s: CUDA source is compiled first. A kernel: nvcc -arch=sm_%u -lineinfo -cubin %s -o %.*s.cubin, "
+        "then orrery run %.*s.cubin --kernel NAME --grid X --block X --arg ...; a whole program: nvcc "
+        "-cudart shared -arch=sm_%u -lineinfo %s -o %.*s, then orrery app ./%.*s",
+        input, sm ? sm : 90, input, n, base, n, base, sm ? sm : 90, input, n, base, n, base);
+}
+
+static orr_script *open_script(const orr_input_options *o, const char *input, unsigned sm, orr_err *e) {
     orr_direct d = o->direct;
+    if (!refuse_source(input, sm, e)) return NULL;
     if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_clc_probe(input) ||
         orr_sass_probe(input)) {
         if (o->size || o->nsets) {
@@ -60,7 +80,7 @@ static orr_script *open_script(const orr_input_options *o, const char *input, or
 }
 
 orr_script *orr_input_script(const orr_input_options *o, const char *input, unsigned sm, orr_err *e) {
-    orr_script *script = open_script(o, input, e);
+    orr_script *script = open_script(o, input, sm, e);
     if (script && orr_input_on_gpu(o)) orr_script_plain(script);
     if (!script || orr_script_source(script, orr_input_source(o), sm, e)) return script;
     orr_script_free(script);

@@ -33,3 +33,12 @@ void orr_html_runs(const char *const *reports, int n, orr_text *out) {
     orr_html_fill(orr_run_page, all.s, out);
     free(all.s);
 }
+
+void orr_html_job(const char *kind, const char *json, orr_text *out) {
+    orr_text all = {0};
+    orr_text_add(&all, "{\"kind\": \"%s\", \"data\": ", kind);
+    orr_text_addn(&all, json, strlen(json));
+    orr_text_add(&all, "}");
+    orr_html_fill(orr_job_page, all.s, out);
+    free(all.s);
+}

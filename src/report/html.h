@@ -11,6 +11,10 @@ void orr_html_fill(const unsigned char *page, const char *json, orr_text *out);
 // run.html: reports of runs as orr_result_json or --json has them, n of them.
 void orr_html_runs(const char *const *reports, int n, orr_text *out);
 
+// job.html: the report of another job (compare, sweep, sample, explain) as its --json has it.
+void orr_html_job(const char *kind, const char *json, orr_text *out);
+
+extern const unsigned char orr_job_page[]; // job.html, the same
 extern const unsigned char orr_run_page[]; // run.html, ended by a 0
 
 #endif

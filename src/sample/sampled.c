@@ -187,6 +187,13 @@ static bool fits(const orr_sampled *s, const orr_work *w, const orr_sp_launch *l
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (l && strcmp(was->name, k->name) == 0 && (k->grows || was->ncode == k->nblocks) && l->blocks == blocks)
         return true;
+    if (l && strcmp(was->name, k->name) == 0 && l->blocks == blocks)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "launch %u: the code of %s differs from what was profiled: %u basic blocks of %s here, %u "
+            "there; a profile is of one code, PTX or one GPU's machine code: say --source ptx both "
+            "times, or name another --profile for this GPU",
+            w->info.index, k->name, k->nblocks, k->machine ? "machine code" : "PTX", was->ncode);
     return orr_fail(e, ORR_BAD_INPUT,
                     "launch %u, %s of %llu thread blocks, is not what the profile has there; remove the "
                     "profile to have it made again",
@@ -199,8 +206,11 @@ bool orr_sampled_launch(orr_sampled *s, const orr_model *m, const orr_gpu *gpu, 
     const orr_sp_launch *l = n < s->profile.launches.n ? &s->profile.launches.at[n] : NULL;
     if (!fits(s, w, l, e) || !l) return false;
     if (!n && s->expected && s->profile.digest != digest_of(w->info.kernel, s->expected))
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "the profile is of another script, module or --set; remove it to have it made again");
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "the profile is of other code (PTX, or another GPU's machine code: --source, --gpu), of "
+            "another script, or of another --set; remove it to have it made again, or name another "
+            "with --profile");
     if (!s->out) {
         s->out = orr_arena_alloc(&r->arena, sizeof *s->out);
         s->out->launches = orr_arena_alloc(&r->arena, (s->profile.launches.n + 1) * sizeof *s->out->launches);

@@ -32,4 +32,9 @@ const char *orr_sass_missing(const orr_module *m, uint64_t address);
 // holds part of such an address a copy in *buf.
 const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t *var_addr, orr_code *buf);
 
+// One instruction as everyone but the executor reads it, without its name and source line: sets all of *i but
+// `first`, and ndst + nsrc operands, destinations first.
+#define ORR_INST_OPERANDS 500
+void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST_OPERANDS]);
+
 #endif

@@ -34,7 +34,8 @@ static void add_quoted(orr_text *t, const char *s) {
 
 static void add_label(orr_text *t, const char *set, const orr_axis *x) {
     orr_text label = {0};
-    orr_text_add(&label, "%s%s%s%s", x->key, *x->unit ? " (" : "", x->unit, *x->unit ? ")" : "");
+    const char *unit = orr_axis_unit(x);
+    orr_text_add(&label, "%s%s%s%s", x->key, *unit ? " (" : "", unit, *unit ? ")" : "");
     orr_text_add(t, "set %s ", set);
     add_quoted(t, label.s);
     orr_text_add(t, " noenhanced\n");
@@ -74,6 +75,54 @@ static void add_line_name(orr_text *t, const orr_grid *g, size_t point, int bott
                          g->axes[k].values[orr_grid_at(g, point, k)]);
     add_quoted(t, name.s ? name.s : "");
     free(name.s);
+}
+
+// Up to MOST_LINES lines, no two alike: eight colours that the colour-blind tell apart (Okabe and Ito), then
+// the same with dashes; the points differ too.
+static void add_style(orr_text *t, size_t line) {
+    static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                          "#e69f00", "#56b4e9", "#000000", "#8a7000"};
+    static const int points[] = {7, 5, 9, 11, 13, 15, 6, 4};
+    orr_text_add(t, " linecolor rgb '%s' dashtype %zu pointtype %d", colours[line % 8], 1 + line / 8,
+                 points[(line + line / 8) % 8]);
+}
+
+// The points that none beats have a ring; where the key at the bottom has a knee there is a line.
+static void add_front(const orr_sweep_job *s, const orr_sweep_summary *sum, int bottom, bool map,
+                      orr_text *t) {
+    const orr_grid *g = s->grid;
+    bool *on = orr_calloc(g->npoints + 1, sizeof *on);
+    size_t n = orr_sweep_front(s, sum, on);
+    orr_text_add(t, "$front << EOD\n");
+    for (size_t k = 0; k < g->npoints; k++) {
+        if (!on[k]) continue;
+        int i = orr_grid_at(g, k, bottom);
+        if (map)
+            orr_text_add(t, "%d %d\n", i, orr_grid_at(g, k, 1 - bottom));
+        else if (g->axes[bottom].numeric)
+            orr_text_add(t, "%.15g %.15g\n", g->axes[bottom].numbers[i], height(sum, &s->points[k]));
+        else
+            orr_text_add(t, "%d %.15g\n", i, height(sum, &s->points[k]));
+    }
+    if (!n) orr_text_add(t, "NaN NaN\n");
+    orr_text_add(t, "EOD\n");
+    free(on);
+}
+#define FRONT                                                                                                \
+    ", \\\n  $front using 1:2 with points pointtype 6 pointsize 1.4 linewidth 1.5 linecolor rgb '%s' title " \
+    "'none with as little is as fast'\n"
+
+static void add_knee(const orr_sweep_job *s, const orr_sweep_summary *sum, int bottom, orr_text *t) {
+    orr_arena a = {0};
+    const orr_axis *x = &s->grid->axes[bottom];
+    orr_axis_effect f = orr_sweep_effect(s, sum, bottom, &a);
+    if (f.knee >= 0 && x->numeric)
+        orr_text_add(
+            t,
+            "set arrow from %.15g, graph 0 to %.15g, graph 1 nohead dashtype 3 linecolor rgb '#888888'\n"
+            "set label 'knee' at %.15g, graph 0.97 offset 0.5,0 textcolor rgb '#888888'\n",
+            x->numbers[f.knee], x->numbers[f.knee], x->numbers[f.knee]);
+    orr_arena_free(&a);
 }
 
 // ---- the kinds ----------------------------------------------------------------------------------------
@@ -119,9 +168,11 @@ static void heat(const orr_sweep_job *s, const orr_sweep_summary *sum, int botto
     number_tics(t, 'x', x);
     number_tics(t, 'y', y);
     add_label(t, "ylabel", y);
-    orr_text_add(t, "set cblabel what\nunset key\nunset grid\n"
+    add_front(s, sum, bottom, true, t);
+    orr_text_add(t, "set cblabel what\nset key below\nunset grid\n"
                     "set palette defined (0 '#fde725', 0.5 '#21918c', 1 '#440154')\n"
-                    "plot $data using 1:2:3 with image\n");
+                    "plot $data using 1:2:3 with image title ''");
+    orr_text_add(t, FRONT, "#ffffff");
 }
 
 static void word_tics(orr_text *t, const orr_axis *x) {
@@ -154,14 +205,18 @@ static void lines(const orr_sweep_job *s, const orr_sweep_summary *sum, int bott
     }
     free(v);
     if (!x->numeric) word_tics(t, x);
+    add_front(s, sum, bottom, false, t);
+    add_knee(s, sum, bottom, t);
     orr_text_add(t, "set yrange [0:*]\nset ylabel what\nset key outside right noenhanced\nplot ");
     for (size_t line = 0; line < shown; line++) {
         size_t member = 0;
         while (all && line_of(g, member, bottom) != line) member++;
-        orr_text_add(t, "%s$line%zu using 1:2 with %s title ", line ? ", \\\n  " : "", line,
-                     x->numeric  ? "linespoints linewidth 2 pointtype 7 pointsize 0.5"
-                     : shown > 1 ? "points pointtype 7"
+        orr_text_add(t, "%s$line%zu using 1:2 with %s", line ? ", \\\n  " : "", line,
+                     x->numeric  ? "linespoints linewidth 2 pointsize 0.6"
+                     : shown > 1 ? "points"
                                  : "boxes fill solid 0.6");
+        if (x->numeric || shown > 1) add_style(t, line);
+        orr_text_add(t, " title ");
         if (!all)
             add_quoted(t, "the best of all others");
         else if (nlines > 1)
@@ -169,7 +224,7 @@ static void lines(const orr_sweep_job *s, const orr_sweep_summary *sum, int bott
         else
             orr_text_add(t, "''");
     }
-    orr_text_add(t, "\n");
+    orr_text_add(t, FRONT, "#000000");
 }
 
 void orr_sweep_gnuplot(const orr_sweep_job *s, orr_text *t) {

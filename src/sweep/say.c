@@ -4,6 +4,7 @@
 #include "lab/lab.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_ROWS 200 // in the terminal; the rest is in the files
@@ -97,6 +98,46 @@ static void add_extreme(const orr_sweep_job *s, const orr_sweep_summary *sum, co
     orr_text_add(out, "\n");
 }
 
+static const char *with_unit(const orr_axis *x, int i, char buf[80]) {
+    bool bare = x->numeric && !*x->unit && *orr_axis_unit(x);
+    snprintf(buf, 80, "%.50s%s%.20s", x->values[i], bare ? " " : "", bare ? orr_axis_unit(x) : "");
+    return buf;
+}
+
+static void add_effects(const orr_sweep_job *s, const orr_sweep_summary *sum, orr_text *out) {
+    char buf[80];
+    orr_arena a = {0};
+    for (int k = 0; k < s->grid->naxes; k++) {
+        const orr_axis *x = &s->grid->axes[k];
+        orr_axis_effect f = orr_sweep_effect(s, sum, k, &a);
+        if (x->n < 2 || isnan(f.spread)) continue;
+        orr_text_add(out, "%-9s %s: %.2f times from its best value to its worst, others held; best at %s",
+                     k ? "" : "by key", x->key, f.spread, with_unit(x, f.best, buf));
+        if (f.knee >= 0) orr_text_add(out, "; knee at %s, within 5 %% of that", with_unit(x, f.knee, buf));
+        orr_text_add(out, "\n");
+    }
+    orr_arena_free(&a);
+}
+
+#define MOST_OF_FRONT 12
+static void add_front(const orr_sweep_job *s, const orr_sweep_summary *sum, orr_text *out) {
+    char buf[32];
+    bool *on = orr_calloc(s->grid->npoints + 1, sizeof *on);
+    size_t n = orr_sweep_front(s, sum, on), shown = 0;
+    if (n) orr_text_add(out, "front     %zu points that none with as little hardware beats\n", n);
+    for (size_t k = 0; k < s->grid->npoints && shown < MOST_OF_FRONT; k++) {
+        if (!on[k]) continue;
+        orr_text_add(out, "          ");
+        add_settings(s, k, out);
+        orr_text_add(out, ": %s cycles, %.2f us\n",
+                     orr_commas(buf, (uint64_t)llround(s->points[k].total.cycles)),
+                     s->points[k].total.time_ns / 1e3);
+        shown++;
+    }
+    if (n > shown) orr_text_add(out, "          ... and %zu more (\"front\" in --json)\n", n - shown);
+    free(on);
+}
+
 void orr_sweep_text(const orr_sweep_job *s, orr_text *out) {
     orr_sweep_summary sum;
     int width[ORR_AXES_MAX];
@@ -122,6 +163,8 @@ void orr_sweep_text(const orr_sweep_job *s, orr_text *out) {
     if (timed) {
         add_extreme(s, &sum, "best", sum.best, out);
         add_extreme(s, &sum, "worst", sum.worst, out);
+        add_effects(s, &sum, out);
+        add_front(s, &sum, out);
     }
     orr_text_add(out, "points    %zu done", sum.done);
     if (sum.kept) orr_text_add(out, " (%zu of the points were in the file)", sum.kept);
@@ -185,7 +228,29 @@ static void add_string(orr_text *t, const char *key, const char *v) {
     orr_text_json(t, v);
 }
 
-static void json_point(const orr_sweep_job *s, size_t k, orr_text *out) {
+static void json_effects(const orr_sweep_job *s, const orr_sweep_summary *sum, orr_text *out) {
+    orr_arena a = {0};
+    orr_text_add(out, "  \"keys\": [");
+    for (int k = 0; k < s->grid->naxes; k++) {
+        const orr_axis *x = &s->grid->axes[k];
+        orr_axis_effect f = orr_sweep_effect(s, sum, k, &a);
+        orr_text_add(out, "%s\n    {", k ? "," : "");
+        add_string(out, "key", x->key);
+        orr_text_add(out, ", ");
+        add_string(out, "unit", orr_axis_unit(x));
+        orr_text_add(out, ", \"spread\": ");
+        add_number(out, f.spread);
+        orr_text_add(out, ", ");
+        add_string(out, "best", f.best >= 0 ? x->values[f.best] : "");
+        orr_text_add(out, ", ");
+        add_string(out, "knee", f.knee >= 0 ? x->values[f.knee] : "");
+        orr_text_add(out, "}");
+    }
+    orr_text_add(out, "\n  ],\n");
+    orr_arena_free(&a);
+}
+
+static void json_point(const orr_sweep_job *s, size_t k, bool front, orr_text *out) {
     const orr_swept_point *p = &s->points[k];
     orr_text_add(out, "    {\"number\": %zu, \"set\": {", k);
     for (int a = 0; a < s->grid->naxes; a++) {
@@ -200,6 +265,7 @@ static void json_point(const orr_sweep_job *s, size_t k, orr_text *out) {
     }
     orr_text_add(out, "}, \"state\": \"%s\", \"kept\": %s%s", state_name[p->state],
                  p->kept ? "true" : "false", p->same ? ", \"same\": true" : "");
+    if (front) orr_text_add(out, ", \"front\": true");
     if (p->state == ORR_POINT_DONE) {
         orr_text_add(out, ", \"cycles\": ");
         add_number(out, p->total.cycles);
@@ -233,11 +299,15 @@ void orr_sweep_json(const orr_sweep_job *s, orr_text *out) {
         add_string(out, keys[k], texts[k]);
         orr_text_add(out, ",\n");
     }
+    json_effects(s, &sum, out);
+    bool *front = orr_calloc(s->grid->npoints + 1, sizeof *front);
+    orr_sweep_front(s, &sum, front);
     orr_text_add(out, "  \"points\": [\n");
     for (size_t k = 0; k < s->grid->npoints; k++) {
-        json_point(s, k, out);
+        json_point(s, k, front[k], out);
         orr_text_add(out, "%s\n", k + 1 < s->grid->npoints ? "," : "");
     }
+    free(front);
     orr_text_add(out, "  ],\n  \"best\": ");
     add_number(out, sum.best == SIZE_MAX ? (double)NAN : (double)sum.best);
     orr_text_add(out, ",\n  \"worst\": ");

@@ -252,6 +252,14 @@ static bool make_view(orr_store *st, const orr_sweep_job *s, orr_err *e) {
         add_quoted(&t, x->key, '\'');
         orr_text_add(&t, ") AS ");
         add_quoted(&t, x->key, '"');
+        if (!*orr_axis_unit(x)) continue;
+        orr_text column = {0};
+        orr_text_add(&column, "%s unit", x->key);
+        orr_text_add(&t, ", ");
+        add_quoted(&t, orr_axis_unit(x), '\'');
+        orr_text_add(&t, " AS ");
+        add_quoted(&t, column.s, '"');
+        free(column.s);
     }
     orr_text_add(&t, ", p.state, p.message, p.cycles, p.time_ns, p.warp_insts, p.thread_insts, p.seconds");
     add_columns(&t, "p.", "");

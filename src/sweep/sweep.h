@@ -5,6 +5,7 @@
 //   points    each point replays the tape through a model, on one host thread (points.c);
 //   store     what comes out is kept in an SQLite file, a transaction a point (store.c), so that a sweep
 //             that was killed goes on where it was;
+//   study     what each key does, its knee, and the points that none beats (study.c);
 //   said      as text, CSV and JSON (say.c), and as a plot (plot.c).
 #ifndef ORR_SWEEP_H
 #define ORR_SWEEP_H
@@ -173,6 +174,23 @@ typedef struct orr_sweep_summary {
 } orr_sweep_summary;
 void orr_sweep_sum_up(const orr_sweep_job *s, orr_sweep_summary *sum);
 double orr_sweep_measure(const orr_sweep_summary *sum, const orr_swept_point *p); // NAN: there is none
+// ---- what the grid shows (study.c)
+// What one key does, all others held: the measure's worst over its best value, in the geometric mean over all
+// combinations of the others.
+typedef struct orr_axis_effect {
+    double spread; // 1: it does nothing; NAN: nothing is known
+    int best;      // its best value, in the mean over the others
+    int knee;      // numbers, three and more: the cheapest value that is within 5 % of the best; -1: none
+    const double *mean; // [axis->n] over the best value's, in the arena; NAN: not done
+} orr_axis_effect;
+orr_axis_effect orr_sweep_effect(const orr_sweep_job *s, const orr_sweep_summary *sum, int axis,
+                                 orr_arena *a);
+// Points that no other beats: none takes less of some key of numbers, no more of any other, and is as fast.
+// More of a key is dearer, but for times (latencies), of which less is; words cost nothing. Marks
+// on[npoints]; returns how many; 0: no key has a cost, or there are too many points to look at.
+size_t orr_sweep_front(const orr_sweep_job *s, const orr_sweep_summary *sum, bool *on);
+const char *orr_axis_unit(const orr_axis *x); // as it was said, else as the key has it; "" none
+
 void orr_sweep_text(const orr_sweep_job *s, orr_text *out);
 void orr_sweep_csv(const orr_sweep_job *s, orr_text *out);
 void orr_sweep_json(const orr_sweep_job *s, orr_text *out);

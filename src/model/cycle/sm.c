@@ -55,6 +55,14 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
 }
 
 // ---- what an instruction does -------------------------------------------------------------------
+// Is `next` right behind `inst` in the code? By address: in a trace the same instruction is in many blocks.
+// (Before Volta every few instructions have a word of control bits between them.)
+static bool right_behind(const cycle *c, uint32_t inst, uint32_t next) {
+    const orr_tinst *i = c->program->insts;
+    uint32_t most = c->gpu->cc_major >= 7 || c->program->kernel->grows ? 16 : 8;
+    return i[next].pc > i[inst].pc && i[next].pc - i[inst].pc <= most;
+}
+
 // A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known
 // late. At a barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if
 // the second had to look up where (H200: micro/calls, recurse).
@@ -63,10 +71,10 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (w->yielded) return; // the time it takes is known
     w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
     if (i->sass == ORR_SASS_BSYNC)
-        w->front += w->pc.at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
+        w->front += right_behind(c, inst, w->pc.at) ? c->branch.sync_meet : c->branch.switch_lanes;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
-    if (w->pc.at == inst) return; // other lanes come to it now
+    if (c->program->insts[w->pc.at].pc == i->pc) return; // other lanes come to it now
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
     w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
@@ -265,11 +273,13 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (!w->inflight) cyc_block_warp_ended(s, w);
         return false;
     }
+    bool behind = i->tclass == ORR_TC_BRANCH && right_behind(c, d->inst, w->pc.at);
     if (c->branch.jump && i->kind == ORR_TK_BRANCH &&
-        (w->pc.at != d->inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
+        (!behind || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
         jump(s, w, i, d->inst);
-    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->pc.at != d->inst + 1 || !(w->pc.mask & d->mask)))
-        switch_lanes(s, w, i);
+    // In a trace the lanes of an EXIT are those that end: others go on behind it.
+    bool same = w->pc.mask & d->mask || c->program->kernel->grows;
+    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (!behind || !same)) switch_lanes(s, w, i);
     if (!c->core.fetch.perfect) wait_for_code(s, w);
     return true;
 }
