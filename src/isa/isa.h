@@ -731,27 +731,6 @@ static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i,
 // A block's successors: the block it falls into first, then branch targets.
 int orr_succ_count(const orr_kernel *k, const orr_block *b);
 uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n);
-// Does a way through blocks that `pass` lets through lead from `from` back to itself? (`from` is not asked
-// about.)
-typedef bool orr_pass(const orr_kernel *k, uint32_t block, uint32_t arg);
-bool orr_leads_back(const orr_kernel *k, uint32_t from, orr_pass *pass, uint32_t arg);
-// loop.c: the blocks of the loops that block `b` is in and that have no instruction with flags `but`; how
-// many.
-#define ORR_LOOP 64 // blocks that are looked through
-uint32_t orr_loop_of(const orr_kernel *k, uint32_t b, uint32_t but, uint32_t loop[ORR_LOOP]);
-bool orr_writes_to(const orr_kernel *k, uint32_t inst, const orr_operand *reg);
-// Is an access of block `b` in such a loop, and at the same place in each round? Of its sources the first
-// `address` are looked at.
-bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t inst, int address, uint32_t but);
-// Does a loop around block `b` in which nobody writes wait with load `inst`? What it finds decides whether
-// the loop goes on, and it may look at the same place again. (A loop that sums up what others write, or
-// follows it from place to place, waits for nobody.)
-bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t inst);
-// It waits, and then for the next one: at the tiles before, one after the other. How many blocks the part of
-// the loop has in which it stays at one place, and which; 0: it does not walk.
-uint32_t orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t inst, uint32_t blocks[ORR_LOOP]);
-// It decides, but looks elsewhere each time: the loop follows what others write.
-bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
 // Of PTX, what a division's long way is (ptx/longways.h): a function, and how many of a block's instructions

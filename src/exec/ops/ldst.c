@@ -165,15 +165,14 @@ bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
     if (w->step && (w->step->values || w->step->addr))
         return orr_step_address(w, u, addr, space, bytes, host) == STEP_AGAIN;
     if (!resolve(w, u, addr, space, bytes, host)) return false;
-    if (w->trace && u->traced && !w->left && w->tb->cluster && space == ORR_SPACE_SHARED) {
+    if (w->trace && u->traced && w->tb->cluster && space == ORR_SPACE_SHARED) {
         uint64_t own[ORR_WARP]; // what mapa made of the block's own addresses is one of them
         uint32_t tag = orr_cluster_tag(w->tb, w->tb->rank);
         LANES own[i] = (addr[i] & 0xff000000) == tag ? (addr[i] & 0xffffff) + w->tb->tag : addr[i];
         orr_trace_put_access(w->trace, w->exec, own);
-    } else if (w->trace && u->traced && !w->left) {
+    } else if (w->trace && u->traced) {
         orr_trace_put_access(w->trace, w->exec, addr);
     }
-    if (w->stop) orr_pace_access(w, u, addr, host);
     return !w->step || orr_step_address(w, u, addr, space, bytes, host) != STEP_LATER;
 }
 
@@ -249,8 +248,8 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
-    // run/pace.c and run/step.c are to know where it is.
-    bool timed = w->step || (w->stop && i->space != ORR_SPACE_SHARED);
+    // run/step.c is to know where it is.
+    bool timed = w->step != NULL;
     if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;
         if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)

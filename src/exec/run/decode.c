@@ -147,7 +147,7 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
                         u->inst->op == ORR_OP_NANOSLEEP;
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
-    if (ok) orr_spins(p, NULL);
+    if (ok) orr_polls(p);
     p->constants = orr_constants_take(&p->pool);
     if (!ok) orr_decoded_free(p);
     return ok;

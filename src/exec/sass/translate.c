@@ -531,7 +531,7 @@ static void make_blocks(decoded *p, const uint32_t *uop_of) {
         }
         if (x->end > x->first && orr_sass_decides(x->end - 1)) x->last = --x->end;
     }
-    orr_spins(p, uop_of);
+    orr_polls(p);
 }
 
 bool orr_sass_translate(decoded *p, orr_err *e) {

@@ -152,7 +152,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     x->lines = x->sectors = 0;
     k->cost = 1;
     k->space = ORR_SPACE_CONST; // no lane: as one that is there
-    if (!m->order) a->mask = orr_tinst_lanes(i, a->mask);
+    a->mask = orr_tinst_lanes(i, a->mask);
     if (!a->mask) return true;
     uint64_t at = a->addr[orr_ffs(a->mask)];
     k->space = orr_space_of(i->space, at);
@@ -408,7 +408,7 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
         return true;
     }
     k->scattered = at->at < at->end && (*at->at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
-    if (k->scattered || x->order || !remembered(m, memo, at, k)) {
+    if (k->scattered || x->strong || !remembered(m, memo, at, k)) {
         const uint8_t *from = at->at;
         if (!decode(s, id, at, k)) {
             s->damaged = true;

@@ -115,12 +115,13 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (w->timeline)
         return orr_fail(e, ORR_BAD_INPUT,
                         "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
-    orr_work own;
-    w = orr_work_rewritten(w, &own, r);
     double start = orr_seconds();
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     machine *m = st->machine;
+    orr_work own;
+    bool in_time = abt_step_wants(m, w);
+    if (!in_time) w = orr_work_rewritten(w, &own, r);
     m->kernel = w->info.kernel;
     m->local = orr_local_layout_of(m->gpu, m->kernel);
     m->code = code_of(st, w, gpu, e);
@@ -129,7 +130,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();
-    orr_source *source = orr_work_open(w, NULL, e);
+    m->live = in_time ? orr_step_new(w->launch, m->ncores, 1e3 / gpu->clock_sm, ORR_STEP_AT_ISSUE, e) : NULL;
+    if (in_time && !m->live) return false;
+    orr_source *source = m->live ? orr_step_source(m->live) : orr_work_open(w, NULL, e);
     if (!source) return false;
     double opened = orr_seconds() - open;
     arun x = {.sampler = w->sampler};
@@ -137,12 +140,15 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * m->ncores, (uint64_t)gpu->launch_overhead);
     bool ok = abt_run(m, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
+    orr_step_free(m->live, NULL);
+    m->live = NULL;
     opened += x.execute_seconds;
     r->host.execute_seconds += opened;
     r->host.model_seconds += orr_seconds() - start - opened;
     if (!ok) return false;
     orr_launch_result *l = orr_result_add(r, gpu, w);
     l->occupancy = occ.percent / 100;
+    if (in_time) l->events = ORR_EVENTS_IN_TIME;
     l->cycles = (double)x.cycles;
     l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
     l->warp_insts = x.n.issued;

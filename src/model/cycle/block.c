@@ -41,8 +41,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
                 .board = w->board,
                 .recent =
                     w->recent, // what the warp before wrote last may still be on its way to the registers
-                .exec = b->live ? orr_step_warp_of(b->live, index) : NULL,
-                .need = b->buf->planned ? b->buf->need_at[index] : 0};
+                .exec = b->live ? orr_step_warp_of(b->live, index) : NULL};
     lsu_start_warp(&s->lsu, id);
     l1_start_warp(&s->l1, id);
     port_start_warp(&s->port, id, w->age);

@@ -139,11 +139,11 @@ static uint64_t slice_time(const cycle *c, const orr_request *r) {
 
 // What is not a store waits behind those of its cluster that its slice has not taken yet.
 static bool may_follow(const orr_request *r) {
-    return r->kind != ORR_REQ_WRITE && !r->order && r->partition != UINT32_MAX;
+    return r->kind != ORR_REQ_WRITE && !r->strong && r->partition != UINT32_MAX;
 }
 
 bool cyc_crossbar_passes(const cycle *c, const orr_request *r, uint64_t until) {
-    return c->crossbar.slice_ticks[0][0] && !c->foreign && r->kind == ORR_REQ_WRITE && !r->order &&
+    return c->crossbar.slice_ticks[0][0] && !c->foreign && r->kind == ORR_REQ_WRITE && !r->strong &&
            r->time < until && r->partition != UINT32_MAX;
 }
 

@@ -14,10 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/observable.h"
 #include "model/cycle/cluster.h"
 #include "model/cycle/crew.h"
-#include "model/cycle/look.h"
-#include "model/cycle/order.h"
 #include "model/cycle/step.h"
 #include "model/cycle/supply.h"
 #include "model/dispatch.h"
@@ -73,7 +72,6 @@ static bool hand_out(engine *x, sm *s, bool now) {
         fit_program(x);
     }
     if (!x->looked && !x->c->live) look_at_code(x, b);
-    if (x->c->order) cyc_order_plan(x->c->order, b);
     b->earliest = 0;
     if (now) {
         if (x->clock < x->from * 256) x->clock = x->from * 256;
@@ -349,7 +347,6 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
     cyc_crossbar_translate(c);
-    if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
     if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
@@ -529,6 +526,12 @@ static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_
     t->stock_end = &t->stock;
 }
 
+// Loads and stores that are volatile or ordered, and atomics, of a kernel whose threads poll what others
+// write.
+static bool is_strong(void *self, const orr_tinst *i) {
+    return orr_inst_order(&((const sm *)self)->c->kernel->insts[i->inst]) != 0;
+}
+
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
     s->starved = false;
@@ -542,7 +545,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
 #define PART(type, name, ...) name##_reset(&s->name);
 #include "core/parts.def"
 #undef PART
-    s->lsu.client.observe = c->live ? cyc_step_observe : c->order ? cyc_observe : NULL;
+    s->lsu.client.strong = c->strong ? is_strong : NULL;
     s->worker = &c->workers[0];
 }
 
@@ -634,7 +637,6 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (!running && x->ended) return true;
         if (!running) continue;
         uint64_t t = next_event(x);
-        if (t == NEVER && cyc_order_release(c->order, c, x->mem_until)) continue;
         if (t == NEVER && release_waits(c)) continue;
         if (t == NEVER)
             return orr_fail(
@@ -694,25 +696,6 @@ static void prepare_workers(cycle *c, int n) {
         free(k->traffic);
         *k = (worker){0};
     }
-}
-
-// The rule of who waits for whom through memory. Whoever waits for thread blocks that are not simulated
-// would poll for ever, so loops that only poll go round only where all are; and only of machine code: what
-// PTX's loops become is only known roughly.
-static void open_order(cycle *c, bool sampled) {
-    bool rounds = !c->perfect && !c->foreign && !c->live && !sampled && c->kernel->machine;
-    c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
-    c->order = c->perfect || c->live ? NULL : cyc_order_new(c->kernel, c, !sampled);
-    if (c->order) return;
-    cyc_looks_free(c->looks);
-    c->looks = NULL;
-}
-
-static void close_order(cycle *c) {
-    cyc_order_free(c->order);
-    cyc_looks_free(c->looks);
-    c->looks = NULL;
-    c->order = NULL;
 }
 
 static void restart_memory(cycle *c) {
@@ -792,7 +775,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
-    open_order(c, out->sampler != NULL);
+    c->strong = !c->perfect && orr_kernel_orders(c->kernel);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     restart_memory(c);
@@ -814,6 +797,5 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         ok = false;
     }
     close_engine(&x);
-    close_order(c);
     return ok;
 }

@@ -355,6 +355,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
         else
             cyc_block_barrier(s, w, d.i);
     }
+    if (w->exec) cyc_step_sleep(s, w);
     cyc_warp_update(s, w);
     return w->ready <= now;
 }

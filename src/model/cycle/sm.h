@@ -33,10 +33,6 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     size_t cap, used, warps_cap;
     uint64_t earliest;       // cycle: it does not start before
     uint64_t started, ended; // cycles
-    // what its accesses must not overtake (order.c): a number for each lane of each access that waits
-    bool planned;
-    uint32_t *needs, *need_at; // need_at: where a warp's begin
-    uint32_t nneeds, needs_cap, need_at_cap;
     struct tbuf *next;
 } tbuf;
 
@@ -48,20 +44,10 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     uint32_t then, then_mask;
     uint32_t body;       // of the block it is in: orr_tblock.body
     orr_trace trace;     // from here on
-    orr_trace then_from; // where the next block began
     const uint8_t *base; // where the trace begins
-    uint32_t *access;    // offsets of the block's accesses in the trace
+    uint32_t *access;    // offsets of the block's accesses in the trace,
+    uint32_t naccess;    // as many as are known of a warp that is executed as it is timed
 } warp_cursor;
-
-typedef struct warp_poll { // a warp's last poll in a loop that does nothing else (look.c)
-    uint32_t block, mask;  // block of code, + 1; 0: none
-    orr_trace from;        // where the round began
-    uint32_t need;         // the next of its needs then,
-    bool noted;            // if that is known
-    bool replays;          // the round is another one than the stream's
-    bool longer;           // and a walk's behind the last of the stream's
-    uint16_t unanswered;   // polls
-} warp_poll;
 
 typedef struct warp {
     warp_cursor pc;
@@ -89,11 +75,9 @@ typedef struct warp {
     uint8_t copies;                    // how often copies were to arrive at an mbarrier (arrive.c), a ring,
     uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
-    uint32_t need;                     // of its thread block's needs (order.c), the next one
-    warp_poll poll;
-    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
-    bool again;                 // its block of code has been executed
-    bool parked;                // all lanes wait at a barrier
+    struct orr_step_warp *exec;        // executed as it is timed (step.c); NULL: it is not
+    bool again;                        // its block of code has been executed
+    bool parked;                       // all lanes wait at a barrier
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
@@ -187,7 +171,6 @@ typedef struct sm {
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
-    uint64_t fresh;   // kernels with loops that only poll: blocks of code that were entered, but for replays
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)
@@ -235,14 +218,9 @@ typedef struct launch_spec { // cycles of thread blocks that come and go
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
 } launch_spec;
 
-struct order;
-struct looks;
 typedef struct cycle {     // one GPU, from launch to launch
-    struct order *order;   // NULL: no block of the kernel waits for another
-    struct looks *looks;   // NULL: it has no loops that only poll
     struct orr_step *live; // the kernel is executed as it is timed (step.c); NULL: it is not
-    bool strong;           // and has accesses that are sent at once
-    bool in_time;          // its locks and tables were taken in order of time when it was executed
+    bool strong;           // it has accesses that are sent at once
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
@@ -289,6 +267,8 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
 void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
+const orr_tblock *cyc_warp_enter(warp *w,
+                                 const orr_program *p); // `pc.then`, or a body that is predicated off
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why); // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
@@ -330,8 +310,5 @@ void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i);
 void cyc_cluster_heard(sm *s, block *b, bool gone); // of a block that has arrived, or ended
 void cyc_cluster_left(sm *s, block *b);             // a warp of the block has ended
 bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *trace, uint64_t start);
-
-// ---- observe.c: accesses that other threads may observe -----------------------------------------
-bool cyc_observe(void *self, uint32_t warp, const orr_tinst *i, l1_access *a); // lsu_client.observe
 
 #endif
