@@ -118,6 +118,8 @@ const orr_json *orr_json_at(const orr_json *j, const char *place); // NULL: noth
 double orr_json_number(const orr_json *j);                         // NAN: it is none
 const char *orr_json_string(const orr_json *j);
 int64_t orr_json_count(const orr_json *j);
+const orr_json *orr_json_first(const orr_json *j); // of an array or object; NULL: it is empty, or neither
+const orr_json *orr_json_next(const orr_json *j);  // the one behind it
 
 // ---- an INPUT through a model (run.c), for those that do more with it ---------------------------
 typedef struct orr_input_pass {

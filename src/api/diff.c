@@ -94,8 +94,8 @@ static void read_lines(diff *d, const side *s, const orr_json *kernel, side_kern
     int64_t n = lines ? orr_json_count(lines) : 0;
     to->nlines = (int)(n > MOST_LINES ? MOST_LINES : n > 0 ? n : 0);
     to->lines = orr_arena_alloc(&d->arena, ((size_t)to->nlines + 1) * sizeof *to->lines);
-    for (int k = 0; k < to->nlines; k++) {
-        const orr_json *l = at(lines, "/%d", k);
+    const orr_json *l = orr_json_first(lines);
+    for (int k = 0; k < to->nlines; k++, l = orr_json_next(l)) {
         part *p = &to->lines[k];
         double share = number_at(l, "/warp_cycles") / warp;
         *p = (part){
@@ -120,9 +120,8 @@ static void read_kernel(diff *d, const side *s, const orr_json *kernel, side_ker
 }
 
 // A model that does not say where time goes has launches only: those of a kernel are added up.
-static void read_launches(side *s, const orr_json *launches, int64_t n) {
-    for (int64_t k = 0; k < n; k++) {
-        const orr_json *l = at(launches, "/%lld", (long long)k);
+static void read_launches(side *s, const orr_json *launches) {
+    for (const orr_json *l = orr_json_first(launches); l; l = orr_json_next(l)) {
         const char *name = string_at(l, "/kernel");
         int to = 0;
         while (to < s->nkernels && strcmp(s->kernels[to].name, name ? name : "?") != 0) to++;
@@ -147,10 +146,9 @@ static bool read_side(diff *d, side *s, const char *what, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT,
                         "%s: has no times; take a model that predicts them, as --model cycle", what);
     s->kernels = orr_arena_alloc(&d->arena, (MOST_KERNELS + 1) * sizeof *s->kernels);
-    int64_t n = kernels ? orr_json_count(kernels) : 0;
-    for (int64_t k = 0; k < n && s->nkernels < MOST_KERNELS; k++)
-        read_kernel(d, s, at(kernels, "/%lld", (long long)k), &s->kernels[s->nkernels++]);
-    if (!s->nkernels) read_launches(s, launches, orr_json_count(launches));
+    for (const orr_json *k = orr_json_first(kernels); k && s->nkernels < MOST_KERNELS; k = orr_json_next(k))
+        read_kernel(d, s, k, &s->kernels[s->nkernels++]);
+    if (!s->nkernels) read_launches(s, launches);
     return true;
 }
 

@@ -170,3 +170,7 @@ double orr_json_number(const orr_json *j) {
 }
 const char *orr_json_string(const orr_json *j) { return j->kind == '"' ? j->text : NULL; }
 int64_t orr_json_count(const orr_json *j) { return j->kind == '{' || j->kind == '[' ? j->n : -1; }
+const orr_json *orr_json_first(const orr_json *j) {
+    return j && (j->kind == '{' || j->kind == '[') ? j->first : NULL;
+}
+const orr_json *orr_json_next(const orr_json *j) { return j->next; }
