@@ -65,7 +65,7 @@ typedef struct orr_err {
 //     which GPU, which model    gpu, set (sm.count=66), model, latencies
 //     what of an input is run   size, source, set (n=4096), kernel, grid, block, shared, arg,
 //                               kernels, launches, on, threads, max-insts; of OpenCL C: build, global, local;
-//                               of a program: opencl, annotate, bounds
+//                               of a program: opencl, annotate, bounds, measure, memory
 //     how it is run             counts-only, check, no-check, lines, timeline, digests
 //     sampling                  sample, profile, warm, precision, piece, full
 //     two runs                  second, fail-if
@@ -200,6 +200,9 @@ ORR_API orr_report *orr_app_run(char *const *argv, const orr_options *o, int *st
 // a NULL, all of this process's and what is needed more. The report goes to the file `output`, or to standard
 // error unless `quiet`; with `format` "json" it is JSON. Free what is returned with orr_free.
 ORR_API char **orr_app_environment(const char *program, const orr_options *o, orr_err *e);
+// The same for a program on this machine's own GPU whose launches are captured, with their memory, in the
+// folder `output`; orr_run replays it. Of the options: kernels, launches, measure, memory.
+ORR_API char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e);
 
 // ---- GPU descriptions -----------------------------------------------------------------------
 // A GPU is named ("h200") or is the path of a description (*.conf); the option `set` overrides its values.

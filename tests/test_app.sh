@@ -137,6 +137,8 @@ rc=0
 grep -q '"kernel": *"axpy"' r.json && grep -q '"cycles": *[1-9]' r.json || fail "the report has no cycles"
 # two arrays of 4,000 bytes in, one out
 grep -q '"application": {"time_ns": [1-9].*"launches": 1, "copies": 3, "copy_bytes": 12000}' r.json || fail "no totals of the program"
+"$orrery" app -q --model cycle --html page.html ./program "$fatbin" axpy 7 >out2 || rc=$?
+[ $rc = 7 ] && cmp -s out out2 && grep -q '"kernel": *"axpy"' page.html || fail "the page of a program"
 grep -q '"name":"axpy"' t.json && [ "$(grep -c '"cat":"host to device"' t.json)" = 2 ] || fail "timeline"
 if command -v python3 >/dev/null; then # Chrome's format: complete events with times, in tracks that have names
     python3 - t.json <<'X' || fail "the timeline is not as Perfetto reads it"

@@ -11,6 +11,7 @@
 #include "core/constants.h"
 #include "core/fetch.h"
 #include "core/operands.h"
+#include "core/products.h"
 #include "core/tma.h"
 #include "core/units.h"
 
@@ -287,19 +288,65 @@ static void test_named(void **state) {
 }
 
 // ---- bulk copies --------------------------------------------------------------------------------------
-// 320 bytes at 32 a cycle take ten cycles, and are there 100 later. A copy that is asked for meanwhile begins
-// when the first has been moved; after a reset nothing of it is left.
+static uint64_t copied_at;
+static void copied(void *self, const tma_copy *copy, uint64_t when) {
+    (void)self;
+    (void)copy;
+    copied_at = when;
+}
+
+// Without a memory a copy takes the latency of L2 and its own; a box of a tensor 40 cycles more, and the
+// first that uses a tensor map 500, which after maps were asked for ahead count from then on.
 static void test_tma(void **state) {
     (void)state;
-    tma_spec spec = {.bytes = 32, .latency = 100};
+    tma_spec spec = {
+        .perfect = true, .l2_latency = 200, .latency = 10, .tensor = 40, .map_miss = 500, .requests = 1};
+    event_queue clock = {0};
+    sm_port port = {.clock = &clock};
+    data_pipe pipe = {0};
     tma_unit t;
-    tma_init(&t, &spec);
-    assert_int_equal(tma_copy(&t, 1000, 320), 1110);
-    assert_int_equal(tma_copy(&t, 1005, 640), 1130);
-    assert_int_equal(tma_copy(&t, 2000, 0), 2100);
+    tma_init(&t, &spec, &port, &pipe);
+    t.client = (tma_client){.done = copied};
+    tma_copy plain = {.kind = TMA_LOAD, .row = 128, .bytes = 128, .count = {1, 1, 1, 1}}, box = plain;
+    box.map = 0x1000;
+    tma_issue(&t, &plain, 1000);
+    assert_int_equal(copied_at, 1210);
+    tma_issue(&t, &box, 1000);
+    assert_int_equal(copied_at, 1710);
+    tma_issue(&t, &box, 2000);
+    assert_int_equal(copied_at, 2250);
+    assert_int_equal(t.n.copies, 3);
+    assert_int_equal(t.n.bytes, 384);
     tma_reset(&t);
-    assert_int_equal(tma_copy(&t, 10, 32), 111);
+    tma_prefetch_maps(&t, 999);
+    tma_issue(&t, &box, 1400);
+    assert_int_equal(copied_at, 1710);
     tma_free(&t);
+}
+
+// Two sub-cores. A product of 100 cycles is done 50 later. The second of the same warp begins behind it; one
+// of the other sub-core at once. With two unfinished there is room for a third when the first is done. A wait
+// for all groups but the newest waits for the first.
+static void test_products(void **state) {
+    (void)state;
+    products_spec spec = {.latency = 50, .again = 30, .queue = 2, .per_sub = 1};
+    orr_tinst i = {.interval = 100, .imm = ORR_PRODUCT_SIGNALS}, short_one = {.interval = 10};
+    product_units u;
+    products_init(&u, &spec, 3);
+    assert_int_equal(products_room(&u, 0), 0);
+    assert_int_equal(products_issue(&u, 0, 0, &i, 1000), 1150);
+    assert_int_equal(products_issue(&u, 0, 0, &i, 1005), 1250);
+    assert_int_equal(products_issue(&u, 1, 1, &short_one, 1005), 1065);
+    assert_int_equal(products_issue(&u, 1, 1, &short_one, 1006), 1095); // 30 cycles behind the first
+    assert_int_equal(products_room(&u, 0), 1150);
+    assert_int_equal(products_wait(&u, 0, 1), 1150);
+    assert_int_equal(products_wait(&u, 0, 0), 1250);
+    assert_int_equal(products_wait(&u, 1, 0), 0); // they end no group
+    products_start_warp(&u, 0);
+    assert_int_equal(products_room(&u, 0), 0);
+    products_reset(&u);
+    assert_int_equal(products_issue(&u, 0, 0, &i, 10), 160);
+    products_free(&u);
 }
 
 int main(void) {
@@ -308,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_result_bus), cmocka_unit_test(test_collectors), cmocka_unit_test(test_units),
         cmocka_unit_test(test_halves),     cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),  cmocka_unit_test(test_named),
+        cmocka_unit_test(test_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,9 +169,9 @@ latency() { "$orrery" gpu show h200 | awk -v key="$1.latency" '$1 == key { print
 [ "$flushed" = "$cold" ] || wrong "l2.flush: $flushed cycles, not $cold"
 [ $((warm - perfect)) -eq $(($(latency l2) - $(latency l1))) ] || wrong "memory=perfect: $perfect cycles, with L2 $warm"
 
-# Blocks that wait for each other look as often as an H200's: 7,544 instructions (hardware/h200/workloads.csv).
+# Blocks that wait for each other poll as often as an H200's: 7,544 instructions (hardware/h200/workloads.csv), within 2 %.
 looks=$(run scan_chained h200 --size small | value warp_insts)
-[ "$looks" -ge 7469 ] && [ "$looks" -le 7619 ] || wrong "scan_chained: $looks instructions, an H200 has 7544"
+[ "$looks" -ge 7394 ] && [ "$looks" -le 7694 ] || wrong "scan_chained: $looks instructions, an H200 has 7544"
 
 # A stack of 80 lines that has just been written is in L1, all of it: 200 rows of ack's frames are read, and no sector misses.
 printf 'module "race"\nbuffer out u32[1024]\nlaunch ack grid 1 block 32 args out, 3, 4\n' >"$dir/ack.launch"

@@ -22,6 +22,8 @@ shape="--set width=256 --set height=192 --no-check -q"
 "$ORRERY" explain transpose_naive $shape --threads 2 --json > naive.json || fail "explain transpose_naive"
 # shellcheck disable=SC2086
 "$ORRERY" run transpose_tiled $shape --gpu h200 --model cycle --json > tiled.json || fail "run transpose_tiled"
+"$ORRERY" explain "$SOURCE/tests/explain/histogram_global.launch" -q --json > global.json || fail "explain histogram_global"
+"$ORRERY" run histogram --gpu h200 --model cycle -q --json > private.json || fail "run histogram"
 "$ORRERY" explain reduce --no-check -q --threads 1 --json > reduce.json || fail "explain reduce"
 "$ORRERY" explain reduce --no-check -q --threads 2 --json > reduce2.json || fail "explain reduce on two threads"
 "$ORRERY" explain reduce --no-check -q > reduce.txt || fail "explain reduce, as text"
@@ -35,6 +37,13 @@ assert ideal["before"] > 30 and ideal["after"] < 4.5, ideal  # 32 lanes, a secto
 assert "sectors a request where" in first["text"] and "shared memory" in first["do"], first
 real = tiled["totals"]["time_ns"]
 assert abs(ideal["time_ns"] - real) < 0.2 * real, (ideal["time_ns"], real)
+# Counting in global memory: the advice is private copies, and the bundled histogram has them.
+slow, private = json.load(open("global.json")), json.load(open("private.json"))
+first = slow["advice"][0]
+ideal = slow["ideals"][first["ideal"]]
+assert ideal["name"] == "once" and ideal["access"] == "atomics" and "private copies" in first["do"], first
+real = private["totals"]["time_ns"]
+assert abs(ideal["time_ns"] - real) < 0.2 * real and slow["time_ns"] > 2 * real, (slow["time_ns"], ideal["time_ns"], real)
 one, two = json.load(open("reduce.json")), json.load(open("reduce2.json"))
 one.pop("host"), two.pop("host")
 assert one == two

@@ -360,19 +360,19 @@ static void bundled_are_consistent(void **state) {
 // A key under its old name sets what it is called now, with a note that has the place; one that nobody reads
 // any more is ignored; one whose value meant something else is refused.
 #define OLD                                                                                                  \
-    "core.look"                                                                                              \
-    "_loop" // in two pieces: whoever renames keys in all files leaves it alone
+    "core.sync"                                                                                              \
+    "_poll" // in two pieces: whoever renames keys in all files leaves it alone
 static void old_names(void **state) {
     (void)state;
     orr_err e;
     orr_gpu *g = parse(SMALL OLD " = 77 cycles\ncore.fetch = 2 instructions\n", &e);
     if (!g) fail_msg("%s", e.text);
-    assert_int_equal(g->core_look_loop, 77);
+    assert_float_equal(g->core_sync_poll, 77, 0);
     assert_int_equal(g->nnotes, 2);
-    assert_string_equal(g->notes[0], "test.conf:2: " OLD " is called core.poll_loop now");
+    assert_string_equal(g->notes[0], "test.conf:2: " OLD " is called core.warpsync_poll now");
     assert_non_null(strstr(g->notes[1], "test.conf:3: core.fetch is ignored: "));
     orr_gpu_free(g);
-    refused(SMALL OLD " = 7\ncore.poll_loop = 8", "core.poll_loop is set twice");
+    refused(SMALL OLD " = 7\ncore.warpsync_poll = 8", "core.warpsync_poll is set twice");
     refused(SMALL "l2.dirty_lines = 230400 lines", "say l2.dirty_ways instead");
     refused(SMALL "l1.line = 64 B", "it can only be 128 B");
 }

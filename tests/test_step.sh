@@ -29,14 +29,46 @@ near() { # WHAT CYCLES MEASURED
 }
 near "through L1" "$(chase chase_ca)" "$(reading l1.latency)"
 
-# ---- threads that race for the places of a hash table: what it holds afterwards, the script knows (its reference is plain C)
-first=
-for threads in 1 2 5; do
-    out=$("$ORRERY" run hashtable --gpu h200 --model cycle --source sass --threads $threads --json -q 2> err) || fail "hashtable: $(cat err)"
-    grep -q '"events": "in time"' <<< "$out" || fail "hashtable: the result does not say that it was executed as it was timed"
-    now=$(sed '/"host"/,$d' <<< "$out")
-    [ "${first:=$now}" = "$now" ] || fail "hashtable: another result with $threads host threads"
+# ---- threads that race for the places of a hash table, hand a sum on from block to block, take locks: what they leave, the scripts know (their references
+# are plain C). Machine code in the memory that serves it, PTX at issue, and the abstract model: the same digits with any number of host threads.
+same() { # WORKLOAD SOURCE MODEL
+    local first= threads out now
+    for threads in 1 2 3; do
+        out=$("$ORRERY" run "$1" --gpu h200 --model "$3" --source "$2" --threads $threads --size small --json -q 2> err) || fail "$1 $2 $3: $(cat err)"
+        grep -q '"events": "in time"' <<< "$out" || fail "$1 $2 $3: the result does not say that it was executed as it was timed"
+        now=$(sed '/"host"/,$d' <<< "$out")
+        [ "${first:=$now}" = "$now" ] || fail "$1 $2 $3: another result with $threads host threads"
+    done
+}
+for workload in hashtable scan_chained bucket_lock; do
+    same $workload sass cycle
+    same $workload ptx cycle
+    same $workload sass abstract
 done
-grep -q '"events": "one order"' <("$ORRERY" run hashtable --gpu h200 --model cycle --source ptx --json -q 2> /dev/null) ||
-    fail "hashtable: streams of PTX are of one order, and the result does not say so"
+
+# ---- a stream is one order of events, and a model that replays it says so
+"$ORRERY" record hashtable --source sass --size small -q -o table.orrs 2> err || fail "record: $(cat err)"
+for model in cycle abstract; do
+    grep -q '"events": "one order"' <("$ORRERY" run table.orrs --gpu h200 --model $model --json -q 2> err) ||
+        fail "hashtable: streams are of one order, and the result of $model does not say so: $(cat err)"
+done
+
+# ---- who sleeps for 10,000 nanoseconds is 19,800 cycles of 1.98 GHz later than who sleeps for none
+cat > sleep.ptx <<'X'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry nap(.param .u32 ns) {
+    .reg .b32 %r<2>;
+    ld.param.u32 %r1, [ns];
+    nanosleep.u32 %r1;
+    ret;
+}
+X
+printf 'module "sleep"\nlaunch nap grid 1 block 32 args 0\nlaunch nap grid 1 block 32 args 10000\n' > sleep.launch
+for model in cycle abstract; do
+    mapfile -t c < <("$ORRERY" run sleep.launch --gpu h200 --model $model --json -q | grep -o '"dynamic_shared": [0-9]*, "cycles": [0-9]*' | grep -o '[0-9]*$')
+    later=$((${c[1]:-0} - ${c[0]:-0}))
+    [ $later -ge 19700 ] && [ $later -le 19900 ] || fail "$model: a nap of 10,000 ns took $later cycles"
+done
 exit $((failures > 0))

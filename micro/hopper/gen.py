@@ -145,24 +145,26 @@ extern "C" __global__ void ping(u64 *out, u32 to, u32 rounds) {
 #include <cstring>
 #include <vector>
 #define CK(x) do { cudaError_t e_ = (x); if (e_ != cudaSuccess) { fprintf(stderr, "%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)); exit(1); } } while (0)
-static u64 *out; static u64 h[132 * 16];
+static int repeats = 4; static u64 *out; static u64 h[132 * 16];
 static void get() { CK(cudaDeviceSynchronize()); CK(cudaMemcpy(h, out, sizeof h, cudaMemcpyDeviceToHost)); }
 static void say(const char *name, const char *unit, double v, const char *fmt, ...) { va_list ap; va_start(ap, fmt); char b[200]; vsnprintf(b, 200, fmt, ap); va_end(ap); printf("%s,%s,%s,%.3f\n", name, unit, b, v); }
 typedef void wgk(u64 *, u32);
-static u64 run_wg(wgk *k, int groups, u32 rounds) { u64 best = ~0ull; for (int r = 0; r < 4; r++) { k<<<1, 128 * groups, 65536>>>(out, rounds); get(); u64 a = ~0ull, z = 0; for (int g = 0; g < groups; g++) { if (h[g * 2] < a) a = h[g * 2]; if (h[g * 2 + 1] > z) z = h[g * 2 + 1]; } if (z - a < best) best = z - a; } return best; }
+static u64 run_wg(wgk *k, int groups, u32 rounds) { u64 best = ~0ull; for (int r = 0; r < repeats; r++) { k<<<1, 128 * groups, 65536>>>(out, rounds); get(); u64 a = ~0ull, z = 0; for (int g = 0; g < groups; g++) { if (h[g * 2] < a) a = h[g * 2]; if (h[g * 2 + 1] > z) z = h[g * 2 + 1]; } if (z - a < best) best = z - a; } return best; }
 template <typename... A> static void cl(void (*k)(A...), int size, int blocks, int threads, int smem, A... a) {
     cudaLaunchConfig_t c = {}; c.gridDim = blocks; c.blockDim = threads; c.dynamicSmemBytes = smem; cudaLaunchAttribute at[1]; at[0].id = cudaLaunchAttributeClusterDimension; at[0].val.clusterDim.x = size; at[0].val.clusterDim.y = at[0].val.clusterDim.z = 1; c.attrs = at; c.numAttrs = 1;
     CK(cudaFuncSetAttribute((void *)k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     CK(cudaLaunchKernelEx(&c, k, a...)); get();
 }
-int main() {
+int main(int argc, char **argv) {
+    if (argc > 1) repeats = 1; // an argument: once, for a simulator, which repeats itself
+    const char *part = argc > 2 ? argv[2] : "wbc"; // which parts: products, bulk copies, clusters
     CK(cudaMalloc(&out, sizeof h)); CK(cudaMemset(out, 0, sizeof h));
     uint8_t *mem; CK(cudaMalloc(&mem, 1ull << 30)); CK(cudaMemset(mem, 0, 1ull << 30));
     printf("name,unit,point,value\n");
     struct w { const char *t, *s; int n; wgk *k; } ws[] = {''')
 print(',\n'.join('        {"%s", "%s", %d, %s}'%(t,s,n,nm) for nm,t,s,n in names))
 print(r'''    };
-    for (const w &x : ws) {
+    if (strchr(part, 'w')) for (const w &x : ws) {
         CK(cudaFuncSetAttribute((void *)x.k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
         u64 one = run_wg(x.k, 1, 1), two = run_wg(x.k, 1, 2), five = run_wg(x.k, 1, 512), ten = run_wg(x.k, 1, 1024);
         say("wgmma.first", "cycles", (double)one, "type=%s a=%s n=%d groups=1", x.t, x.s, x.n);
@@ -171,6 +173,7 @@ print(r'''    };
         for (int g = 2; g <= 3; g++) { u64 a = run_wg(x.k, g, 512), b = run_wg(x.k, g, 1024); say("wgmma.each", "cycles", (b - a) / 512.0, "type=%s a=%s n=%d groups=%d", x.t, x.s, x.n, g); }
     }
     CK(cudaFuncSetAttribute(bulk_load, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10)); CK(cudaFuncSetAttribute(bulk_store, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
+    if (strchr(part, 'b')) {
     plain_load<<<1, 1>>>(out, (u32 *)mem); get(); say("load.l2", "cycles", (double)h[0], "bytes=4");
     for (u32 bytes : {16u, 128u, 512u, 1024u, 2048u, 4096u, 8192u, 16384u, 32768u}) for (u32 n : {1u, 2u, 4u, 8u}) {
         if (bytes * n > 128 << 10) continue;
@@ -185,6 +188,8 @@ print(r'''    };
         bulk_store<<<grid, 32, 200 << 10>>>(out, mem, bytes, n, red); get(); double i = 0, d = 0; for (int b = 0; b < grid; b++) i += h[b * 3], d += h[b * 3 + 1];
         say(red ? "bulk.reduce_read" : "bulk.store_read", "cycles", i / grid, "bytes=%u copies=%u blocks=%d", bytes, n, grid); say(red ? "bulk.reduce" : "bulk.store", "cycles", d / grid, "bytes=%u copies=%u blocks=%d", bytes, n, grid);
     }
+    }
+    if (!strchr(part, 'c')) return 0;
     for (int size : {1, 2, 4, 8, 16}) for (int threads : {32, 128, 512}) { cl(cluster_barrier, size, size, threads, 0, out, 200u); say("cluster.barrier", "cycles", (double)h[0], "blocks=%d threads=%d", size, threads); }
     for (int size : {2, 8, 16}) for (u32 to = 0; to < (u32)size; to += size > 2 ? 3 : 1) { cl(remote_load, size, size, 64, 0, out, to, 256u); say("cluster.load", "cycles", (double)h[0], "blocks=%d rank=%u", size, to); if (to) { cl(ping, size, size, 64, 0, out, to, 256u); say("cluster.ping", "cycles", (double)h[0], "blocks=%d rank=%u", size, to); } }
     for (int size : {2, 8}) for (int threads : {32, 128, 512, 1024}) for (u32 to = 0; to < 2; to++) { cl(remote_copy, size, size, threads, 16384, out, to, 256u); say("cluster.copy", "cycles", (double)h[3], "blocks=%d rank=%u threads=%d", size, to, threads); }

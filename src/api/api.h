@@ -59,6 +59,8 @@ typedef struct orr_code_options { // which code is shown, and how
 } orr_code_options;
 
 typedef struct orr_app_options { // a program that is started
+    bool measure;                // of capture: time launches too
+    uint64_t memory;             // of capture: bytes that a launch may have; 0: the usual
     const char *bounds;          // gpu, strict
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters

@@ -102,7 +102,9 @@ static bool check_program(const char *path, orr_err *e) {
         return orr_fail(
             e, ORR_BAD_INPUT,
             "%s: has CUDA's runtime linked into it, which insists on NVIDIA's driver; build it with nvcc "
-            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build)",
+            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build), or capture it on a "
+            "GPU "
+            "(orrery capture)",
             path);
     return true;
 }
@@ -248,6 +250,31 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, or
     return true;
 }
 
+// A program on a real GPU: the driver loads our library, which captures its launches (src/hook).
+static bool put_capture(variables *v, const orr_options *o, const char *program, orr_err *e) {
+    orr_arena *a = &v->arena;
+    const char *dir = library_folder(a, "capture", "liborrery-capture.so", "ORRERY_CAPTURE", e);
+    if (!dir) return false;
+    if (!o->files.output) return orr_fail(e, ORR_BAD_INPUT, "capture: say where to: -o FOLDER");
+    if (!orr_hw_driver(a))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "capture: there is no CUDA driver (libcuda.so.1); it needs a machine with a GPU");
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "CUDA_INJECTION64_PATH=%s/liborrery-capture.so", dir);
+    const struct {
+        const char *name, *value;
+    } options[] = {
+        {"FOLDER", from_here(a, o->files.output)},
+        {"PROGRAM", program},
+        {"KERNELS", o->in.kernels},
+        {"LAUNCHES", o->in.launches},
+        {"MEASURE", flag(o->app.measure)},
+        {"MEMORY", o->app.memory ? orr_arena_printf(a, "%llu", (unsigned long long)o->app.memory) : NULL}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_CAPTURE_%s=%s", options[i].name,
+                                             options[i].value ? options[i].value : "");
+    return true;
+}
+
 static bool put_opencl(variables *v, const orr_options *o, orr_err *e) {
     orr_arena *a = &v->arena;
     const char *library = o->app.annotate ? "liborrery-opencl-layer.so" : "liborrery-opencl.so";
@@ -280,6 +307,16 @@ char **orr_app_environment(const char *program, const orr_options *o, orr_err *e
     o = orr_asked(o);
     wanted w = {.output = o->files.output, .record = o->files.record};
     return environment(program, o, &w, e);
+}
+
+char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e) {
+    variables v = {0};
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    char **all = orr_input_check(&o->in, e) && put_capture(&v, o, program, e) ? joined(&v) : NULL;
+    free(v.at.at);
+    orr_arena_free(&v.arena);
+    return all;
 }
 
 // ---- running it -----------------------------------------------------------------------------------------

@@ -43,6 +43,8 @@ static const struct option {
     {"lines", FLAG, AT(run.lines)},
     {"local", STRING, AT(in.direct.local)},
     {"max-insts", COUNT, AT(in.max_insts)},
+    {"measure", FLAG, AT(app.measure)},
+    {"memory", COUNT, AT(app.memory)},
     {"model", STRING, AT(model.model)},
     {"no-check", FLAG, AT(in.no_check)},
     {"on", STRING, AT(in.on)},

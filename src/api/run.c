@@ -47,11 +47,12 @@ static bool on_work(void *arg, orr_work *w, orr_err *e) {
     runner *r = arg;
     w->timeline = r->o->run.timeline != NULL;
     w->latencies = r->in.step ? NULL : r->o->model.latencies;
-    w->part = w->launch && !r->o->run.check && !orr_script_decides(r->in.script);
+    w->part = w->launch && r->in.script && !r->o->run.check && !orr_script_decides(r->in.script);
     w->pieces = r->in.step ? NULL : r->pieces;
     bool ok = run_launch(r, w, e);
     if (ok && r->in.step) add_repeats(r, r->in.step);
-    if (w->launch && r->result.blocks_executed < r->result.blocks_in_all) orr_script_unchecked(r->in.script);
+    if (w->launch && r->in.script && r->result.blocks_executed < r->result.blocks_in_all)
+        orr_script_unchecked(r->in.script);
     orr_progress_step(&r->progress, r->result.launches.n);
     return ok;
 }

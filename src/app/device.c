@@ -329,6 +329,9 @@ static void write_report(app *a) {
     if (a->times.kernel_ns > 0) { // of models that predict time
         a->result.app = a->times;
         a->result.app.elapsed_ns = app_clock_all();
+        // The host asks for kernels while others run: what is between them is only what nothing runs in.
+        double idle = a->result.app.elapsed_ns - a->times.kernel_ns - a->times.copy_ns;
+        a->result.app.gap_ns = idle > 0 ? idle : 0;
     }
     make_report(a, a->json, &out);
     if (a->forms) write_forms(a, &e);

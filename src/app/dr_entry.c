@@ -52,7 +52,7 @@ static int ask(const char *name, void **fn, int version, int *status) {
     *fn = !strncmp(name, "cu", 2) ? entry(name, version) : NULL;
     if (status) *status = *fn ? FOUND : NOT_FOUND;
     if (*fn) return app_leave_driver(E_OK);
-    if (!is_graphics(name) && !orr_map_get(&the_app.missing, name)) {
+    if (*name && !is_graphics(name) && !orr_map_get(&the_app.missing, name)) {
         orr_map_put(&the_app.missing, name, &the_app);
         app_say("%s: asked for by name and not among the CUDA functions that Orrery has", name);
     }
@@ -100,9 +100,9 @@ API int cuGetExportTable(const void **table, const void *id) {
     app_enter();
     if (!orr_map_get(&the_app.missing, "cuGetExportTable")) {
         orr_map_put(&the_app.missing, "cuGetExportTable", &the_app);
-        app_say("this program has a library with CUDA's runtime linked into it, which insists on NVIDIA's "
-                "driver; "
-                "what needs that library fails (cudaErrorNotSupported)");
+        app_say("a library with CUDA's runtime linked into it (cuBLAS and others) insists on NVIDIA's "
+                "driver; what "
+                "needs it fails here, and can be captured on a GPU (orrery capture) and replayed");
     }
     return app_leave_driver(E_NOT_SUPPORTED);
 }

@@ -68,6 +68,18 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+    {"capture", cli_capture, " kernels launches measure memory output ! ",
+     "[options] -o DIR PROGRAM [ARGUMENTS]",
+     "keep a program's launches on a real GPU, to replay them anywhere",
+     "Runs any CUDA program on this machine's GPU (also with cuBLAS, PyTorch, Triton) and writes each launch "
+     "to\n"
+     "DIR: machine code, parameters, and memory before and after it. `orrery run DIR` executes them without "
+     "a\n"
+     "GPU, at the same addresses, has them timed by --model, and compares memory bit for bit. Needs CUPTI,\n"
+     "which comes with CUDA and with PyTorch.",
+     "orrery capture -o step python3 train.py\n"
+     "orrery capture --kernels '*gemm*' --launches 0-99 -o gemms ./program\n"
+     "orrery run gemms --gpu h200 --model cycle"},
     {"cl", cli_cl,
      " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
      "lines "

@@ -67,6 +67,9 @@ static const option options[] = {
      "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
      "ends the "
      "kernel (strict)"},
+    {"measure", 0, JOB_FLAG, 0, NULL, "also write what each launch takes, between two events, to times.csv"},
+    {"memory", 0, JOB, 0, "BYTES",
+     "a launch of a program that has more memory is captured without it and cannot be replayed (default 4G)"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,
@@ -85,7 +88,8 @@ static const option options[] = {
     {"profile", 0, JOB, 0, "FILE",
      "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
     {"warm:", 0, JOB, 0, "none|functional",
-     "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
+     "with --sample: whether what is left out still leaves its lines in L2 (default functional, "
+     "none with l2.flush)"},
     {"precision", 0, JOB, 0, "PERCENT",
      "with --sample: how well a region's IPC must be known before blocks are left out (default 5; 0: two "
      "sampling units within 10 %, as TBPoint)"},

@@ -18,6 +18,7 @@ enum event_kind {            // what a token's payload is
     EVENT_FENCE_ROUND,       // a round of fences begins
     EVENT_SLICE_ACK,         // a slice has answered a fence
     EVENT_STORE_ACK,         // L2 has done a store: its epoch, and STORE_OF_PART
+    EVENT_TMA,               // of bulk copies, as the payload says (tma.h)
     EVENT_REDUCTION_ACK = 8, // L2 has done a reduction: the warp and its age, 31 bits
 };
 #define STORE_OF_PART 2u // of a sector

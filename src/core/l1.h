@@ -102,8 +102,7 @@ typedef struct l1_access { // the memory instruction that L1 works on
     bool conflicts;
     bool apart;              // a load whose lanes are not side by side
     uint8_t turn[MAX_TURNS]; // in which lookup each of its lines is found, where it has no more of them
-    observed_access observed;
-    orr_step_access *live; // performed when it is served (perform.h); NULL: it has been executed
+    orr_step_access *live;   // performed when it is served (perform.h); NULL: it has been executed
 } l1_access;
 
 typedef struct l1_part { // a line in whose sectors stores have written some bytes

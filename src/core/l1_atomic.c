@@ -37,7 +37,9 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     if (a->live) r.live = perform_atomic(p->ops, a->live, q->lanes, line, answered);
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = event_token(EVENT_FILL, l1_miss(c, line, q->sectors, a->load, ORR_NO_LINE));
-    if (!answered && p->net->fences && !port_counts_stores(p)) {
+    if (!answered && p->net->foreign) {
+        r.token = a->inst; // for its reader to know whose it is
+    } else if (!answered && p->net->fences && !port_counts_stores(p)) {
         r.told = true;
         r.token = port_reduction_token(p, a->warp);
     }

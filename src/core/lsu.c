@@ -154,7 +154,6 @@ static void stores_leave(lsu *u, const l1_access *a) {
 
 // All lines of the access at hand have been looked up.
 static void looked_up(lsu *u, const l1_access *a) {
-    u->l1->port->observed = NULL;
     u->l1->port->strong = false;
     if (a->live && a->load == NOBODY) perform_sent(a->live);
     if (a->load != NOBODY && !--u->l1->loads.at[a->load].open) l1_finish(u->l1, a->load, 0);
@@ -236,11 +235,7 @@ static bool work_off(lsu *u, const lsu_queued *q, uint64_t t) {
     a->load = q->load;
     a->local = space == ORR_SPACE_LOCAL;
     a->live = q->live;
-    if (u->client.observe && !a->local && u->client.observe(u->client.self, q->warp, i, a)) {
-        pipe_begin(u->pipe, t, 1);
-        finish_at(u, q->load, u->pipe->free);
-        return true;
-    }
+    u->l1->port->strong = u->client.strong && !a->local && u->client.strong(u->client.self, i);
     a->lanes.mask = orr_tinst_lanes(i, a->lanes.mask);
     return access_l1(u, a, t);
 }

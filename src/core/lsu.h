@@ -60,11 +60,9 @@ typedef struct lsu_client { // what the LSU tells the SM
     void *self;
     // An instruction that had to wait has begun, and has read its operands then.
     void (*began)(void *self, uint32_t warp, const orr_tinst *i, uint64_t read);
-    void (*room)(void *self); // the queue has room: somebody may issue
-    // Other threads may observe the access (observed.h): fills it in. True: it is answered without going to
-    // memory. NULL: nobody observes any.
-    bool (*observe)(void *self, uint32_t warp, const orr_tinst *i, l1_access *a);
-    void (*damaged)(void *self); // a trace that cannot be
+    void (*room)(void *self);                       // the queue has room: somebody may issue
+    bool (*strong)(void *self, const orr_tinst *i); // the access is sent at once; NULL: none is
+    void (*damaged)(void *self);                    // a trace that cannot be
 } lsu_client;
 
 typedef struct lsu_sender { // an instruction that nobody waits for

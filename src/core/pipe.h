@@ -38,6 +38,12 @@ static inline void pipe_hold(data_pipe *p, uint64_t until) {
     if (p->free < until) p->free = until;
 }
 
+// The banks are read beside: it comes off the time of accesses of shared memory, where that is not idle.
+static inline void pipe_beside(data_pipe *p, uint32_t cycles) {
+    enum { MOST = 64 };
+    p->read_beside = p->read_beside + cycles < MOST ? p->read_beside + cycles : MOST;
+}
+
 // A warp's access with conflicts takes lsu.replay cycles for each pass, and its next one begins behind that;
 // the banks are free for others in between (H200: micro/rows, bank_* and pair: of one warp 64 cycles for 32
 // passes, of four warps 128, in one sub-core or in four).

@@ -57,11 +57,10 @@ void port_free(sm_port *p) {
     free(p->warp);
     free(p->parked);
     free(p->out.at);
-    free(p->observed_words.at);
 }
 
 void port_reset(sm_port *p) {
-    p->out.n = p->observed_words.n = 0;
+    p->out.n = 0;
     *p = (sm_port){.spec = p->spec,
                    .net = p->net,
                    .clock = p->clock,
@@ -70,26 +69,12 @@ void port_reset(sm_port *p) {
                    .warp = p->warp,
                    .parked = p->parked,
                    .out = p->out,
-                   .observed_words = p->observed_words,
                    .ops = p->ops,
                    .atomic_line = p->atomic_line,
                    .epoch_until = NEVER};
 }
 
 // ---- requests -----------------------------------------------------------------------------------
-// The words of the access at hand that lie in the request's line.
-static void note_observed(sm_port *p, orr_request *r) {
-    const observed_access *o = p->observed;
-    uint32_t k = 0;
-    for (uint32_t m = o->lanes; m; m &= m - 1, k++) {
-        uint64_t addr = o->access->addr[orr_ffs(m)];
-        if (addr / 128 != r->line) continue;
-        *ORR_PUSH(&p->observed_words) =
-            (observed_word){addr / 4, o->needs ? o->needs[k] : 0, o->warp, o->kind, o->block};
-        if (!r->norder++) r->order = (uint32_t)p->observed_words.n;
-    }
-}
-
 // It goes on when its address is translated. That nobody has asked for is found out between two windows.
 static void translate(sm_port *p, orr_request *r) {
     uint64_t ready = orr_tlb_ready(p->net->tlb, r->line);
@@ -184,8 +169,7 @@ static uint64_t holds_up(const port_spec *s, uint64_t free_at, uint64_t when) {
 uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
     const port_spec *s = p->spec;
     const orr_memsys *mem = p->net->mem;
-    if (p->observed) note_observed(p, &r);
-    if (p->strong && r.live) r.order = 1; // it waits for no stores of its cluster
+    r.strong = p->strong; // it waits for no stores of its cluster
     uint64_t t = latest(when * ORR_TICKS, p->send_free);
     r.sm = p->sm;
     r.partition = (uint32_t)orr_memsys_partition_of(mem, r.line);
@@ -228,7 +212,7 @@ static bool merge_store(sm_port *p, const orr_request *r, uint64_t t, uint64_t o
     uint32_t at = *store_place(p, r->line);
     if (!at || at > p->out.n) return false;
     orr_request *before = &p->out.at[at - 1];
-    if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->order) return false;
+    if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->strong) return false;
     if (before->time < t + p->spec->request_ticks) return false; // it has left
     uint64_t until = t + open + p->spec->request_ticks;
     if (open && before->time < until) {
@@ -275,7 +259,7 @@ static bool parts_full(const sm_port *p) { return p->parts_out >= p->spec->parts
 
 bool port_has_room(const sm_port *p, uint64_t line, uint8_t sectors, const uint64_t bytes[2]) {
     if (!counts_as_part(p, sectors, bytes) || !parts_full(p)) return true;
-    if (!p->spec->merge || p->observed || p->strong) return false;
+    if (!p->spec->merge || p->strong) return false;
     return p->nparked < p->spec->stores || parked_of(p, line);
 }
 
@@ -314,7 +298,7 @@ uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t li
     store_buffer *b = &p->stores;
     uint32_t packet = port_store_packet(p, r->sectors, r->bytes);
     *behind = false;
-    if (!s->merge || p->observed || p->strong) return port_send(p, *r, when, packet);
+    if (!s->merge || p->strong) return port_send(p, *r, when, packet);
     if (park_store(p, r, packet)) return 0;
     uint64_t t = when * ORR_TICKS;
     uint64_t stays = s->open_ticks + (lines < s->open_lines ? lines : s->open_lines) * s->open_line_ticks;

@@ -20,7 +20,6 @@
 #define ORR_CORE_PORT_H
 
 #include "core/events.h"
-#include "core/observed.h"
 #include "core/perform.h"
 #include "memory/memsys.h"
 
@@ -108,10 +107,9 @@ typedef struct sm_port {
     port_warp *warp;      // by number
     parked_store *parked; // a ring of STORE_PLACES
     request_list out;
-    ORR_VEC(observed_word) observed_words; // of requests in `out` that other threads may observe
-    const observed_access *observed;       // the access at hand, if others may observe it
     perform_ops *ops; // what its requests do, where they are performed as they are served; NULL: they are not
-    bool strong;      // the access at hand is sent at once
+    bool strong; // other threads may be polling what the access at hand writes, or it polls: it is sent at
+                 // once
     uint64_t send_free, receive_free; // ticks
     uint64_t sent;                    // ticks: when the last request reaches L2
     uint64_t atomic_line; // of the last atomic that left, + 1, be it in the launch before; 0: a load of it
@@ -172,7 +170,7 @@ void port_next_epoch(sm_port *p);
 // A store that waits beyond the memory's `until` (ticks) is not handed over: others may still be merged with
 // it.
 static inline bool port_waits(const orr_request *r, uint64_t until) {
-    return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
+    return r->kind == ORR_REQ_WRITE && !r->strong && r->time >= until && r->partition != UINT32_MAX;
 }
 void port_handed_over(sm_port *p, uint64_t until); // all but those
 

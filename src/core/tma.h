@@ -1,38 +1,100 @@
 // The tensor memory accelerator of an SM (TMA): bulk copies between memory and shared memory.
 //
-// Copies are moved one after the other, `tma.bytes` a cycle; one is there `tma.latency` behind its last byte.
-// The bytes do not pass through L1, nor do they take the crossbar's or L2's time from others here: the rate
-// is what an SM was measured to get while all SMs copy.
+// Copies are taken one after the other. A copy is a box of rows: each row's lines are requests that leave
+// through the SM's port past L1, one every `interval` cycles, a few at a time (`tma_turn`), so that others
+// can leave in between; no more than `requests` are unanswered. What is loaded is there when its last answer
+// has come, and is written to shared memory beside what the data pipe does; what is stored has been read when
+// its last packet has left. A tensor map (descriptor) is fetched first, once for each SM and launch.
 //
-// Invariant: `busy` never goes back within a launch. The component knows nothing of its neighbours; who waits
-// for a copy is the mbarrier's to know.
+// Invariants: copies begin in the order in which they were asked for and are `at` one place in `queue`; a
+// copy's place is given back when nothing of it is outstanding; a turn is due exactly while the queue is not
+// empty and the unit does not wait for answers.
+//
+// The component sends through the port, and reports copies that are done (tma_client): who waits for them is
+// the mbarrier's, or the warp's, to know.
 #ifndef ORR_CORE_TMA_H
 #define ORR_CORE_TMA_H
 
-#include "core/core.h"
+#include "core/pipe.h"
+#include "core/port.h"
+
+#define TMA_DIMS 4  // of rows in a box
+#define TMA_MAPS 32 // tensor maps that an SM keeps
 
 typedef struct tma_spec {
-    double bytes; // a cycle
-    uint64_t latency;
+    double interval;           // cycles for a line
+    uint64_t latency;          // of a load, more than an access past L1 takes
+    uint64_t store_latency;    // from the last packet of a store until its warp knows that it has been read
+    uint64_t tensor, map_miss; // more for a box of a tensor; for a tensor map that is not there
+    uint64_t each;             // cycles from one copy to the next at least
+    uint32_t requests;         // unanswered, at most
+    uint64_t l1_latency;       // requests are on their way to the port so long
+    bool perfect;              // there is no memory: copies take the latency of L2
+    uint64_t l2_latency;
 } tma_spec;
+
+enum { TMA_LOAD, TMA_STORE, TMA_REDUCE, TMA_PREFETCH };
+
+typedef struct tma_copy { // one bulk copy
+    uint64_t begin;       // address in global memory of its first row
+    uint64_t stride[TMA_DIMS];
+    uint32_t count[TMA_DIMS]; // rows
+    uint32_t row;             // bytes of a row
+    uint32_t bytes;           // in all, of shared memory
+    uint8_t kind;             // TMA_*
+    uint8_t group;            // of its warp's copies; stores and reductions
+    uint32_t warp, slot;      // who asked for it, in which of the SM's places for thread blocks,
+    uint64_t block;           //   and which thread block was there
+    uint64_t mbar;            // address of the mbarrier it arrives at,
+    uint32_t to;              //   in the blocks of the cluster with these ranks; 0: in its own
+    uint64_t map;             // address of the tensor map; 0: none
+    // under way:
+    uint64_t ready;                    // not before
+    uint32_t row_at[TMA_DIMS], offset; // the next request
+    uint32_t open;                     // requests that have not been answered
+    bool sent;                         // all of them have been sent
+    uint32_t next;                     // in the free list
+} tma_copy;
+
+typedef struct tma_client {
+    void *self;
+    void (*done)(void *self, const tma_copy *copy, uint64_t when);
+} tma_client;
+
+typedef struct tma_counters {
+    uint64_t copies, bytes, sectors; // asked for; moved; asked of L2 or sent there
+} tma_counters;
 
 typedef struct tma_unit {
     const tma_spec *spec;
-    uint64_t busy; // until then it moves what it has been asked for
+    sm_port *port;
+    data_pipe *pipe;
+    event_queue *clock;
+    tma_client client;
+    ORR_VEC(tma_copy) copies;
+    ORR_VEC(uint32_t) queue; // copies that have not been sent, from `first` on
+    size_t first;
+    uint32_t free_copy, open;
+    bool turning; // a turn is due
+    double next;  // cycle of the next request
+    uint64_t maps[TMA_MAPS], map_ready[TMA_MAPS];
+    uint32_t nmaps;
+    uint64_t prefetched; // when tensor maps were asked for ahead; 0: they were not
+    tma_counters n;
 } tma_unit;
 
-static inline void tma_spec_read(tma_spec *s, const orr_gpu *g) {
-    *s = (tma_spec){.bytes = g->tma_bytes, .latency = (uint64_t)g->tma_latency};
-}
-static inline void tma_init(tma_unit *t, const tma_spec *s) { *t = (tma_unit){.spec = s}; }
-static inline void tma_reset(tma_unit *t) { tma_init(t, t->spec); }
-static inline void tma_free(tma_unit *t) { (void)t; }
+void tma_spec_read(tma_spec *s, const orr_gpu *g);
+void tma_init(tma_unit *t, const tma_spec *s, sm_port *port, data_pipe *pipe);
+void tma_reset(tma_unit *t);
+void tma_free(tma_unit *t);
 
-// A copy of so many bytes is asked for in cycle `now`. Returns when all of it is there.
-static inline uint64_t tma_copy(tma_unit *t, uint64_t now, double bytes) {
-    if (t->busy < now) t->busy = now;
-    t->busy += (uint64_t)(bytes / t->spec->bytes);
-    return t->busy + t->spec->latency;
+void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now);
+// Events, and what their payload says (EVENT_TMA).
+enum { TMA_TURN = 1 << 26, TMA_ANSWER = 2 << 26, TMA_WORD = 3 << 26, TMA_EVENTS = 3 << 26 };
+void tma_turn(tma_unit *t);
+void tma_answer(tma_unit *t, uint32_t copy, uint64_t ready);
+static inline void tma_prefetch_maps(tma_unit *t, uint64_t now) {
+    if (!t->prefetched) t->prefetched = now + 1;
 }
 
 #endif

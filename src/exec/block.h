@@ -6,10 +6,11 @@
 
 #include "exec/warp.h"
 
-#define MAX_WARPS   32 // 1024 threads
-#define BARRIERS    16
-#define MAX_CLUSTER 16   // thread blocks of a cluster
-#define RESERVED    1024 // bytes of shared memory for the system, in kernels that ask where they are
+#define MAX_WARPS    32 // 1024 threads
+#define POLL_QUANTUM 512
+#define BARRIERS     16
+#define MAX_CLUSTER  16   // thread blocks of a cluster
+#define RESERVED     1024 // bytes of shared memory for the system, in kernels that ask where they are
 
 // ---- memory ---------------------------------------------------------------------------------
 typedef struct range { // an allocation, [lo, lo + size)
@@ -19,7 +20,7 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr); // NULL: in none
 // [addr, addr + bytes) in no allocation, where that passes (orr_mem_as_gpu) and is counted; NULL: it does
 // not.
 uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes);
-uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
+uint8_t *orr_mem_at(const orr_mem *m, uint64_t addr); // host pointer of a device address
 
 // ---- decoded --------------------------------------------------------------------------------
 typedef struct xblock {     // a basic block, ready to run
@@ -27,19 +28,11 @@ typedef struct xblock {     // a basic block, ready to run
     const uop *last;        // the one that decides where to go, or NULL: next
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
-    bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
-    bool spins;             // of a loop that only looks (run/spin.c)
-    bool circles;           // a block of such a loop, with a look or without
-    bool finds;             // one of these, or the look in front of them: behind it a wait may be over
+    bool polls;             // sees what others do: atomics, volatile accesses, sleep (run/poll.c)
+    bool looks;             // and does nothing else
     bool locks;             // a loop that takes a lock
-    bool ordered;           // has accesses that run/versions.c counts
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
-    bool stops;             // has accesses that a warp stops in front of (run/pace.c)
-    const uop *race;    // of a loop around a compare and swap, or a draw: that; NULL: of none (run/spin.c)
-    uint32_t race_inst; // its number
-    bool race_blocks;   // other thread blocks may swap that word, too
-    bool draws;         // `race` draws from a counter
-    bool tries;         // has waits for the phase of an mbarrier (run/arrive.c)
+    bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -77,9 +70,6 @@ typedef struct decoded {
     uint32_t reserved_at;  // where that begins
     uint32_t local_bytes;  // per thread
     uint32_t *tid;         // [warp][x y z][lane]
-    const orr_pace *pace;  // NULL: its warps need not be executed in order of time
-    bool pace_blocks;      // nor its thread blocks
-    bool pace_all;         // its warps stop in front of all that others may write
     uint32_t sm_count;
     orr_arena arena;
 } decoded;
@@ -88,9 +78,7 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e);
 // The micro-op's handlers for a PTX operation, of whichever family has them.
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
 void orr_decoded_free(decoded *p);
-// run/spin.c: which of its blocks are of loops that only look, or race. uop_of: an instruction's first
-// micro-op; NULL: as many as instructions.
-void orr_spins(decoded *p, const uint32_t *uop_of);
+void orr_polls(decoded *p); // run/poll.c: which of its blocks poll
 
 // ---- thread block ---------------------------------------------------------------------------
 typedef struct barrier {
@@ -119,18 +107,14 @@ typedef struct cluster { // run/cluster.c
 typedef struct tblock {
     const decoded *prog;
     struct worker *worker;
+    bool faulted;
+    bool released; // a barrier has let warps go (run/step.c)
     uint64_t index;
     uint32_t ctaid[3];
     warp *warps;
     uint32_t running; // warps not finished
     uint32_t rounds;  // of slices it has had since it last finished a warp
-    uint64_t level;   // instructions: warps that have executed more wait in front of a draw of the block's
-    uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
-    bool alone;       // no other thread block can come in between
-    uint64_t port;    // run/pace.c: when shared memory is free
-    uint32_t sm;      //   where it runs
-    uint64_t time;    // of its first warp, when it had its last turn
-    bool waits;       // all it did in its last turn was to look at what others write
+    uint32_t sm;      // where it runs, of one that is executed as it is timed (run/step.c)
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];
@@ -139,22 +123,16 @@ typedef struct tblock {
     uint32_t next_let;         // the warp whose try fails next when all are held
     orr_trace_out *traces;
     orr_warp_trace *views;
-    bool faulted;
     cluster *cluster;    // NULL: it is in none
     cluster single;      // then: the barrier of a cluster of one
     uint32_t rank;       // in the cluster
     bool moved;          // some warp has gone on in its last turn
     uint32_t tag;        // bits 24 and up of its shared addresses, of machine code
-    bool released;       // a barrier has let warps go (run/step.c)
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
-#define DRAW_SLACK 64 // instructions: warps so close to each other are taken to draw at one time
-
 // What running a warp or a block came to.
-enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_HELD, RUN_STALLED, RUN_FAULT };
-
-typedef struct versions versions;
+enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_HELD, RUN_STALLED, RUN_FAULT };
 
 typedef struct worker { // one host thread's share
     decoded *prog;
@@ -168,26 +146,11 @@ typedef struct worker { // one host thread's share
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
-    int fault;                 // ORR_FAULT_*
-    uint64_t unobserved;       // blocks before this make no streams
-    struct pace_slice *slices; // run/pace.c; NULL: none
-    struct pace_sm *sms;       //   NULL: none
-    struct pace_line *lines;   //   NULL: none
-    struct pace_given *given;  //   words that are given back when a slice comes to it; NULL: none
-    struct pace_given *hidden[ORR_WARP];
-    uint32_t nhidden;
-    versions *versions;          // NULL: looks have none
-    uint32_t waiting;            // blocks that wait
-    uint64_t level;              // as a block's, for draws of the grid's
+    int fault;                   // ORR_FAULT_*
+    uint64_t unobserved;         // blocks before this make no streams
     void *products;              // ops/wgmma.c: matrices multiplied by of late; NULL: none
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
-
-// run/versions.c: what ordered looks find
-versions *orr_versions_new(const decoded *p); // NULL: nobody waits
-void orr_versions_free(versions *v);
-bool orr_versions_in(const orr_kernel *k, uint32_t block); // has it ordered accesses?
-void orr_versions_note(versions *v, orr_trace_out *out, const decoded *p, uint32_t block, size_t from);
 
 bool orr_tally_samples(const orr_tally *t, uint64_t index);
 bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
@@ -195,11 +158,10 @@ bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
 void orr_worker_init(worker *k, decoded *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
-int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
+int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS or RUN_FAULT
 int orr_block_alone(tblock *tb);     // the same without the rest of its cluster; or RUN_STALLED
 bool orr_block_release(tblock *tb);  // true: lanes that waited for others of their warp go on
 void orr_block_deadlock(tblock *tb); // says that it cannot go on
-bool orr_block_found(tblock *tb);    // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker
 
 int orr_warp_run(warp *w); // run/warp.c
@@ -207,25 +169,10 @@ int orr_warp_run(warp *w); // run/warp.c
 frag *orr_warp_choose(warp *w, bool yields);
 void orr_warp_banks(warp *w, const frag *f);
 void orr_warp_last(warp *w, frag *f, const xblock *x);
-
-// run/pace.c: warps in order of time
-void orr_pace_shared(decoded *p, const uint32_t *uop_of); // its warps stop in front of shared memory
-void orr_pace_race(decoded *p, uint32_t block);           // and in front of a swap that others may do
-void orr_pace_global(decoded *p, const uint32_t *uop_of); // of all that take or give something
-bool orr_pace_shares(const warp *w);                      // it stopped for other thread blocks, too
-warp *orr_pace_next(tblock *tb);                          // who is first; NULL: all wait
-void orr_pace_stop(warp *w, const uop *u);                // in front of u
-bool orr_pace_go(warp *w, const uop *u);                  // and on; false: it is not its turn yet
-// What it stopped in front of accesses these. An atomic that is answered is done when the slice serves it: of
-// lanes that are not (w->left) later, and they are to come again.
-void orr_pace_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t *const host[ORR_WARP]);
-void orr_pace_done(warp *w);  // after that
-void orr_pace_enter(warp *w); // it begins a block of code
-void orr_pace_leave(warp *w, uint32_t block, bool jumps);
-void orr_pace_poll(warp *w);                      // lanes that wait at a WARPSYNC look again
-uint64_t orr_pace_time(const tblock *tb);         // of its first warp
-void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
-void orr_pace_wait(warp *w, uint64_t until);      // it has waited
+bool orr_warp_meets(warp *w,
+                    frag *f); // it is at a block: all lanes that this begins with are there, or it waits
+// It has left a block, which takes so much of its quantum (POLL_QUANTUM): are others to have a turn?
+bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes);
 
 // run/arrive.c: mbarriers
 void orr_mbar_find(decoded *p);                            // where its warps wait for them

@@ -1,7 +1,6 @@
 // The executor: runs a kernel on the CPU, a warp at a time, 32 lanes as vectors.
 //
-// It knows nothing of time but what it is told of it (orr_pace). It delivers what a launch does to memory
-// and, when asked, the streams.
+// It knows nothing of time. It delivers what a launch does to memory and, when asked, the streams.
 #ifndef ORR_EXEC_H
 #define ORR_EXEC_H
 
@@ -20,6 +19,14 @@
 typedef struct orr_mem orr_mem;
 orr_mem *orr_mem_new(orr_err *e);
 void orr_mem_delete(orr_mem *m);
+// Memory for what was captured on a real GPU: at the addresses that it had there, [lo, lo + bytes).
+// Allocations are what orr_mem_layout says, sorted and apart from each other; those before are no more, and
+// what is in memory stays. It is never orr_mem_shared.
+typedef struct orr_mem_range {
+    uint64_t addr, bytes;
+} orr_mem_range;
+orr_mem *orr_mem_new_at(uint64_t lo, uint64_t bytes, orr_err *e);
+void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n);
 // A zeroed allocation, 512-byte aligned, with a gap after it so that overruns are caught. `name` is
 // for messages. 0 on error (out of memory, with e set).
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e);
@@ -44,61 +51,23 @@ bool orr_mem_shared(const orr_mem *m);
 typedef struct orr_image { // a module's variables, placed and initialised
     orr_module *module;
     uint64_t *var_addr;
+    const struct orr_moved *moved; // parts of variables that lie elsewhere; NULL: none
+    uint32_t nmoved;
 } orr_image;
+typedef struct orr_moved { // a driver places each name of a section of variables by itself
+    uint32_t var;
+    uint64_t offset, bytes, addr;
+} orr_moved;
+uint64_t orr_image_address(const orr_image *image, uint32_t var, uint64_t offset);
 orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e);
 void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
+// With variables where they are already, addr[v]; 0: the variable is placed and initialised anew, but for the
+// parts in `moved`, which must live as long as the image.
+orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const orr_moved *moved,
+                        uint32_t nmoved, orr_err *e);
+void orr_image_forget(orr_image *image); // leaves memory alone
 // The variable's address and size, false when there is none of that name.
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
-
-// ---- how fast -------------------------------------------------------------------------------
-// Threads that race through atomics come between each other as the times have it at which they are there. The
-// executor knows no times; who knows a GPU may say what things take there, roughly, and warps whose swaps
-// race are then executed in that order, and so are thread blocks (run/pace.c). Without it all go round at the
-// same pace.
-#define ORR_PACE_BARS 6
-typedef struct orr_pace {
-    const uint32_t *issue; // [instruction of the kernel] cycles from the begin of its block of code
-    const uint32_t *leave; // [block of code] cycles until the next one begins, where none is jumped over
-    uint32_t jump;         // cycles more to a block that is not the next, or to other lanes
-    uint32_t meet;         // cycles from the last one that comes to a barrier to all that go on
-    uint32_t poll;         // cycles until lanes that wait at a WARPSYNC have looked again
-    // Results that are waited for in a later block of code, by their barriers; NULL: none is
-    const uint32_t (*due)[ORR_PACE_BARS];   // [block of code] cycles from its begin until they are there; 0:
-                                            // it leaves none
-    const uint32_t (*waits)[ORR_PACE_BARS]; // and until it waits for those of another; UINT32_MAX: never
-    // Fences that go where the warp's last access was; NULL: there are none
-    const uint8_t *asks;       // [instruction] such fences in front of it, in its block of code
-    const uint8_t *asks_leave; // [block of code]
-    uint32_t fence;            // cycles that one takes at least
-    uint32_t ask, heard, join; // more where the SM has been somewhere; from a store at L2 until it is over;
-                               // from the first of an SM to those that go with it
-    // Shared memory
-    const uint8_t *port;  // [instruction] cycles that it is busy with it
-    const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
-    uint32_t alone;       // for its own warp an access takes so many times that
-    // L2
-    uint32_t lane;     // 1024ths of a cycle for a quarter of an operation
-    uint32_t resident; // thread blocks that run at the same time; 0: all
-    uint32_t groups;   // clusters of SMs that a slice serves in turn; 0: who comes first
-    uint64_t line;     // packets of a cluster that wait at a slice, others at their SMs; 0: all there
-    uint32_t sms;      // 0: it is all one
-    uint32_t (*sm)(const void *self, uint64_t place);   // of the n-th thread block of the first wave
-    uint32_t (*group)(const void *self, uint32_t sm);   // the one of an SM
-    uint32_t (*slice)(const void *self, uint64_t addr); // where it is; NULL: each line by itself
-    uint32_t (*half)(const void *self, uint32_t sm);    // of L2 that it is at; NULL: there is one
-    uint32_t (*side)(const void *self, uint64_t addr);  // the one that has the line
-    uint32_t way;                                       // cycles more to the other one and back
-    uint32_t (*further)(const void *self, uint32_t sm); // cycles more for answers to this one; NULL: none
-    uint32_t cold;  // cycles more for a line that nobody has asked for; 0: L2 has them
-    uint32_t meets; // cycles that a load's answer is on its way behind the slice, which stores wait for
-    uint32_t apart, packet; // 1024ths of a cycle from a line of an SM to the next, and from a lane to the
-                            // next on one word
-    const void *self;
-} orr_pace;
-
-// Does the kernel take locks or entries of tables, follow what others write, or wait for one place after the
-// other, in order of time if that is known?
-bool orr_exec_takes(const orr_kernel *k);
 
 // ---- a launch -------------------------------------------------------------------------------
 typedef struct orr_elsewhere orr_elsewhere;
@@ -118,8 +87,7 @@ typedef struct orr_launch {
     const orr_elsewhere *elsewhere; // who executes it instead of us; NULL: nobody
     uint64_t
         workspace; // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
-    const orr_pace *pace; // how long things take; NULL: nobody knows
-    int *fault;           // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
+    int *fault;    // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
 } orr_launch;
 
 // What kind of failure of a kernel e->text tells of.

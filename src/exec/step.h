@@ -11,6 +11,12 @@
 //                      the simulated memory serves the access, in its order of time: it is done
 //   orr_step_deliver   the answer has reached the warp: values go into registers
 //
+// Or, simpler (ORR_STEP_AT_ISSUE), an instruction does all that it does when it is issued, and the model
+// takes nothing along: a store is seen by others half a round trip too early, and so is what a load looks at.
+// That is for code whose instructions are not issued as they are executed, PTX that has been lowered, and for
+// models that serve no accesses one by one. Instructions are executed in the order of the code: one that is
+// issued has those before it executed, too.
+//
 // Shared and local memory, constants and barriers are the SM's own, which issues in order of time: they are
 // done at issue. Registers need no protection, because the machine code's own barriers keep a warp from
 // issuing what needs a value that has not been delivered.
@@ -19,7 +25,8 @@
 // none of the calls for one SM touches what another SM has. While SMs run nobody writes global memory, so
 // that an SM may read it (orr_step_read for a hit in L1). While the memory runs no SM does; then a partition
 // may serve accesses of any SM, as long as a word of memory is served by one partition only: what it writes
-// is that word and the lanes of accesses to it. So nothing depends on the number of host threads.
+// is that word and the lanes of accesses to it. So nothing depends on the number of host threads. With
+// ORR_STEP_AT_ISSUE one host thread runs all SMs, in a fixed order.
 #ifndef ORR_STEP_H
 #define ORR_STEP_H
 
@@ -50,15 +57,21 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
     struct orr_step_access *next; // of the free ones
 } orr_step_access;
 
-// Whether a kernel's machine code can be executed this way; else *why is the reason.
-bool orr_step_can(const orr_kernel *k, const char **why);
+enum { // how it is executed
+    ORR_STEP_AT_ISSUE = 1,
+    ORR_STEP_SHARED =
+        2, // accesses of shared memory are the model's to do in time, too, and not done at issue
+};
+// Whether a launch can be executed this way; else *why is the reason.
+bool orr_step_can(const orr_launch *l, int how, const char **why);
 
-// A launch on so many SMs. ns: nanoseconds of a cycle. shared: accesses of shared memory are the model's to
-// do in time, too, and not done at issue.
-orr_step *orr_step_new(const orr_launch *l, uint32_t sms, double ns, bool shared, orr_err *e);
+// A launch on so many SMs. ns: nanoseconds of a cycle.
+orr_step *orr_step_new(const orr_launch *l, uint32_t sms, double ns, int how, orr_err *e);
 void orr_step_free(orr_step *l, orr_exec_counts *counts); // counts may be NULL
 bool orr_step_failed(const orr_step *l, orr_err *e);      // a kernel's fault, of the first SM that has one
 uint32_t orr_step_warps(const orr_step *l);               // of a thread block
+
+orr_source *orr_step_source(const orr_step *l); // its thread blocks, without streams
 
 orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index);
 void orr_step_end(orr_step_block *b);
@@ -70,11 +83,14 @@ bool orr_step_released(orr_step_block *b); // a barrier has let warps go since t
 // the warp executes once more without any effect; the last event is the block that is to be issued.
 enum { ORR_STEP_GOES, ORR_STEP_WAITS, ORR_STEP_ENDED };
 int orr_step_next(orr_step_warp *w);
+int orr_step_run(orr_step_warp *w, uint64_t now); // and all of it is executed
 orr_trace_out *orr_step_trace(orr_step_warp *w);  // whoever reads it takes events out by setting n to 0
 size_t orr_step_block_at(const orr_step_warp *w); // where in it the last block's event is
 
 // Instruction `inst` of that block is issued in cycle `now`. An access of global memory, or NULL.
 orr_step_access *orr_step_issue(orr_step_warp *w, uint32_t inst, uint64_t now);
+uint64_t
+orr_step_sleeps(orr_step_warp *w); // cycles that it has asked to sleep for, since this was asked last
 
 // Some of its lanes are done: on memory, in which `memory` is where address 0 would be.
 uintptr_t orr_step_memory(const orr_step *l);                               // global memory

@@ -46,9 +46,7 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
     int32_t guard; // byte offset of the guard in the P bank, or -1
-    uint32_t
-        stop; // a paced kernel's access of shared memory (run/pace.c): its instruction's number + 1; else 0
-    uint32_t mem; // number of this memory instruction in the kernel: index of worker.range
+    uint32_t mem;  // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
@@ -67,7 +65,6 @@ typedef struct frag {
     uint32_t blocked; //   and when they came to the BSYNC they wait at
     uint8_t state;    // FRAG_*
     uint8_t bar;      // the barrier it waits at
-    uint8_t looks;    // in a loop that only looks, since it gave way
     bool passed;      // machine code: at a BSYNC, and others have met there that went before it
     bool rests;       //   it has yielded, and not gone on since
     bool met;         // has already waited for the lanes its block starts with
@@ -100,6 +97,8 @@ typedef struct live {
     struct orr_step_access *access; // that the instruction at hand has made
     uint64_t now;                   // cycle
     double ns;                      // of a cycle
+    bool at_issue;                  // it does all that it does then
+    uint64_t sleeps;                // cycles that it is to sleep
     uint8_t (*values)[32];          // a load is given these; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
     const uint64_t *addr;           //   and its lanes'
@@ -133,22 +132,12 @@ struct warp {
     uint16_t restored;            // barrier registers that BMOV has written since BSSY did
     bool switches;                // it has just yielded: other lanes go on
     uint32_t turn;
-    int64_t budget, slice; // looks at others until it lets them run
-    uint32_t rotations;
-    bool spinning;     // it gave way because all it does is look
-    bool found;        // it gave way because it has found what it looked for
-    const uop *paused; // in front of what others may come before (run/spin.c, run/pace.c); NULL: it is not
-    bool held, let;    // it is paused in front of a try (run/arrive.c): until its phase is over; it may go on
-    size_t paused_from;           // where the events of the block it is in begin in the trace
-    uint64_t time, began;         // run/pace.c: cycles, where it is and when its block of code began
-    uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
-    uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
-    uint32_t left;                //   lanes of the atomic that it stopped at that have not been served yet
-    uint64_t served[ORR_WARP];    //   when each of its lanes is
-    uint64_t came, more;          //   when it came there, and how much later than alone it has all results
-    uint32_t stop;                //   the number of the instruction that it stopped in front of, + 1; 0: none
-    bool stuck;                   //   it waits at a barrier
-    uint32_t spun;                // times it gave way because all it does is look
+    int64_t budget;               // what is left of its quantum (run/poll.c)
+    uint32_t polled;              // blocks of code that poll since lanes of it last met
+    bool looked;                  // it gave way because it has looked,
+    bool yields;                  // or polled: other lanes of it go on first
+    const uop *paused;            // in front of a try (run/arrive.c) that it waits at; NULL: it does not
+    bool held, let;               // until the phase is over; it may go on
     uint32_t products;            // of a group of warps that it has executed (ops/wgmma.c)
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
@@ -162,6 +151,14 @@ struct warp {
     uint8_t *area[ORR_CLASSES]; // the register arrays
     uint32_t area_bytes[ORR_CLASSES];
 };
+
+// Of lanes that sleep for so many nanoseconds, where there is time: the longest counts.
+static inline void warp_sleeps(warp *w, const uint32_t *ns, uint32_t lanes) {
+    for (uint32_t m = w->step ? lanes : 0; m; m &= m - 1) {
+        uint64_t n = (uint64_t)((double)ns[orr_ffs(m)] / w->step->ns);
+        if (n > w->step->sleeps) w->step->sleeps = n;
+    }
+}
 
 // Operand access for handlers. T is the element type: uint32_t *d = DST(w, u, uint32_t);
 #define OPER(w, o, T)     ((T *)(void *)((w)->bank[(o).bank] + (o).off))

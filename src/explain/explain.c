@@ -38,10 +38,11 @@ static orr_gpu *gpu_of(const orr_explanation *x, const orr_trial *t, orr_err *e)
 static bool concerns(const orr_ideal *i, const orr_kernel *k, const orr_inst *inst) {
     const orr_line_use *u = i->use;
     const char *file;
+    uint32_t line = orr_inst_line(k, inst, &file);
     bool global = inst->space == ORR_SPACE_GLOBAL || inst->space == ORR_SPACE_GENERIC;
-    if (u->kernel != k || orr_inst_line(k, inst, &file) != u->line || orr_inst_access(inst) != u->kind)
-        return false;
-    if ((file != NULL) != (u->file != NULL) || (file && strcmp(file, u->file) != 0)) return false;
+    if (u->kernel != k || orr_inst_access(inst) != u->kind) return false;
+    if (!u->also && (line != u->line || (file != NULL) != (u->file != NULL))) return false;
+    if (!u->also && file && strcmp(file, u->file) != 0) return false;
     return u->space == ORR_SPACE_GLOBAL ? global : inst->space == ORR_SPACE_SHARED;
 }
 
@@ -214,7 +215,9 @@ static int by_gain(const void *a, const void *b) {
 
 // Two ideals of one line's accesses cannot both be; what a launch costs comes before everything else.
 static bool go_together(const orr_ideal *a, const orr_ideal *b) {
-    return (!a->use || a->use != b->use) && strcmp(a->name, "launch") != 0 && strcmp(b->name, "launch") != 0;
+    if (!strcmp(a->name, "launch") || !strcmp(b->name, "launch")) return false;
+    if (!a->use || !b->use || a->use->kernel != b->use->kernel) return true;
+    return a->use != b->use && !a->use->also && !b->use->also;
 }
 
 static void add_pairs(orr_explanation *x) {

@@ -53,6 +53,7 @@ typedef struct orr_line_use { // a line's accesses of one kind, of one memory
     uint32_t line;
     uint8_t space; // ORR_SPACE_GLOBAL or ORR_SPACE_SHARED
     enum orr_access_kind kind;
+    uint32_t also; // further lines of the kernel that it stands for: all accesses of this kind and memory
     uint64_t requests, lanes, bytes;
     uint64_t sectors, ideal_sectors; // global
     uint64_t passes, phases;         // shared: passes of the banks, and how few would do

@@ -270,6 +270,31 @@ static void describe(orr_explanation *x, const orr_line_use *u, enum orr_ideal_a
     if (how == ORR_ACCESS_QUARTER) i->after = i->before / 4;
 }
 
+// Several lines of a kernel that could be helped in one way are also tried together.
+static void choose_together(orr_explanation *x, enum orr_ideal_access how, const candidate *all, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const orr_line_use *u = all[k].use;
+        orr_line_use *sum = orr_arena_alloc(&x->arena, sizeof *sum);
+        bool first = true;
+        *sum = *u;
+        for (size_t j = 0; j < n; j++) {
+            const orr_line_use *v = all[j].use;
+            if (v == u || v->kernel != u->kernel || v->kind != u->kind || v->space != u->space) continue;
+            first &= j > k;
+            sum->also++;
+            sum->requests += v->requests;
+            sum->lanes += v->lanes;
+            sum->sectors += v->sectors;
+            sum->ideal_sectors += v->ideal_sectors;
+            sum->sectors_in_order += v->sectors_in_order;
+            sum->passes += v->passes;
+            sum->phases += v->phases;
+            sum->repeated += v->repeated;
+        }
+        if (first && sum->also) describe(x, sum, how);
+    }
+}
+
 static void choose_lines(orr_explanation *x, enum orr_ideal_access how, bool wanted) {
     candidate *all = orr_calloc(x->uses.n + 1, sizeof *all);
     size_t n = 0;
@@ -282,6 +307,7 @@ static void choose_lines(orr_explanation *x, enum orr_ideal_access how, bool wan
     qsort(all, n, sizeof *all, by_worth);
     for (size_t k = 0; k < n && k < MOST_LINES; k++)
         if (all[k].worth >= 0.03 * sum) describe(x, all[k].use, how);
+    choose_together(x, how, all, n < MOST_LINES ? n : MOST_LINES);
     free(all);
 }
 

@@ -106,15 +106,20 @@ static void add_facts(orr_text *t, const orr_ideal *i) {
     }
 }
 
+static void add_use(orr_text *t, const orr_line_use *u) {
+    add_place(t, u->kernel, u->file, u->line);
+    if (u->also) orr_text_add(t, " and %u more line%s", u->also, u->also == 1 ? "" : "s");
+}
+
 static void add_title(orr_text *t, const orr_ideal *i) {
-    if (i->use) add_place(t, i->use->kernel, i->use->file, i->use->line);
+    if (i->use) add_use(t, i->use);
     orr_text_add(t, "%s%s", i->use ? ": " : "", i->title);
 }
 
 static void add_advice(orr_text *t, const orr_explanation *x, const orr_ideal *i, double gain) {
     (void)x;
     if (i->use) {
-        add_place(t, i->use->kernel, i->use->file, i->use->line);
+        add_use(t, i->use);
         orr_text_add(t, ": ");
         add_facts(t, i);
     } else {
@@ -123,9 +128,20 @@ static void add_advice(orr_text *t, const orr_explanation *x, const orr_ideal *i
     orr_text_add(t, "; ideal -%.0f %%", 100 * gain);
 }
 
-static bool is_advice(const orr_explanation *x, const ranked *r) {
-    const orr_ideal *i = &x->ideals.at[x->trials.at[r->trial].first];
-    return r->gain >= LEAST_ADVICE && i->advice;
+static const orr_ideal *ideal_of(const orr_explanation *x, const ranked *r) {
+    return &x->ideals.at[x->trials.at[r->trial].first];
+}
+
+// The k-th of those that are ranked is advice: it is worth something, there is something to do, and what goes
+// before does not say it of more lines.
+static bool is_advice(const orr_explanation *x, const ranked *all, size_t k) {
+    const orr_ideal *i = ideal_of(x, &all[k]);
+    for (size_t n = 0; n < k && i->use; n++) {
+        const orr_ideal *o = ideal_of(x, &all[n]);
+        if (o->use && o->use->also && o->access == i->access && o->use->kernel == i->use->kernel)
+            return false;
+    }
+    return all[k].gain >= LEAST_ADVICE && i->advice;
 }
 
 // ---- text ---------------------------------------------------------------------------------------------
@@ -174,15 +190,26 @@ static void text_row(const orr_explanation *x, const ranked *r, orr_text *out) {
     }
 }
 
+static void add_short(orr_text *t, const orr_ideal *i) { // "once (histogram.cu:5)"
+    orr_text_add(t, "%s", i->name);
+    if (!i->use) return;
+    orr_text_add(t, " (");
+    add_use(t, i->use);
+    orr_text_add(t, ")");
+}
+
 static void text_pairs(const orr_explanation *x, orr_text *out) {
     ranked *all = rank(x, x->trials.n - x->npairs, x->npairs);
     if (x->npairs) orr_text_add(out, "\ntwo at once\n");
     for (size_t k = 0; k < x->npairs; k++) {
         const orr_trial *t = &x->trials.at[all[k].trial];
         if (t->failed) continue;
-        orr_text_add(out, "  %+6.1f %%  (%+.1f %% if they added up)  %s, %s%s\n", -100 * all[k].gain,
-                     -100 * both_alone(x, t), x->ideals.at[t->first].name, x->ideals.at[t->second].name,
-                     hide_each_other(x, t) ? "  (they hide each other: do both)" : "");
+        orr_text_add(out, "  %+6.1f %%  (%+.1f %% if they added up)  ", -100 * all[k].gain,
+                     -100 * both_alone(x, t));
+        add_short(out, &x->ideals.at[t->first]);
+        orr_text_add(out, ", ");
+        add_short(out, &x->ideals.at[t->second]);
+        orr_text_add(out, "%s\n", hide_each_other(x, t) ? "  (they hide each other: do both)" : "");
     }
     free(all);
 }
@@ -191,8 +218,8 @@ static void text_advice(const orr_explanation *x, const ranked *all, orr_text *o
     int n = 0;
     orr_text_add(out, "\nwhat to do\n");
     for (size_t k = 0; k < x->ideals.n && n < MOST_ADVICE; k++) {
-        const orr_ideal *i = &x->ideals.at[x->trials.at[all[k].trial].first];
-        if (!is_advice(x, &all[k])) continue;
+        const orr_ideal *i = ideal_of(x, &all[k]);
+        if (!is_advice(x, all, k)) continue;
         orr_text_add(out, "  %d. ", ++n);
         add_advice(out, x, i, all[k].gain);
         orr_text_add(out, "\n     %s\n", i->advice);
@@ -316,6 +343,7 @@ static void json_ideal(const orr_explanation *x, size_t trial, orr_text *t) {
         string(t, "kernel", i->use->kernel->name);
         orr_text_add(t, ", ");
         json_place(t, i->use->file, i->use->line);
+        if (i->use->also) orr_text_add(t, ", \"more_lines\": %u", i->use->also);
         orr_text_add(t, ", \"space\": \"%s\", \"access\": \"%s\", ",
                      i->use->space == ORR_SPACE_SHARED ? "shared" : "global", kind_name(i->use));
         number(t, "before", i->before);
@@ -348,9 +376,9 @@ static void json_advice(const orr_explanation *x, orr_text *t) {
     bool first = true;
     orr_text_add(t, "  \"advice\": [");
     for (size_t k = 0; k < x->ideals.n; k++) {
-        const orr_ideal *i = &x->ideals.at[x->trials.at[all[k].trial].first];
+        const orr_ideal *i = ideal_of(x, &all[k]);
         orr_text words = {0};
-        if (!is_advice(x, &all[k])) continue;
+        if (!is_advice(x, all, k)) continue;
         add_advice(&words, x, i, all[k].gain);
         orr_text_add(t, "%s\n    {", first ? "" : ",");
         first = false;

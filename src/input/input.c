@@ -5,6 +5,8 @@
 // the script goes on. Launches that were not chosen are executed all the same, because the chosen ones need
 // what they leave in memory.
 #include "input/input.h"
+#include "capture/capture.h"
+#include "input/captured.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@ static void keep_name(orr_input *in, const char *name) {
 }
 
 // Counts a launch, and says whether it was chosen.
-static bool choose(orr_input *in, const orr_kernel *k, uint32_t index) {
+bool orr_input_choose(orr_input *in, const orr_kernel *k, uint32_t index) {
     in->seen++;
     if (!in->chosen && in->o->kernels) keep_name(in, k->name);
     bool chosen = orr_input_chosen(in->o->kernels, in->o->launches, k, index);
@@ -41,7 +43,8 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     l->print = o->print;
     if (!orr_launch_prepare(l, in->gpu, e)) return false;
     in->source = l->kernel->module->source;
-    if (!choose(in, l->kernel, l->index)) return orr_exec_run(l, o->threads, false, NULL, NULL, NULL, e);
+    if (!orr_input_choose(in, l->kernel, l->index))
+        return orr_exec_run(l, o->threads, false, NULL, NULL, NULL, e);
     orr_work w = {.info = orr_info_of(l), .launch = l, .threads = o->threads, .progress = in->progress};
     return in->work(in->arg, &w, e);
 }
@@ -60,7 +63,7 @@ static bool run_script(orr_input *in, orr_err *e) {
 // ---- what comes from files ------------------------------------------------------------------------
 static bool run_source(orr_input *in, orr_source *s, orr_err *e) {
     if (!orr_progress_go(in->progress, e)) return false;
-    if (!choose(in, s->info.kernel, s->info.index)) return true;
+    if (!orr_input_choose(in, s->info.kernel, s->info.index)) return true;
     orr_work w = {.info = s->info, .source = s, .threads = in->o->threads, .progress = in->progress};
     return in->work(in->arg, &w, e);
 }
@@ -123,7 +126,7 @@ static bool run_tasks(orr_input *in, orr_err *e) {
             continue;
         }
         if (!orr_progress_go(in->progress, e)) return false;
-        if (!choose(in, s->launch.kernel, s->launch.index)) continue;
+        if (!orr_input_choose(in, s->launch.kernel, s->launch.index)) continue;
         in->step = s;
         orr_work w = {.threads = in->o->threads, .progress = in->progress};
         orr_step x;
@@ -138,11 +141,11 @@ static bool run_tasks(orr_input *in, orr_err *e) {
 
 // ---- whatever it is -------------------------------------------------------------------------------
 // What is recorded is taken as it is; so is a task list, but for its constants.
-static bool refuse_options(const orr_input *in, bool tasks, orr_err *e) {
+static bool refuse_options(const orr_input *in, bool tasks, bool captured, orr_err *e) {
     const orr_input_options *o = in->o;
     const orr_direct *d = &o->direct;
     bool script = o->size || orr_input_source(o) || d->kernel || d->grid || d->block || d->shared ||
-                  d->nargs || in->digests || in->executes;
+                  d->nargs || in->digests || (in->executes && !captured);
     if (tasks && script)
         return orr_fail(
             e, ORR_BAD_INPUT,
@@ -152,7 +155,7 @@ static bool refuse_options(const orr_input *in, bool tasks, orr_err *e) {
     if (!tasks && (script || o->nsets))
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: a recorded stream or trace is replayed as it is; leave out --size, --on, --source, "
+            "%s: a recorded stream, trace or capture is replayed as it is; leave out --size, --on, --source, "
             "--kernel, --grid, --block, --shared, --arg, --counts-only, --digests and --set of what is not "
             "the GPU's",
             in->name);
@@ -175,10 +178,11 @@ bool orr_input_run(orr_input *in, orr_err *e) {
     if (!orr_input_file(in->name, e)) return false;
     bool stream = !in->only_script && orr_stream_probe(in->name);
     bool trace = !in->only_script && !stream && orr_accel_probe(in->name);
-    bool tasks = !in->only_script && !stream && !trace && orr_tasks_probe(in->name), ok;
+    bool captured = !stream && !trace && orr_capture_probe(in->name);
+    bool tasks = !in->only_script && !stream && !trace && !captured && orr_tasks_probe(in->name), ok;
     in->size = "";
     in->source = tasks ? "tasks" : "trace";
-    if ((stream || trace || tasks) && !refuse_options(in, tasks, e)) return false;
+    if ((stream || trace || tasks || captured) && !refuse_options(in, tasks, captured, e)) return false;
     double start = orr_seconds();
     if (stream)
         ok = run_stream(in, e);
@@ -186,6 +190,8 @@ bool orr_input_run(orr_input *in, orr_err *e) {
         ok = run_trace(in, e);
     else if (tasks)
         ok = run_tasks(in, e);
+    else if (captured)
+        ok = orr_captured_run(in, e);
     else
         ok = run_script(in, e);
     in->seconds = orr_seconds() - start;
@@ -206,8 +212,10 @@ void orr_input_close(orr_input *in) {
     if (in->stream) orr_stream_close(in->stream);
     if (in->trace) orr_accel_close(in->trace);
     if (in->tasks) orr_tasks_free(in->tasks);
+    orr_captured_close(in->captured);
     in->script = NULL;
     in->stream = NULL;
     in->trace = NULL;
     in->tasks = NULL;
+    in->captured = NULL;
 }

@@ -1,12 +1,13 @@
 // An INPUT, whatever it is, as a row of launches, each ready for a model.
 //
 // An INPUT is a bundled workload's name, a launch script, a module with a kernel's name and shape, a recorded
-// stream, an Accel-Sim trace, or a task list. Here is the one loop that goes through it: `run`, `record`,
-// `compare`, `correlate`, `sample` and `sweep` say what is done with a launch, and nothing else.
+// stream, an Accel-Sim trace, a capture, or a task list. Here is the one loop that goes through it: `run`,
+// `record`, `compare`, `correlate`, `sample` and `sweep` say what is done with a launch, and nothing else.
 //
 //   prepare.c   a launch is made to fit a GPU: also for a device's launches (api/) and a program's (app/)
 //   script.c    from a name and options to a script
 //   executor.c  where kernels are executed: on the CPU, or on a real GPU
+//   captured.c  launches that were captured on a real GPU
 //   input.c     the loop
 #ifndef ORR_INPUT_H
 #define ORR_INPUT_H
@@ -106,6 +107,7 @@ typedef struct orr_input {
     orr_stream_file *stream;
     orr_accel_file *trace;
     orr_tasks *tasks;
+    struct orr_capture_run *captured;
 } orr_input;
 bool orr_input_run(orr_input *in, orr_err *e);
 void orr_input_close(orr_input *in);

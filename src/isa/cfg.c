@@ -31,23 +31,6 @@ uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n) {
     return k->tables[(uint32_t)last->target + (uint32_t)n];
 }
 
-enum { LARGEST_LOOP = 256 }; // blocks that are looked through
-
-bool orr_leads_back(const orr_kernel *k, uint32_t from, orr_pass *pass, uint32_t arg) { // breadth first
-    uint32_t list[LARGEST_LOOP], n = 0;
-    list[n++] = from;
-    for (uint32_t at = 0; at < n; at++) {
-        const orr_block *b = &k->blocks[list[at]];
-        for (int s = 0; s < orr_succ_count(k, b); s++) {
-            uint32_t next = orr_succ(k, b, s), seen = 0;
-            if (next == from) return true;
-            while (seen < n && list[seen] != next) seen++;
-            if (seen == n && n < LARGEST_LOOP && next < k->nblocks && pass(k, next, arg)) list[n++] = next;
-        }
-    }
-    return false;
-}
-
 static bool leaves(const orr_inst *i) { // may end the function here
     return i->op == ORR_OP_RET || i->op == ORR_OP_EXIT;
 }

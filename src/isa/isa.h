@@ -103,9 +103,14 @@ enum orr_tkind {
     ORR_TK_GROUP,      // closes a group of asynchronous copies
     ORR_TK_WAIT_GROUP, // waits until at most `imm` such groups are unfinished
     // Of programs only, not in streams:
-    ORR_TK_SYNCS, // arrives at an mbarrier or waits for it, as `imm` (ORR_MBAR_*) says; its stream has the
-                  // address
+    ORR_TK_SYNCS,   // arrives at an mbarrier or waits for it, as `imm` (ORR_MBAR_*) says; its stream has the
+                    // address
+    ORR_TK_PRODUCT, // a product of a group of warps (HGMMA): imm ORR_PRODUCT_*
+    ORR_TK_PRODUCT_WAIT, // waits until at most `imm` groups of products are unfinished (WARPGROUP.DEPBAR)
+    ORR_TK_CLOCK,        // reads the SM's clock
 };
+// orr_inst.imm of machine code's products, and of WARPGROUP: ORR_PRODUCT_WAITS + how many groups.
+enum { ORR_PRODUCT_SIGNALS = 1, ORR_PRODUCT_REGISTERS = 2, ORR_PRODUCT_WAITS = 64 };
 
 enum orr_sass {
     ORR_SASS_NONE, // not in the table
@@ -139,6 +144,9 @@ struct orr_inst;
 enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const struct orr_inst *from);
 bool orr_sass_branches(enum orr_sass s); // counted as a branch: it can change where lanes go on, or when
 // The operation of ops.def that is nearest to it, for counting (nearest.def); ORR_OP_NOP: none.
+static inline bool orr_sass_group_product(uint16_t s) { // of a group of warps
+    return s == ORR_SASS_HGMMA || s == ORR_SASS_IGMMA || s == ORR_SASS_QGMMA || s == ORR_SASS_BGMMA;
+}
 void orr_sass_nearest(enum orr_sass s, uint16_t *op, uint8_t *type);
 // The table's entry for a mnemonic ("LDG.E.128", only what is before the first point counts), or
 // ORR_SASS_NONE.
@@ -512,6 +520,10 @@ enum {
     ORR_BULK_REDUCE_PEER,
     ORR_BULK_PREFETCH
 };
+// Of a copy a stream has ORR_BULK_LANES addresses and versions, as if of so many lanes: the mbarrier and all
+// bytes; where it begins in global memory and the bytes of a row; for each of ORR_BULK_DIMS dimensions the
+// distance of rows and how many; the tensor map and the mask of blocks.
+enum { ORR_BULK_DIMS = 4, ORR_BULK_LANES = 3 + ORR_BULK_DIMS };
 enum { ORR_BULK_ONCE = 1 }; // disp, in machine code: done once for a warp, not by each lane
 enum {
     ORR_BULK_SHARED,
@@ -719,27 +731,6 @@ static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i,
 // A block's successors: the block it falls into first, then branch targets.
 int orr_succ_count(const orr_kernel *k, const orr_block *b);
 uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n);
-// Does a way through blocks that `pass` lets through lead from `from` back to itself? (`from` is not asked
-// about.)
-typedef bool orr_pass(const orr_kernel *k, uint32_t block, uint32_t arg);
-bool orr_leads_back(const orr_kernel *k, uint32_t from, orr_pass *pass, uint32_t arg);
-// loop.c: the blocks of the loops that block `b` is in and that have no instruction with flags `but`; how
-// many.
-#define ORR_LOOP 64 // blocks that are looked through
-uint32_t orr_loop_of(const orr_kernel *k, uint32_t b, uint32_t but, uint32_t loop[ORR_LOOP]);
-bool orr_writes_to(const orr_kernel *k, uint32_t inst, const orr_operand *reg);
-// Is an access of block `b` in such a loop, and at the same place in each round? Of its sources the first
-// `address` are looked at.
-bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t inst, int address, uint32_t but);
-// Does a loop around block `b` in which nobody writes wait with load `inst`? What it finds decides whether
-// the loop goes on, and it may look at the same place again. (A loop that sums up what others write, or
-// follows it from place to place, waits for nobody.)
-bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t inst);
-// It waits, and then for the next one: at the tiles before, one after the other. How many blocks the part of
-// the loop has in which it stays at one place, and which; 0: it does not walk.
-uint32_t orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t inst, uint32_t blocks[ORR_LOOP]);
-// It decides, but looks elsewhere each time: the loop follows what others write.
-bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
 // Of PTX, what a division's long way is (ptx/longways.h): a function, and how many of a block's instructions

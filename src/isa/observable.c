@@ -1,7 +1,8 @@
 // Which accesses of a kernel other threads can see while it runs, and why (observable.h).
 //
 // An instruction is looked at by itself: an atomic whose result goes nowhere is the same whatever the order
-// in which it is done, and so is a plain load of what nobody writes.
+// in which it is done, unless a load of its word has decided on it, and so is a plain load of what nobody
+// writes.
 #include "isa/observable.h"
 
 // PTX names the register; machine code's special registers are numbered as the GPU does (SR_CLOCKLO).
@@ -15,7 +16,7 @@ static bool reads_clock(const orr_kernel *k, const orr_inst *i) {
 uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst) {
     const orr_inst *i = &k->insts[inst];
     uint16_t flags = orr_ops[i->op].flags;
-    if (reads_clock(k, i)) return ORR_OBS_CLOCK;
+    if (reads_clock(k, i) || i->op == ORR_OP_NANOSLEEP) return ORR_OBS_CLOCK;
     if (!(flags & ORR_F_MEMORY)) return 0;
     if (i->space == ORR_SPACE_SHARED) {
         bool swaps = i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS && i->ndst;
@@ -27,10 +28,78 @@ uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst) {
     return polls ? ORR_OBS_POLL : 0;
 }
 
+// ---- if (x < *p) atomicMin(p, x) ------------------------------------------------------------------
+// How often that is done depends on how many threads have looked before the first of them has changed *p.
+static bool same_place(const orr_kernel *k, uint32_t i, uint32_t j) {
+    const orr_inst *x = &k->insts[i], *y = &k->insts[j];
+    if (!x->nsrc || !y->nsrc || x->disp != y->disp) return false;
+    const orr_operand *a = orr_src(k, x, 0), *b = orr_src(k, y, 0); // registers of an address come first
+    return a->kind == ORR_K_REG && b->kind == ORR_K_REG && a->cls == b->cls && a->reg == b->reg;
+}
+
+static bool in_memory(const orr_inst *i) {
+    return i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
+}
+
+static bool makes_address(const orr_kernel *k, uint32_t j, uint32_t of) {
+    const orr_inst *x = &k->insts[j], *y = &k->insts[of];
+    const orr_operand *a = y->nsrc ? orr_src(k, y, 0) : NULL;
+    for (int n = 0; a && n < x->ndst; n++) {
+        const orr_operand *d = orr_dst(k, x, n);
+        if (d->kind == ORR_K_REG && a->kind == ORR_K_REG && d->cls == a->cls && d->reg == a->reg) return true;
+    }
+    return false;
+}
+
+// The only block that leads to `b`, or UINT32_MAX.
+static uint32_t only_before(const orr_kernel *k, uint32_t b) {
+    uint32_t from = UINT32_MAX;
+    for (uint32_t x = 0; x < k->nblocks; x++)
+        for (int s = 0; s < orr_succ_count(k, &k->blocks[x]); s++) {
+            if (orr_succ(k, &k->blocks[x], s) != b) continue;
+            if (from != UINT32_MAX && from != x) return UINT32_MAX;
+            from = x;
+        }
+    return from;
+}
+
+// Does a load of the same place decide whether instruction `i` of block `b` is executed?
+static bool decided_by_load(const orr_kernel *k, uint32_t b, uint32_t i) {
+    enum { FAR_BACK = 3 }; // blocks
+    uint32_t end = i;
+    for (int far = 0; far < FAR_BACK && b != UINT32_MAX; far++) {
+        for (uint32_t j = end; j-- > k->blocks[b].first;) {
+            if (k->insts[j].op == ORR_OP_LD && in_memory(&k->insts[j]) && same_place(k, i, j))
+                return far > 0 || k->insts[i].guard >= 0;
+            if (makes_address(k, j, i)) return false;
+        }
+        b = only_before(k, b);
+        if (b != UINT32_MAX) end = k->blocks[b].first + k->blocks[b].count;
+    }
+    return false;
+}
+
+static bool looks_first(const orr_kernel *k) {
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+            const orr_inst *in = &k->insts[i];
+            bool reduces = in->op == ORR_OP_RED || (in->op == ORR_OP_ATOM && in->sub != ORR_ATOM_CAS);
+            if (in_memory(in) && reduces && decided_by_load(k, b, i)) return true;
+        }
+    return false;
+}
+
 uint32_t orr_kernel_observable(const orr_kernel *k) {
     uint32_t why = 0;
-    for (uint32_t n = 0; n < k->ninsts && !k->grows; n++) why |= orr_inst_observable(k, n);
-    return why;
+    if (k->grows) return 0;
+    for (uint32_t n = 0; n < k->ninsts; n++) why |= orr_inst_observable(k, n);
+    return looks_first(k) ? why | ORR_OBS_LOOK : why;
+}
+
+bool orr_kernel_orders(const orr_kernel *k) {
+    uint8_t order = 0;
+    for (uint32_t n = 0; n < k->ninsts && !k->grows; n++) order |= orr_inst_order(&k->insts[n]);
+    return order == (ORR_ORDER_WAITS | ORR_ORDER_WRITES);
 }
 
 void orr_observable_text(const orr_kernel *k, orr_text *t) {
@@ -41,7 +110,8 @@ void orr_observable_text(const orr_kernel *k, orr_text *t) {
         {ORR_OBS_ATOMIC, "uses the results of atomics"},
         {ORR_OBS_POLL, "looks at what other threads write"},
         {ORR_OBS_SHARED, "compares and swaps words of shared memory"},
-        {ORR_OBS_CLOCK, "reads the clock"},
+        {ORR_OBS_LOOK, "looks at a word before it reduces it"},
+        {ORR_OBS_CLOCK, "reads the clock or sleeps"},
     };
     uint32_t why = orr_kernel_observable(k), n = 0;
     for (size_t r = 0; r < sizeof reasons / sizeof *reasons; r++)

@@ -12,10 +12,12 @@ enum orr_observable {
     ORR_OBS_POLL = 2,   // a volatile or strong load of global memory
     ORR_OBS_SHARED = 4, // a compare and swap of shared memory, or a poll of it
     ORR_OBS_CLOCK = 8,  // a clock is read
+    ORR_OBS_LOOK = 16,  // a load decides whether the word that it has loaded is reduced
 };
 
 uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst); // of one instruction; 0: it is private
 uint32_t orr_kernel_observable(const orr_kernel *k);              // of all of them; 0: none is
-void orr_observable_text(const orr_kernel *k, orr_text *t);       // why, a line; nothing if it is not
+bool orr_kernel_orders(const orr_kernel *k);                // its threads write what others poll or swap
+void orr_observable_text(const orr_kernel *k, orr_text *t); // why, a line; nothing if it is not
 
 #endif

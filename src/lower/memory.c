@@ -535,7 +535,9 @@ static void copies_arrive(lower *l, const orr_inst *i) {
 // ---- synchronisation and control -----------------------------------------------------------------
 static void barrier(lower *l, const orr_inst *i) {
     bool red = i->sub >= ORR_BAR_RED_POPC, arrive = i->sub == ORR_BAR_ARRIVE;
-    ref id = lower_ref(l, l->at.inst, 0), threads = lower_ref(l, l->at.inst, 1);
+    ref id = lower_ref(l, l->at.inst, 0);
+    source threads =
+        lower_source(l, lower_ref(l, l->at.inst, 1)); // often a register that a constant was moved to
     lower_begin(l, red ? "BAR.RED.DEFER_BLOCKING" : arrive ? "BAR.ARV" : "BAR.SYNC.DEFER_BLOCKING");
     for (int s = 0; s < 3; s++) {
         source v = lower_source(l, lower_ref(l, l->at.inst, s));
@@ -543,7 +545,8 @@ static void barrier(lower *l, const orr_inst *i) {
     }
     minst *m = lower_done(l);
     m->imm = id.kind == ORR_K_IMM ? (uint8_t)(id.imm & 15) : id.kind == ORR_K_NONE ? 0 : 0xff;
-    if (threads.kind == ORR_K_IMM && threads.imm / 32 < 65536) m->warps = (uint16_t)((threads.imm + 31) / 32);
+    if (threads.n && threads.leaf[0].kind == LEAF_IMM && threads.leaf[0].v <= 1024)
+        m->warps = (uint16_t)((threads.leaf[0].v + 31) / 32);
     if (arrive) m->flags |= ORR_TF_ARRIVE;
     m->wall = true;
     if (red) lower_template(l, "B2R.RESULT d");
@@ -655,7 +658,20 @@ static void group_product(lower *l, const orr_inst *i) {
     lower_begin(l, orr_arena_printf(&l->arena, "%s.64x%ux%u", root, i->imm & 0xffff, i->imm >> 16));
     read_values(l, 0, lower_nsrc(l, l->at.inst));
     write_results(l, 0, i->ndst);
-    lower_done(l)->wall = true;
+    minst *m = lower_done(l);
+    m->wall = true;
+    m->imm = i->boolop == 1 ? ORR_PRODUCT_REGISTERS : 0;
+}
+
+// The last product before it ends the group; where there is none in the block of code, an empty one does.
+static void end_products(lower *l) {
+    minst *last = l->insts.n ? &l->insts.at[l->insts.n - 1] : NULL;
+    if (!last || !orr_sass_group_product(last->sass)) {
+        lower_begin(l, "HGMMA.64x8x16.F16");
+        last = lower_done(l);
+        last->wall = true;
+    }
+    last->imm |= ORR_PRODUCT_SIGNALS;
 }
 
 static void bulk_copy(lower *l, const orr_inst *i) {
@@ -669,6 +685,7 @@ static void bulk_copy(lower *l, const orr_inst *i) {
     m->base = NONE;
     m->wall = true;
     m->imm = ORR_MBAR_BULK;
+    m->bytes = i->sub;
     m->syncs = true;
 }
 
@@ -681,11 +698,24 @@ static bool hopper(lower *l, const orr_inst *i) {
     switch (i->op) {
     case ORR_OP_WGMMA: group_product(l, i); return true;
     case ORR_OP_WGSYNC:
-        if (i->sub != ORR_WG_COMMIT)
-            walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
+        if (i->sub == ORR_WG_COMMIT) {
+            end_products(l);
+            return true;
+        }
+        walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
+        if (i->sub == ORR_WG_WAIT)
+            l->insts.at[l->insts.n - 1].imm =
+                (uint8_t)(ORR_PRODUCT_WAITS | (i->imm < ORR_PRODUCT_WAITS ? i->imm : ORR_PRODUCT_WAITS - 1));
         return true;
     case ORR_OP_BULK: bulk_copy(l, i); return true;
-    case ORR_OP_BULKSYNC: walled(l, i->sub ? "NOP" : "UTMACMDFLUSH"); return true;
+    case ORR_OP_BULKSYNC:
+        walled(l, i->sub ? "DEPBAR.LE" : "UTMACMDFLUSH");
+        if (i->sub) {
+            minst *m = &l->insts.at[l->insts.n - 1];
+            m->kind = ORR_TK_WAIT_GROUP;
+            m->imm = (uint8_t)(i->imm < 255 ? i->imm : 255);
+        }
+        return true;
     case ORR_OP_CLBAR: walled(l, i->sub == ORR_BAR_ARRIVE ? "UCGABAR_ARV" : "UCGABAR_WAIT"); return true;
     case ORR_OP_MAPA: lower_template(l, "PRMT d=a0"); return true;
     case ORR_OP_CTARANK: lower_template(l, "SHF.R.U32.HI d=a0"); return true;

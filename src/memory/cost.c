@@ -130,6 +130,14 @@ uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes
     return quarters;
 }
 
+uint32_t orr_atomic_quarters(const orr_access *a, uint32_t bytes, uint8_t op, uint64_t line, double again) {
+    orr_atomic_pass pass[ORR_WARP];
+    uint32_t passes = orr_atomic_passes(a, bytes, line, pass), quarters = 0;
+    for (uint32_t p = 0; p < passes; p++) quarters += orr_atomic_work(&pass[p], op, bytes, passes > 1);
+    double sums = op == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * again : 0;
+    return sums > quarters ? (uint32_t)sums : quarters;
+}
+
 // ---- shared memory -----------------------------------------------------------------------------
 
 orr_shared_spec orr_shared_spec_of(const orr_gpu *g) {

@@ -125,6 +125,10 @@ uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
                            orr_atomic_pass pass[ORR_WARP]);
 // How long a slice's unit works on a pass, in quarters of an operation. `meets`: it is one of several passes.
 uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets);
+// How many operations of a slice's unit the lanes of an atomic on one line take, in quarters: its passes one
+// after the other. Sums of floating-point numbers on one word follow each other `again` operations apart
+// (l2.atomic_float).
+uint32_t orr_atomic_quarters(const orr_access *a, uint32_t bytes, uint8_t op, uint64_t line, double again);
 
 // ---- fences ------------------------------------------------------------------------------------
 

@@ -152,7 +152,7 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,
-                       .late = late || r->late,
+                       .late = late,
                        .far = r->far};
     if (lack) {
         if (r->kind != ORR_REQ_READ) p->slice[slice].atomics.missed += (uint32_t)n;

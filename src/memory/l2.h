@@ -115,10 +115,10 @@ typedef struct orr_l2_request { // what a slice needs of an orr_request, and wha
     uint32_t sm, token;
     uint32_t arrival; // which of the slice's requests it is
     uint8_t sectors, kind, from, ops, quarters;
-    bool slow, more, behind, late; // as in orr_request
-    bool acks;                     // the sender wants an acknowledgement
-    bool far;                      // it comes from the other half
-    uint32_t live;                 // as in orr_request
+    bool slow, more, behind; // as in orr_request
+    bool acks;               // the sender wants an acknowledgement
+    bool far;                // it comes from the other half
+    uint32_t live;           // as in orr_request
 } orr_l2_request;
 
 typedef struct orr_l2_crossing { // a request on its way to the other half

@@ -177,7 +177,6 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
                         .slow = q->slow,
                         .more = q->more,
                         .behind = q->behind,
-                        .late = q->late,
                         .acks = q->told,
                         .live = q->live};
     orr_l2_push(&p->l2[to.half], to.slice, &r);

@@ -86,6 +86,11 @@ typedef struct orr_span {       // a thread block on an SM
     uint32_t sm, slot;
 } orr_span;
 
+typedef struct orr_clock_read { // a warp reads the SM's clock
+    uint64_t block, cycle;
+    uint32_t warp; // of the block
+} orr_clock_read;
+
 // So much of something is an instruction's doing.
 typedef struct orr_blame {
     uint64_t n;    // 0: there is none
@@ -115,6 +120,8 @@ typedef struct orr_timing {
     uint64_t sample_cycles; // each sample covers this many
     orr_span *spans;        // when a timeline was asked for
     uint64_t nspans, spans_left_out;
+    orr_clock_read *clocks; // of a kernel timed from its streams: when it read the SM's clock
+    uint64_t nclocks;
     int resident;              // blocks an SM holds
     int limiter;               // enum orr_limiter
     const struct orr_raw *raw; // the model's own counts (cycle/raw.h)
@@ -153,6 +160,7 @@ typedef struct orr_launch_result {
     orr_timing *timing; // NULL: this model does not simulate time
     orr_limits *limits; // NULL: only the analytic model has one
     uint8_t events;     // enum orr_events
+    bool estimated;     // its counts are those of some of its blocks, times what the grid has of them
 } orr_launch_result;
 
 typedef struct orr_host {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/observable.h"
 #include "sass/sass.h"
 
 static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
@@ -36,13 +37,43 @@ enum orr_atomic_op orr_atomic_op_of(const char *mnemonic) {
     return real && strstr(mnemonic, ".ADD") ? ORR_ATOMIC_FLOAT_ADD : ORR_ATOMIC_PLAIN;
 }
 
-// A product of a group of warps takes as long as D has columns: "HGMMA.64x256x16.F32". What reads D next,
-// another such product, needs no more.
-static void group_product(const orr_program *p, orr_tinst *i, const char *mnemonic) {
-    const char *x = strstr(mnemonic, "64x");
-    double columns = x ? strtod(x + 3, NULL) : 64, time = columns / p->gpu->tensor_group_columns;
-    if (time < p->gpu->tensor_group_least) time = p->gpu->tensor_group_least;
+// A product of a group of warps takes as long as D has columns: "HGMMA.64x256x16.F32", or as long as it takes
+// to read A and B. What reads D next, another such product, needs no more; who waits for it does
+// (tensor.group_latency, which a wait has as its latency).
+static void group_product(const orr_program *p, orr_tinst *i) {
+    const orr_gpu *g = p->gpu;
+    const char *x = strstr(p->names[i->name], "64x");
+    double columns = x ? strtod(x + 3, NULL) : 64, time = columns / g->tensor_group_columns;
+    double fetch =
+        i->imm & ORR_PRODUCT_REGISTERS ? 0 : g->tensor_group_fetch + columns / g->tensor_group_fetch_columns;
+    if (time < g->tensor_group_least) time = g->tensor_group_least;
+    if (time < fetch) time = fetch;
+    i->kind = ORR_TK_PRODUCT;
     i->interval = i->latency = cycles(time);
+    i->hold = (uint8_t)cycles(g->tensor_group_issue + columns / g->tensor_group_issue_columns);
+    i->warps = cycles((fetch > 0 ? fetch : columns / g->tensor_group_fetch_columns) / 4);
+}
+
+// What an instruction of Hopper's asynchronous units is, once its name and imm are known.
+static void asynchronous(const orr_program *p, orr_tinst *i) {
+    switch (i->sass) {
+    case ORR_SASS_HGMMA:
+    case ORR_SASS_IGMMA:
+    case ORR_SASS_QGMMA:
+    case ORR_SASS_BGMMA: group_product(p, i); break;
+    case ORR_SASS_WARPGROUP:
+        if (!(i->imm & ORR_PRODUCT_WAITS)) break;
+        i->kind = ORR_TK_PRODUCT_WAIT;
+        i->imm &= ORR_PRODUCT_WAITS - 1;
+        i->latency = cycles(p->gpu->tensor_group_latency);
+        break;
+    case ORR_SASS_UCGABAR_ARV: i->flags |= ORR_TF_ARRIVE; // fall through
+    case ORR_SASS_UCGABAR_WAIT:
+        i->kind = ORR_TK_BARRIER; // of the cluster (model/cycle/cluster.h); elsewhere as if of the block
+        i->imm = 64;
+        break;
+    case ORR_SASS_UTMACMDFLUSH: i->kind = ORR_TK_GROUP; break;
+    }
 }
 
 orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
@@ -72,8 +103,6 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->result = (uint8_t)o->result;
     }
     if (!i->interval) i->interval = 1;
-    if (op == ORR_SASS_HGMMA || op == ORR_SASS_IGMMA || op == ORR_SASS_QGMMA || op == ORR_SASS_BGMMA)
-        group_product(p, i, mnemonic);
     return i;
 }
 
@@ -257,6 +286,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
         } else if (from->op == ORR_OP_BULK) {
             i->kind = ORR_TK_SYNCS;
             i->imm = ORR_MBAR_BULK;
+            i->bytes = from->sub;
             i->space = ORR_SPACE_SHARED;
         }
     } else if (i->kind == ORR_TK_MEM) {
@@ -267,6 +297,8 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     if (i->sass == ORR_SASS_WARPSYNC && strstr(p->names[i->name], ".COLLECTIVE"))
         i->flags |= ORR_TF_COLLECTIVE;
     if (i->sass == ORR_SASS_CCTL) i->imm = strstr(p->names[i->name], ".IVALL") != NULL;
+    if (orr_inst_observable(k, n) & ORR_OBS_CLOCK && i->kind == ORR_TK_ALU) i->kind = ORR_TK_CLOCK;
+    asynchronous(p, i);
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
     if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);
@@ -310,6 +342,7 @@ static void take_lowered(orr_program *p) {
             i->inst = m->inst;
             i->ctrl = m->stall;
             if (m->constant) i->constant = orr_program_constant(p, m->constant);
+            asynchronous(p, i);
             for (int r = 0; r < m->nsrc + m->ndst; r++)
                 orr_program_reg(p, i, l.regs.at[m->regs + (uint32_t)r], r >= m->nsrc);
         }
@@ -328,6 +361,8 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
     p->kernel = k;
     p->gpu = g;
     p->registers = k->regs;
+    if (p->registers < (uint32_t)g->limit_registers_least)
+        p->registers = (uint32_t)g->limit_registers_least;
     p->control = k->control;
     if (k->machine)
         orr_program_grow(p);

@@ -47,6 +47,7 @@ static void launch(orr_text *t, const orr_launch_result *l, bool brief) {
     json_count(t, "thread_insts", l->thread_insts);
     orr_text_add(t, ", ");
     json_field(t, "occupancy", l->occupancy);
+    if (l->estimated) orr_text_add(t, ", \"estimated\": true");
     if (l->events && !isnan(l->cycles))
         orr_text_add(t, ", \"events\": \"%s\"", l->events == ORR_EVENTS_IN_TIME ? "in time" : "one order");
     if (brief) {
@@ -197,6 +198,14 @@ static void count_stalls(orr_text *t, const orr_result *r) {
     json_count(t, "warp_cycles", warp_cycles);
 }
 
+// Averages, percentages and rates do not add up: where nobody can make them again of the sums, none is said.
+static void only_sums(double sum[ORR_COUNTERS]) {
+    for (int c = 0; c < ORR_COUNTERS; c++) {
+        const char *name = orr_counters[c].name, *end = name + strlen(name);
+        if (c != ORR_C_CYCLES && (end - name < 4 || strcmp(end - 4, ".sum") != 0)) sum[c] = (double)NAN;
+    }
+}
+
 static void totals(orr_text *t, const orr_result *r) {
     double sum[ORR_COUNTERS], cycles = 0, time_ns = 0;
     uint64_t warp = 0, thread = 0;
@@ -220,7 +229,10 @@ static void totals(orr_text *t, const orr_result *r) {
     orr_text_add(t, ", ");
     json_count(t, "thread_insts", thread);
     orr_text_add(t, ",\n   ");
-    if (orr_result_gpu(r)) orr_cycle_rates(orr_result_gpu(r), sum);
+    if (orr_result_gpu(r))
+        orr_cycle_rates(orr_result_gpu(r), sum);
+    else if (r->launches.n > 1)
+        only_sums(sum);
     json_counters(t, sum, "   ");
     if (orr_result_gpu(r)) {
         orr_text_add(t, ",\n   ");

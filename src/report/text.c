@@ -208,9 +208,18 @@ static void host_line(const page *p, const orr_result *r, uint64_t warp, uint64_
 static void application(const page *p, const orr_result *r) {
     char a[32], b[32], c[32], d[32], e[32], f[32];
     const orr_app *x = &r->app;
+    if (isnan(x->kernel_ns)) {
+        orr_text_add(p->t,
+                     "the application has %s launches and %s copies of %s together; how long it takes the %s "
+                     "model does not say (--model partial does)\n",
+                     orr_commas(c, x->launches), orr_commas(f, x->copies),
+                     page_bytes((char[32]){0}, x->copy_bytes), r->model);
+        return;
+    }
     orr_text_add(
         p->t,
-        "the application takes %s: %s in %s launches, %s between them, %s for %s copies of %s together\n",
+        "the application takes %s%s: %s in %s launches, %s between them, %s for %s copies of %s together\n",
+        r->sample ? "about " : "",
         page_time(a, x->elapsed_ns > 0 ? x->elapsed_ns : x->kernel_ns + x->gap_ns + x->copy_ns),
         page_time(b, x->kernel_ns), orr_commas(c, x->launches), page_time(d, x->gap_ns),
         page_time(e, x->copy_ns), orr_commas(f, x->copies), page_bytes((char[32]){0}, x->copy_bytes));
@@ -227,8 +236,12 @@ void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text 
     orr_text_add(t, "%s%s%s%s%s%s  model %s, %s%s, from %s\n", bold(&p), r->input, plain(&p),
                  r->size && *r->size ? " (" : "", r->size ? r->size : "", r->size && *r->size ? ")" : "",
                  r->model, r->gpu ? "gpu " : "no gpu", r->gpu ? r->gpu : "", r->source);
-    orr_text_add(t, "%zu launch%s, %s warp instructions, %s thread instructions", r->launches.n,
-                 r->launches.n == 1 ? "" : "es", orr_commas(a, warp), orr_commas(b, thread));
+    if (r->sample) orr_text_add(t, "sampled: most launches and times below are predicted, not simulated\n");
+    bool estimated = false;
+    for (size_t i = 0; i < r->launches.n; i++) estimated |= r->launches.at[i].estimated;
+    orr_text_add(t, "%zu launch%s, %s%s warp instructions, %s%s thread instructions", r->launches.n,
+                 r->launches.n == 1 ? "" : "es", estimated ? "about " : "", orr_commas(a, warp),
+                 estimated ? "about " : "", orr_commas(b, thread));
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
     orr_text_add(t, "\n");
     if (r->blocks_executed < r->blocks_in_all)

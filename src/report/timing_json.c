@@ -182,6 +182,13 @@ void json_timing(orr_text *t, const orr_launch_result *l) {
     common(t, g, l);
     orr_text_add(t, ",\n     ");
     over_time(t, g, l->timing);
+    const orr_timing *x = l->timing;
+    if (!x->nclocks) return;
+    orr_text_add(t, ",\n     \"clock_reads\": ["); // block, warp, cycle
+    for (uint64_t n = 0; n < x->nclocks; n++)
+        orr_text_add(t, "%s[%llu, %u, %llu]", n ? ", " : "", (unsigned long long)x->clocks[n].block,
+                     x->clocks[n].warp, (unsigned long long)x->clocks[n].cycle);
+    orr_text_add(t, "]");
 }
 
 // ---- kernels ----------------------------------------------------------------------------------------

@@ -73,9 +73,9 @@ int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_
     use[n++] = (orr_use){"issue",
                          ORR_BOUND_COMPUTE,
                          percent(issues, slots * sms * cycles),
-                         (double)l->warp_insts / (sms * cycles),
-                         slots * g->core_issue,
-                         "inst/cycle"};
+                         issues / (sms * cycles), // two instructions issued together take one slot
+                         slots,
+                         g->core_issue > 1 ? "slots/cycle" : "inst/cycle"};
     for (int u = 0; u < g->nunits; u++) {
         if (!t->unit_busy[u]) continue;
         use[n++] = (orr_use){g->units[u].name,

@@ -6,6 +6,7 @@
 #include "sample/sampled.h"
 
 #include "memory/memsys.h"
+#include "model/cycle/raw.h"
 #include "model/dispatch.h"
 
 #include <math.h>
@@ -26,7 +27,8 @@ bool orr_sampled_options(const char *warm, const char *precision, const orr_gpu 
                             "run: --precision takes a percentage from 0 to 100, not \"%.60s\"", precision);
     }
     if (s->precision <= 0) s->total = 0; // TBPoint's rules
-    s->warm = warm && !strcmp(warm, "functional");
+    // Where L2 keeps data from launch to launch, what is left out leaves its lines there.
+    s->warm = warm ? !strcmp(warm, "functional") : gpu && !gpu->l2_flush;
     s->l2_bytes = gpu ? (uint64_t)gpu->l2_size : 0;
     return true;
 }
@@ -251,7 +253,55 @@ bool orr_sampled_launch(orr_sampled *s, const orr_model *m, const orr_gpu *gpu, 
 // The half-widths of 95 % intervals, put together as if they were independent: what the features of launches
 // leave open of those that were not simulated (the plan's variance), and for each region that of its units'
 // mean, or where only two were compared their difference, times the launches that its launch stands for.
-static void bound(const orr_sampled *s, orr_sample_result *x) {
+//
+// Without warm caches a launch that follows one that was left out finds an L2 that lacks what that would have
+// left. How much of it there would be nobody knows; at most all that it read from memory, and then the time
+// in which its warps waited for memory would be shorter. And the first launch of a kernel, if it was left
+// out, found nothing of its data there, and its waits for L2 would have been for memory. Neither is chance
+// that evens out over launches: they are added as they are.
+static double cold_share(const orr_launch_result *l) {
+    const orr_timing *t = l->timing;
+    if (!t || !t->raw || !t->warp_cycles) return 0;
+    double read = 0, waits = (double)t->stalls[ORR_STALL_LONG] / (double)t->warp_cycles;
+    for (int f = 0; f < ORR_FROMS; f++) read += (double)t->raw->mem.read[f];
+    double missed = read > 0 ? (double)t->raw->mem.dram_read / read : 0;
+    return waits * (missed < 1 ? missed : 1);
+}
+
+static double first_share(const orr_gpu *gpu, const orr_launch_result *l) {
+    const orr_timing *t = l->timing;
+    if (!t || !t->raw || !t->warp_cycles) return 0;
+    double read = 0, hit = 0, waits = (double)t->stalls[ORR_STALL_LONG] / (double)t->warp_cycles;
+    for (int f = 0; f < ORR_FROMS; f++) {
+        read += (double)t->raw->mem.read[f];
+        hit += (double)t->raw->mem.read_hit[f];
+    }
+    return read > 0 ? waits * hit / read * fmax(gpu->dram_latency / gpu->l2_latency - 1, 0) : 0;
+}
+
+static bool first_of_kernel(const orr_result *r, size_t l) {
+    for (size_t k = 0; k < l; k++)
+        if (r->launches.at[k].kernel == r->launches.at[l].kernel) return false;
+    return true;
+}
+
+// What is not known of the caches, in cycles.
+static double unknown_caches(const orr_sampled *s, const orr_gpu *gpu, const orr_result *r,
+                             const orr_sample_result *x, const double *times) {
+    double sum = 0;
+    size_t kernels = 0, different = s->plan.nclusters; // looked at until as many kernels as can be were seen
+    for (size_t l = 0; l < x->n && !gpu->l2_flush; l++) {
+        const orr_launch_sample *p = &x->launches[l];
+        if (!s->o.warm && l && p->simulated && !x->launches[l - 1].simulated)
+            sum += times[l] * p->cycles * cold_share(&r->launches.at[l]);
+        if (kernels >= different || !first_of_kernel(r, l)) continue;
+        kernels++;
+        if (!p->simulated) sum += p->cycles * first_share(gpu, &r->launches.at[p->by]);
+    }
+    return sum;
+}
+
+static void bound(const orr_sampled *s, const orr_gpu *gpu, const orr_result *r, orr_sample_result *x) {
     double *times = orr_calloc(x->n + 1, sizeof *times); // by launch: how many times it counts
     double others = 0, sum = 0;
     for (size_t l = 0; l < x->n; l++) {
@@ -267,8 +317,9 @@ static void bound(const orr_sampled *s, orr_sample_result *x) {
             if (r->skipped) sum += pow(times[l] * r->cycles * (isnan(r->width) ? r->deviation : r->width), 2);
         }
     }
+    double caches = unknown_caches(s, gpu, r, x, times);
     free(times);
-    x->bound = x->cycles > 0 ? sqrt(sum) / x->cycles : (double)NAN;
+    x->bound = x->cycles > 0 ? (sqrt(sum) + caches) / x->cycles : (double)NAN;
     x->confidence = 0.95;
 }
 
@@ -309,7 +360,7 @@ bool orr_sampled_end(orr_sampled *s, const orr_gpu *gpu, orr_result *r, orr_err 
         x->simulated_insts += p->simulated ? p->simulated_insts : 0;
         x->cycles += p->cycles;
     }
-    bound(s, x);
+    bound(s, gpu, r, x);
     r->sample = x;
     return true;
 }

@@ -209,6 +209,21 @@ static void depbar(orr_inst *i, const orr_code *c) {
     }
 }
 
+// A product of a group of warps: whether it ends a group of them, and where A is. A wait: for how many groups
+// not.
+static void group_product(orr_inst *i, const orr_code *c) {
+    bool waits = c->op == ORR_SASS_WARPGROUP && orr_code_mod(c, ORR_SM_WGROUP) == ORR_SV_WGROUP_DEPBAR;
+    if (waits) i->imm = ORR_PRODUCT_WAITS;
+    for (int n = 0; n < c->nargs; n++) {
+        const orr_arg *a = &c->args[n];
+        if (waits && a->kind == ORR_ARG_INT) i->imm |= (uint32_t)a->value & (ORR_PRODUCT_WAITS - 1);
+        if (waits || c->op == ORR_SASS_WARPGROUP) continue;
+        if (a->kind == ORR_ARG_WORD && a->sub == ORR_SM_GSB && a->subval == ORR_SV_GSB_GSB0)
+            i->imm |= ORR_PRODUCT_SIGNALS;
+        if (n == 1 && a->kind == ORR_ARG_R) i->imm |= ORR_PRODUCT_REGISTERS;
+    }
+}
+
 static void fence(orr_inst *i, const orr_code *c) {
     unsigned scope = orr_code_mod(c, ORR_SM_SCOPE);
     if (c->op == ORR_SASS_MEMBAR)
@@ -243,6 +258,7 @@ void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST
     if (i->op == ORR_OP_BULK) bulk(i, c);
     if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads
     if (c->op == ORR_SASS_DEPBAR) depbar(i, c);
+    if (orr_sass_group_product(c->op) || c->op == ORR_SASS_WARPGROUP) group_product(i, c);
     if (i->op == ORR_OP_MEMBAR) fence(i, c);
     if (i->op == ORR_OP_BRX) i->target = 0; // an empty table
 }

@@ -118,7 +118,7 @@ static bool decode(lift *l) {
     return true;
 }
 
-const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t *var_addr, orr_code *buf) {
+const orr_fix *orr_code_fix(const orr_kernel *k, uint32_t n) {
     uint32_t lo = 0, hi = k->nfixes;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
@@ -127,13 +127,19 @@ const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t 
         else
             hi = mid;
     }
-    const orr_code *c = &k->codes[n];
-    if (lo == k->nfixes || k->fixes[lo].inst != n) return c;
-    const orr_fix *f = &k->fixes[lo];
-    uint64_t address = var_addr[f->var] + f->offset, q[2] = {c->lo, c->hi};
+    return lo == k->nfixes || k->fixes[lo].inst != n ? NULL : &k->fixes[lo];
+}
+
+const orr_code *orr_code_at(const orr_code *c, const orr_fix *f, uint64_t address, orr_code *buf) {
+    uint64_t q[2] = {c->lo, c->hi};
     put_bits(q, 32, 32, f->high ? address >> 32 : address);
     orr_sass_decode(buf, c->sm, q, c->address);
     return buf;
+}
+
+const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t *var_addr, orr_code *buf) {
+    const orr_fix *f = orr_code_fix(k, n);
+    return f ? orr_code_at(&k->codes[n], f, var_addr[f->var] + f->offset, buf) : &k->codes[n];
 }
 
 // ---- where blocks begin -------------------------------------------------------------------------

@@ -31,6 +31,10 @@ const char *orr_sass_missing(const orr_module *m, uint64_t address);
 // Instruction n of a kernel as it is when the module's variables are at var_addr: k->codes[n], or where it
 // holds part of such an address a copy in *buf.
 const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t *var_addr, orr_code *buf);
+// The same in two steps: what of instruction n is part of an address, NULL: nothing; and the instruction with
+// it.
+const orr_fix *orr_code_fix(const orr_kernel *k, uint32_t n);
+const orr_code *orr_code_at(const orr_code *c, const orr_fix *f, uint64_t address, orr_code *buf);
 
 // One instruction as everyone but the executor reads it, without its name and source line: sets all of *i but
 // `first`, and ndst + nsrc operands, destinations first.

@@ -34,6 +34,7 @@ typedef struct orr_trace {
 typedef struct orr_access { // one memory instruction of one warp
     uint32_t mask;          // lanes that took part: active and not predicated off; may be 0
     bool versioned;         // the stream says what it found
+    bool fields;            // what looks like lanes are fields of one operation (ORR_BULK_LANES)
     uint64_t addr[32];      // valid where mask is set
     uint32_t version[32];   // the same, if versioned: ordered writes to the word so far (orr_inst_order)
 } orr_access;

@@ -116,11 +116,12 @@ bool orr_trace_access(orr_trace *t, orr_access *a) {
     if (t->at == t->end) return false;
     uint8_t head = *t->at++, form = head & 7;
     a->versioned = head & ORR_TRACE_VERSIONED;
-    head &= (uint8_t)~ORR_TRACE_VERSIONED;
+    a->fields = head & ORR_TRACE_FIELDS;
+    head &= (uint8_t) ~(ORR_TRACE_VERSIONED | ORR_TRACE_FIELDS);
     if (head > 63 || form > 4 || (form != 3 && head > 15)) return false;
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
-    if ((mask & ~t->mask) || (form == 0) != (mask == 0)) return false;
+    if ((mask & ~t->mask && !a->fields) || (form == 0) != (mask == 0)) return false;
     a->mask = mask;
     if (form == 0) return !a->versioned;
     return get_addresses(t, form, head >> 4, a) && (!a->versioned || get_versions(t, form == 1, a));
@@ -130,7 +131,7 @@ bool orr_trace_skip(orr_trace *t) {
     if (t->at == t->end) return false;
     uint8_t head = *t->at++, form = head & 7;
     bool versioned = head & ORR_TRACE_VERSIONED;
-    head &= (uint8_t)~ORR_TRACE_VERSIONED;
+    head &= (uint8_t) ~(ORR_TRACE_VERSIONED | ORR_TRACE_FIELDS);
     if (head > 63 || form > 4) return false;
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;

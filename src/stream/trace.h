@@ -3,7 +3,7 @@
 //
 //   block event   varint(block << 1 | mask differs from the last block's) [mask: 4 bytes]
 //   access event  one byte: bits 0-2 form, bit 3 "mask differs from the block's", bits 4-5 size of
-//                 form 3, bit 6 "versions follow"; [mask: 4 bytes]
+//                 form 3, bit 6 "versions follow", bit 7 "fields, not lanes"; [mask: 4 bytes]
 //     form 0  no lane took part
 //     form 1  all lanes at one address: address (8 bytes)
 //     form 2  constant stride from active lane to active lane: address (8), zigzag varint stride
@@ -28,7 +28,8 @@ typedef struct orr_trace_out { // grows; owned by the executor's warp
 
 #define ORR_TRACE_MAX_EVENT 512 // no event takes more bytes than this
 
-#define ORR_TRACE_VERSIONED 64 // bit of an access event's first byte
+#define ORR_TRACE_VERSIONED 64  // bits of an access event's first byte
+#define ORR_TRACE_FIELDS    128 // "lanes" are fields of what one of them does (ORR_BULK_LANES)
 
 static inline void orr_trace_room(orr_trace_out *t) {
     if (t->cap - t->n < ORR_TRACE_MAX_EVENT) {
@@ -188,8 +189,10 @@ static inline void orr_trace_put_versions(orr_trace_out *t, size_t head, uint32_
 static inline void orr_trace_put_as_read(orr_trace_out *t, uint32_t mask, const orr_access *a) {
     orr_trace_room(t);
     size_t head = t->n;
+    if (a->fields) mask = a->mask;
     orr_trace_put_access(t, mask, a->addr);
     if (a->versioned && mask) orr_trace_put_versions(t, head, mask, a->version);
+    if (a->fields) t->bytes[head] |= ORR_TRACE_FIELDS;
 }
 
 #endif

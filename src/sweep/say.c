@@ -90,8 +90,9 @@ static void add_extreme(const orr_sweep_job *s, const orr_sweep_summary *sum, co
     const orr_swept_point *p = &s->points[k];
     orr_text_add(out, "%-9s ", what);
     add_settings(s, k, out);
-    orr_text_add(out, ": %s cycles, %.2f us", orr_commas(buf, (uint64_t)llround(p->total.cycles)),
-                 p->total.time_ns / 1e3);
+    bool ms = p->total.time_ns >= 1e6;
+    orr_text_add(out, ": %s cycles, %.2f %s", orr_commas(buf, (uint64_t)llround(p->total.cycles)),
+                 p->total.time_ns / (ms ? 1e6 : 1e3), ms ? "ms" : "us");
     if (k == sum->worst && sum->best != sum->worst)
         orr_text_add(out, ", %.2f times the best",
                      orr_sweep_measure(sum, p) / orr_sweep_measure(sum, &s->points[sum->best]));

@@ -292,6 +292,12 @@ static void programs(char *program, char *fatbin) {
     for (char **v = env; v && *v; v++) path |= !strncmp(*v, "LD_LIBRARY_PATH=", 16);
     CHECK(path);
     orr_free(env);
+    o = OPTIONS("output=/nowhere/at/all", "kernels=axpy*");
+    env = orr_capture_environment(program, o, &e); // where there is a driver
+    CHECK(env || (e.status == 2 && strstr(e.text, "no CUDA driver")));
+    if (!env) e = (orr_err){0};
+    orr_free(env);
+    orr_options_free(o);
     char nothing[] = "/bin/true", *idle[] = {nothing, NULL};
     CHECK(!orr_app_run(idle, NULL, &status, &e) && e.status == 1 && status == 0);
 }

@@ -19,7 +19,7 @@
 #include "exec/mbar.h"
 #include "exec/tensormap.h"
 
-enum { ROW_MAX = 4096 };
+enum { ROW_MAX = 4096, BULK_DIMS = ORR_BULK_DIMS };
 
 typedef struct request { // of one lane
     warp *w;
@@ -28,8 +28,10 @@ typedef struct request { // of one lane
     uint8_t kind, op, type; // ORR_BULK_*, ORR_ATOM_*, enum orr_type
     uint64_t shared, other, mbar;
     uint32_t bytes, mask;
-    uint32_t moved;  // for streams: bytes in all,
-    uint64_t begins; //   and where they begin in global memory
+    // For streams: bytes in all, of which in global memory are rows of so many bytes, count[d] times
+    // stride[d] apart.
+    uint32_t moved, row, count[BULK_DIMS];
+    uint64_t begins, stride[BULK_DIMS];
 } request;
 
 static uint64_t value(const warp *w, oper o, int lane) {
@@ -107,8 +109,9 @@ static bool plain(request *r) {
     bool to_peer = r->kind == ORR_BULK_PEER || r->kind == ORR_BULK_REDUCE_PEER;
     if (r->bytes % 16) return wrong(r, "the bytes of a bulk copy are not a multiple of 16");
     if ((r->shared | r->other) % 16) return misplaced(r, r->shared % 16 ? r->shared : r->other, 16);
-    r->moved = r->bytes;
+    r->moved = r->row = r->bytes;
     r->begins = r->other;
+    for (int d = 0; d < BULK_DIMS; d++) r->count[d] = 1;
     if (r->kind == ORR_BULK_PREFETCH || !r->bytes) return true;
     if (load && r->mask) { // to the same place of several blocks
         const uint8_t *from = global_at(r, r->other, r->bytes);
@@ -281,6 +284,35 @@ static bool open_map(request *r, boxed *b) {
     return true;
 }
 
+// What of the box is inside the tensor, as rows in global memory. Pixels of im2col are taken as if their
+// bounding box began with the first of them.
+static void note_rows(request *r, const boxed *b) {
+    const orr_tensor_map *m = &b->m;
+    int64_t first = b->at[0] < 0 ? 0 : b->at[0], end = (int64_t)b->at[0] + b->inner / b->size;
+    uint32_t pixels = b->rows;
+    if (end > (int64_t)m->dims[0]) end = (int64_t)m->dims[0];
+    r->row = end > first ? (uint32_t)(end - first) * b->size : 0;
+    r->begins = m->address + (uint64_t)first * b->size;
+    for (int d = 0; d < BULK_DIMS; d++) r->count[d] = 1, r->stride[d] = 0;
+    for (int d = 1; d < m->rank; d++) {
+        int64_t from = b->at[d], step = m->steps[d] ? m->steps[d] : 1;
+        uint32_t n = m->im2col ? pixels : box_size(m, d);
+        if (m->im2col && d < m->rank - 1) {
+            int64_t span = (int64_t)m->dims[d] + m->upper[d - 1] - m->lower[d - 1];
+            n = span > step ? (uint32_t)(span / step) : 1;
+            if (n > pixels) n = pixels;
+            pixels = (pixels + n - 1) / n;
+            from += b->offsets[d - 1];
+        }
+        for (; n && from < 0; n--) from += step;
+        while (n && from + (int64_t)(n - 1) * step >= (int64_t)m->dims[d]) n--;
+        if (!n) r->row = 0;
+        r->begins += (uint64_t)from * m->strides[d];
+        r->count[d - 1] = n;
+        r->stride[d - 1] = (uint64_t)step * m->strides[d];
+    }
+}
+
 static bool tensor(request *r) {
     boxed b = {.r = r};
     if (!open_map(r, &b)) return false;
@@ -299,8 +331,7 @@ static bool tensor(request *r) {
     if ((int64_t)b.at[0] * b.size % 16)
         return wrong(r, "the first coordinate is not at a multiple of 16 bytes");
     if (b.inner % 16 || b.inner > ROW_MAX) return wrong(r, "a row of the box is not a multiple of 16 bytes");
-    r->begins = m->address;
-    for (int d = 0; d < m->rank; d++) r->begins += (uint64_t)(int64_t)b.at[d] * m->strides[d];
+    note_rows(r, &b);
     r->moved = b.rows * b.inner;
     if (r->kind == ORR_BULK_PREFETCH) return true;
     if (r->shared % 128) return misplaced(r, r->shared, 128);
@@ -324,13 +355,20 @@ static bool tensor(request *r) {
     return true;
 }
 
+// What a stream has of a copy (docs/streams.md): ORR_BULK_LANES addresses and numbers.
+static uint32_t note(const request *r, bool arrives, uint64_t *at, uint32_t *number, uint32_t n) {
+    at[n] = arrives ? r->mbar : 0, number[n++] = r->moved;
+    at[n] = r->begins, number[n++] = r->row;
+    for (int d = 0; d < BULK_DIMS; d++) at[n] = r->stride[d], number[n++] = r->count[d];
+    at[n] = r->u->inst->vec ? r->other : 0, number[n++] = r->mask;
+    return n;
+}
+
 // ---- the handler ------------------------------------------------------------------------------------------
 static void bulk(warp *w, const uop *u) {
     const oper *src = u->all + u->ndst;
-    // What a stream has: the mbarrier that each arrives at, else where it goes in global memory; and how many
-    // bytes.
     uint64_t at[ORR_WARP];
-    uint32_t lanes = w->exec, bytes[ORR_WARP];
+    uint32_t lanes = w->exec, number[ORR_WARP], noted = 0;
     if (u->inst->disp == ORR_BULK_ONCE) lanes &= 0u - lanes; // machine code: the warp as one
     for (uint32_t m = lanes; m; m &= m - 1) {
         int lane = orr_ffs(m);
@@ -342,13 +380,15 @@ static void bulk(warp *w, const uop *u) {
         r.bytes = (uint32_t)value(w, src[ORR_BULK_BYTES], lane);
         r.mask = (uint32_t)value(w, src[ORR_BULK_MASK], lane) & 0xffff;
         if (!(u->inst->vec ? tensor(&r) : plain(&r))) return;
-        at[lane] = src[ORR_BULK_MBAR].none ? r.begins : r.mbar;
-        bytes[lane] = r.moved;
+        if (noted <= ORR_WARP - ORR_BULK_LANES) noted = note(&r, !src[ORR_BULK_MBAR].none, at, number, noted);
     }
     if (!w->trace || !u->traced) return;
     size_t head = w->trace->n;
-    orr_trace_put_access(w->trace, lanes, at);
-    orr_trace_put_versions(w->trace, head, lanes, bytes);
+    uint32_t mask = (uint32_t)((1ull << noted) - 1);
+    orr_trace_put_access(w->trace, mask, at);
+    if (!mask) return;
+    orr_trace_put_versions(w->trace, head, mask, number);
+    w->trace->bytes[head] |= ORR_TRACE_FIELDS;
 }
 
 static void nothing(warp *w, const uop *u) {

@@ -83,7 +83,7 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
             return NULL;
         }
         w->worker->range[u->mem] = *r;
-        return orr_mem_base(w->worker->mem) + (addr - ORR_GLOBAL_BASE);
+        return orr_mem_at(w->worker->mem, addr);
     }
     }
     if (addr > size || bytes > size - addr) {
@@ -153,8 +153,7 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
     default: {
         range r = w->worker->range[u->mem];
         ok = r.size && // empty until the instruction's first access
-             all_inside(addr, w->lane, full, r.lo, r.size,
-                        orr_mem_base(w->worker->mem) + (r.lo - ORR_GLOBAL_BASE), bytes, host);
+             all_inside(addr, w->lane, full, r.lo, r.size, orr_mem_at(w->worker->mem, r.lo), bytes, host);
         break;
     }
     }
@@ -166,15 +165,14 @@ bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
     if (w->step && (w->step->values || w->step->addr))
         return orr_step_address(w, u, addr, space, bytes, host) == STEP_AGAIN;
     if (!resolve(w, u, addr, space, bytes, host)) return false;
-    if (w->trace && u->traced && !w->left && w->tb->cluster && space == ORR_SPACE_SHARED) {
+    if (w->trace && u->traced && w->tb->cluster && space == ORR_SPACE_SHARED) {
         uint64_t own[ORR_WARP]; // what mapa made of the block's own addresses is one of them
         uint32_t tag = orr_cluster_tag(w->tb, w->tb->rank);
         LANES own[i] = (addr[i] & 0xff000000) == tag ? (addr[i] & 0xffffff) + w->tb->tag : addr[i];
         orr_trace_put_access(w->trace, w->exec, own);
-    } else if (w->trace && u->traced && !w->left) {
+    } else if (w->trace && u->traced) {
         orr_trace_put_access(w->trace, w->exec, addr);
     }
-    if (w->stop) orr_pace_access(w, u, addr, host);
     return !w->step || orr_step_address(w, u, addr, space, bytes, host) != STEP_LATER;
 }
 
@@ -217,7 +215,7 @@ INLINE int locate_global(warp *w, const uop *u, uint32_t bytes, place *p) {
     uint64_t at = b[0] + (uint64_t)(int64_t)u->inst->disp, size = step * (ORR_WARP - 1) + bytes;
     range r = w->worker->range[u->mem];
     if (at - r.lo >= r.size || size > r.size - (at - r.lo) || (at & (bytes - 1))) return PLACE_FAULT;
-    p->at = orr_mem_base(w->worker->mem) + (at - ORR_GLOBAL_BASE);
+    p->at = orr_mem_at(w->worker->mem, at);
     if (w->trace && u->traced) orr_trace_put_regular(w->trace, FULL, at, step);
     return step ? PLACE_ADJACENT : PLACE_SAME;
 }
@@ -250,8 +248,8 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
-    // run/pace.c and run/step.c are to know where it is.
-    bool timed = w->step || (w->stop && i->space != ORR_SPACE_SHARED);
+    // run/step.c is to know where it is.
+    bool timed = w->step != NULL;
     if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;
         if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)

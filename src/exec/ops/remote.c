@@ -61,6 +61,8 @@ static void put_async(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
     uint32_t width = u->inst->width, n = u->inst->vec;
     bool red = u->inst->op == ORR_OP_REDASYNC;
+    size_t head = w->trace ? w->trace->n : 0;
+    uint32_t mbar[ORR_WARP] = {0};
     if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, width * n, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
@@ -75,7 +77,9 @@ static void put_async(warp *w, const uop *u) {
             }
         }
         if (!arrive_with(w, u, i, width * n)) return;
+        mbar[i] = (uint32_t)address_of(w, u->b, i);
     }
+    if (w->trace && u->traced && w->exec) orr_trace_put_versions(w->trace, head, w->exec, mbar);
 }
 
 static void nothing(warp *w, const uop *u) {

@@ -172,7 +172,7 @@ static void restore_stack(warp *w, const uop *u) {
 }
 
 static void sleep_a_while(warp *w, const uop *u) {
-    (void)u;
+    warp_sleeps(w, SRC_A(w, u, uint32_t), w->exec);
     w->budget = 0; // give the others a turn
 }
 

@@ -31,20 +31,18 @@ void orr_mbar_find(decoded *p) {
 
 // The try is made on trial: its predicate is as it was.
 bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask) {
-    uint32_t lanes = u->tries ? guarded(w, u, mask) : 0, stop = w->stop;
+    uint32_t lanes = u->tries ? guarded(w, u, mask) : 0;
     if (!lanes) return false;
     if (u->inst->op == ORR_OP_WGSYNC) return orr_wgmma_holds(w);
     if (u->inst->op == ORR_OP_CLBAR) return orr_cluster_holds(w);
     orr_trace_out *trace = w->trace;
     uint32_t *to = OPER(w, u->d, uint32_t), was = *to;
     w->trace = NULL;
-    w->stop = 0;
     set_exec(w, lanes);
     u->masked(w, u);
     bool over = !(lanes & ~*to);
     *to = was;
     w->trace = trace;
-    w->stop = stop;
     return !over && !w->tb->faulted;
 }
 
@@ -70,17 +68,16 @@ static void let_held(tblock *tb, const warp *by) {
         o->let = true;
         if (!by) continue;
         if (o->clock < by->clock) o->clock = by->clock;
-        if (tb->prog->pace) orr_pace_wait(o, by->time);
     }
 }
 
 void orr_gates_open(tblock *tb) { let_held(tb, NULL); }
 
-// What another block of the cluster does is not in this block's streams: it is not counted.
+// What another block of the cluster does is counted, too: its stream says which mbarrier of whose.
 void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
     tblock *tb = orr_cluster_owner(w->tb, at);
     mbar_count *c = count_of(tb, at);
-    if (tb == w->tb) c->n++;
+    c->n++;
     if (!over) return;
     c->over = c->n;
     let_held(tb, w);
@@ -98,7 +95,7 @@ bool orr_mbar_let(tblock *tb) {
     for (uint32_t k = 0; k < warps; k++) {
         warp *w = &tb->warps[(tb->next_let + k) % warps];
         if (!w->live || !w->held || w->paused->inst->op != ORR_OP_MBARRIER) continue;
-        w->held = w->stuck = false;
+        w->held = false;
         w->let = true;
         tb->next_let = (tb->next_let + k + 1) % warps;
         return true;

@@ -85,7 +85,6 @@ static bool try_release(tblock *tb, uint32_t id) {
     uint32_t need = b->threads ? b->threads : tb->prog->nwarps * ORR_WARP;
     if (arrived_threads(tb, b) < need) return false;
     if (tb->worker->tally) meet(tb, b, id);
-    if (tb->prog->pace) orr_pace_meet(tb, b);
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         if (!b->arrived[n]) continue;
@@ -178,31 +177,7 @@ bool orr_block_release(tblock *tb) {
     bool released = false;
     for (uint32_t n = 0; n < tb->prog->nwarps; n++)
         released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
-    for (uint32_t n = 0; n < tb->prog->nwarps; n++) tb->warps[n].stuck &= !released;
     return released;
-}
-
-// A block that only looks waits, until a warp of it has found what it looked for. Then the others that wait
-// are to look before it goes on, and perhaps changes what they are looking at: at a barrier of the grid, all
-// see the same. True: there are such.
-bool orr_block_found(tblock *tb) {
-    tb->worker->waiting -= tb->waits;
-    tb->waits = false;
-    return tb->worker->waiting > 0;
-}
-
-// Does the warp stand in front of a draw that others are to make first? With `comes` it has just come there,
-// and others have their turn in any case. How far it is, is noted: of a counter that other thread blocks draw
-// from in `held`, else in `least`.
-static bool draws_later(warp *w, bool comes, uint64_t *least) {
-    tblock *tb = w->tb;
-    const xblock *x = w->paused ? &tb->prog->blocks[w->frag->pc] : NULL;
-    if (!x || !x->draws) return false;
-    bool grid = x->race_blocks && !tb->alone;
-    if (!comes && w->insts <= (grid ? tb->worker->level : tb->level)) return false;
-    uint64_t *to = grid ? &tb->held : least;
-    if (w->insts < *to) *to = w->insts;
-    return true;
 }
 
 int orr_block_run(tblock *tb) { return tb->cluster ? orr_cluster_run(tb) : orr_block_alone(tb); }
@@ -210,32 +185,17 @@ int orr_block_run(tblock *tb) { return tb->cluster ? orr_cluster_run(tb) : orr_b
 int orr_block_alone(tblock *tb) {
     const decoded *p = tb->prog;
     tb->moved = false;
-    for (bool first = true;; first = false) {
-        bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
-        uint64_t least = UINT64_MAX;
-        tb->held = UINT64_MAX;
+    for (;;) {
+        bool progress = false, yields = false, only_looks = true;
         for (uint32_t n = 0; n < p->nwarps; n++) {
-            warp *w = p->pace ? orr_pace_next(tb) : &tb->warps[n];
-            if (!w) break;
+            warp *w = &tb->warps[n];
             if (!w->live || w->held) continue;
-            if (draws_later(w, false, &least)) continue;
-            if (!first && !p->pace && p->kernel->atomics && w->spinning &&
-                !w->found) { // it has looked: others first
-                progress = yields = waits = true;
-                continue;
-            }
             uint64_t before = w->paused ? UINT64_MAX : w->insts; // to go on with a block is progress, too
-            w->spinning = false;
             int r = orr_warp_run(w);
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
-            only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
-            w->stuck = r == RUN_WAITS;
-            if (r == RUN_RACES && orr_pace_shares(w)) return RUN_RACES;
-            if (r == RUN_YIELDS) yields = true;
-            found |= r == RUN_YIELDS && w->found;
-            if (r == RUN_RACES && !draws_later(w, true, &least)) races |= p->blocks[w->frag->pc].race_blocks;
-            waits |= r == RUN_YIELDS && w->spinning && !w->found;
+            yields |= r == RUN_YIELDS;
+            only_looks &= w->insts == before || (r == RUN_YIELDS && w->looked);
             if (r == RUN_DONE) {
                 tb->running--;
                 tb->rounds = 0;
@@ -243,22 +203,14 @@ int orr_block_alone(tblock *tb) {
         }
         tb->moved |= progress;
         if (!tb->running) return RUN_DONE;
-        if (tb->held != UINT64_MAX) return RUN_RACES;
-        if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn
-        if (!progress && least == UINT64_MAX) {
+        if (!progress) {
             if (tb->cluster) return RUN_STALLED;
             if (orr_mbar_let(tb) || orr_block_release(tb)) continue;
             orr_block_deadlock(tb);
             return RUN_FAULT;
         }
-        if (found && p->kernel->atomics) return RUN_YIELDS; // others look before it goes on
-        if (races && !tb->alone) return RUN_RACES;
         if (yields && (++tb->rounds >= ROUNDS || only_looks) && (p->kernel->atomics || tb->cluster)) {
             tb->rounds = 0;
-            if (only_looks && waits && !tb->waits) {
-                tb->waits = true;
-                tb->worker->waiting++;
-            }
             return RUN_YIELDS;
         }
     }
@@ -304,7 +256,6 @@ static tblock *start_block(worker *k, uint64_t index) {
         k->spare = tb->next;
     else
         tb = make_block(k);
-    const uint32_t *g = p->launch->grid;
     tb->index = index;
     orr_block_place(p->launch, index, tb->ctaid);
     tb->cluster = NULL;
@@ -313,9 +264,6 @@ static tblock *start_block(worker *k, uint64_t index) {
     tb->running = p->nwarps;
     tb->rounds = tb->bars_open = tb->next_let = 0;
     tb->mbars.n = 0;
-    tb->level = tb->port = 0;
-    tb->held = UINT64_MAX;
-    tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
     tb->faulted = tb->released = false;
     tb->next = NULL;
     tb->sm = 0;
@@ -368,7 +316,6 @@ void orr_block_finish(tblock *tb) {
         k->counts.thread_insts += tb->warps[n].thread_insts;
     }
     k->counts.blocks++;
-    orr_block_found(tb);
     tb->next = k->spare;
     k->spare = tb;
 }
@@ -410,10 +357,5 @@ void orr_worker_free(worker *k) {
         free_block(tb);
     }
     free(k->range);
-    free(k->slices);
-    free(k->sms);
-    free(k->lines);
-    free(k->given);
     free(k->products);
-    orr_versions_free(k->versions);
 }

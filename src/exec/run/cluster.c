@@ -84,7 +84,7 @@ int orr_cluster_run(tblock *tb) {
             int x = orr_block_alone(t);
             if (x == RUN_FAULT) return x;
             progress |= x != RUN_STALLED || t->moved;
-            yields |= x == RUN_YIELDS || x == RUN_RACES;
+            yields |= x == RUN_YIELDS;
             running |= x != RUN_DONE;
             if (x == RUN_DONE) orr_cluster_check(c);
         }

@@ -16,8 +16,8 @@ static oper make_oper(decoded *p, const orr_operand *o, const orr_func *sink) {
     case ORR_K_REG: return (oper){o->reg * reg_bytes(o->cls), o->cls, o->cls, o->neg, 0};
     case ORR_K_IMM: return (oper){orr_constant(&p->pool, o->cls, o->value), BANK_CONST, o->cls, o->neg, 0};
     case ORR_K_SYMBOL:
-        return (oper){orr_constant(&p->pool, o->cls, l->image->var_addr[o->reg] + o->value), BANK_CONST,
-                      o->cls, 0, 0};
+        return (oper){orr_constant(&p->pool, o->cls, orr_image_address(l->image, o->reg, o->value)),
+                      BANK_CONST, o->cls, 0, 0};
     default:
         if (sink) return (oper){sink->nregs[ORR_Q] * reg_bytes(ORR_Q), BANK_Q, o->cls, 0, 1};
         return (oper){orr_constant(&p->pool, ORR_Q, 0), BANK_CONST, o->cls, 0, 1};
@@ -147,7 +147,7 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
                         u->inst->op == ORR_OP_NANOSLEEP;
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
-    if (ok) orr_spins(p, NULL);
+    if (ok) orr_polls(p);
     p->constants = orr_constants_take(&p->pool);
     if (!ok) orr_decoded_free(p);
     return ok;

@@ -105,20 +105,14 @@ static void count_for(worker *k, const orr_tally *t, int n) {
     if (t) k->counts_of = t->counts + (size_t)n * k->prog->kernel->nblocks;
 }
 
-#define LARGE_GPU (1u << 18) // threads that run side by side there
-
 // ---- one worker, blocks in turns ------------------------------------------------------------
 typedef struct turns {
     worker k;
     uint64_t next, total, done_upto; // next to start; in all; next to hand out
     uint32_t resident, unfinished;
-    uint32_t racers;         // of those that race (spin.c), unfinished at once
-    tblock *first, *last;    // started, not handed out: running or finished, in grid order
-    tblock *now;             // whose turn it is
-    ORR_VEC(tblock *) early; // those that run in order of time (pace.c), a heap
-    uint64_t time;           // of the last one
-    uint32_t freed;          // the SM of the last one that has ended
-    const uint64_t *only;    // [total] the blocks to run; NULL: all
+    tblock *first, *last; // started, not handed out: running or finished, in grid order
+    tblock *now;          // whose turn it is
+    const uint64_t *only; // [total] the blocks to run; NULL: all
 } turns;
 
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
@@ -137,9 +131,6 @@ static void turns_init(turns *t, decoded *p, bool streams) {
     orr_worker_init(&t->k, p, streams);
     t->total = block_count(p->launch);
     t->resident = resident_blocks(p);
-    t->racers = LARGE_GPU / (p->nwarps * ORR_WARP);
-    if (t->racers > t->resident) t->racers = t->resident;
-    if (streams) t->k.versions = orr_versions_new(p);
 }
 
 static tblock *turns_start(turns *t) {
@@ -162,79 +153,18 @@ static void note_end(turns *t, const tblock *tb) {
     for (const tblock *x = t->first; x; x = x->next) t->unfinished += x->running != 0;
 }
 
-// All have had a turn: those go on that have come less far than the others that wait to draw (spin.c).
-static void raise_level(turns *t) {
-    uint64_t least = UINT64_MAX;
-    for (const tblock *tb = t->first; tb; tb = tb->next)
-        if (tb->running && tb->held < least) least = tb->held;
-    if (least != UINT64_MAX) t->k.level = least + DRAW_SLACK;
-}
-
-// Whose turn comes after tb's: the next unfinished block, else a new one if there are fewer than `most`, else
-// the first unfinished.
-static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
+// Whose turn comes after tb's: the next unfinished block, else a new one if no more than `resident` are
+// unfinished, else the first unfinished.
+static tblock *turn_after(turns *t, const tblock *tb) {
     tblock *to = tb ? tb->next : t->first;
     while (to && !to->running) to = to->next;
-    while (!to && t->next < t->total && t->unfinished < most) {
+    while (!to && t->next < t->total && t->unfinished < t->resident) {
         to = turns_start(t);
         if (!to->running) to = NULL; // run with its cluster
     }
-    if (!to) {
-        raise_level(t);
-        to = t->first;
-    }
+    if (!to) to = t->first;
     while (to && !to->running) to = to->next;
     return to;
-}
-
-// ---- blocks in order of time
-static bool sooner(const tblock *a, const tblock *b) {
-    return a->time != b->time ? a->time < b->time : a->index < b->index;
-}
-
-static void put_early(turns *t, tblock *tb) {
-    tb->time = orr_pace_time(tb);
-    (void)ORR_PUSH(&t->early);
-    size_t i = t->early.n - 1;
-    tblock **at = t->early.at;
-    for (; i && sooner(tb, at[(i - 1) / 2]); i = (i - 1) / 2) at[i] = at[(i - 1) / 2];
-    at[i] = tb;
-}
-
-static tblock *take_early(turns *t) {
-    tblock **at = t->early.at, *first = at[0], *last = at[--t->early.n];
-    size_t n = t->early.n, i = 0;
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && sooner(at[child + 1], at[child])) child++;
-        if (!sooner(at[child], last)) break;
-        at[i] = at[child];
-    }
-    if (n) at[i] = last;
-    return first;
-}
-
-// As many as a GPU runs at the same time; one that comes later begins when another has ended.
-static int turns_in_time(turns *t) {
-    const decoded *p = t->k.prog;
-    uint32_t most = p->pace->resident && p->pace->resident < t->resident ? p->pace->resident : t->resident;
-    while (t->next < t->total && t->unfinished < most) {
-        tblock *tb = turns_start(t);
-        for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].time = t->time;
-        if (p->pace->sm) tb->sm = t->next <= most ? p->pace->sm(p->pace->self, t->next - 1) : t->freed;
-        put_early(t, tb);
-    }
-    if (!t->early.n) return 0;
-    tblock *tb = take_early(t);
-    t->time = tb->time > t->time && tb->time != UINT64_MAX ? tb->time : t->time;
-    int r = orr_block_run(tb);
-    if (r == RUN_FAULT) return -1;
-    if (r == RUN_DONE) {
-        t->unfinished--;
-        t->freed = tb->sm;
-    } else {
-        put_early(t, tb);
-    }
-    return 1;
 }
 
 // Runs until the lowest block not yet handed out is finished: 1 and *out, 0 at the end, -1 fault.
@@ -245,12 +175,7 @@ static int turns_next(turns *t, tblock **out) {
             *out = t->first;
             return 1;
         }
-        if (t->k.prog->pace_blocks) {
-            int r = turns_in_time(t);
-            if (r <= 0) return r;
-            continue;
-        }
-        tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now, t->resident);
+        tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now);
         if (!tb && t->first) continue;
         if (!tb) return 0; // all were started and finished
         t->now = tb;
@@ -259,7 +184,7 @@ static int turns_next(turns *t, tblock **out) {
         if (r == RUN_DONE)
             note_end(t, tb);
         else
-            t->now = turn_after(t, tb, r == RUN_RACES ? t->racers : t->resident);
+            t->now = turn_after(t, tb);
     }
 }
 
@@ -273,7 +198,6 @@ static void turns_give(turns *t, tblock *tb) { // tb is the first
 
 static void turns_free(turns *t) {
     while (t->first) turns_give(t, t->first);
-    free(t->early.at);
     orr_worker_free(&t->k);
 }
 
@@ -372,7 +296,7 @@ static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
     tblock *tb = orr_block_start(k, index);
     int r;
     do r = orr_block_run(tb);
-    while (r == RUN_YIELDS || r == RUN_RACES);
+    while (r == RUN_YIELDS);
     bool ok = r != RUN_FAULT;
     if (!ok) {
         crew_fail(c, &k->err, k->fault, index);
@@ -494,6 +418,7 @@ static bool keep_apart(const orr_launch *l) {
     for (uint32_t n = 0; n < k->nbases; n++) {
         const orr_base *b = &k->bases[n];
         uint64_t addr = 0;
+        if (!b->param && l->image->nmoved) return false; // it is in several places
         if (!b->param)
             addr = l->image->var_addr[b->which];
         else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)

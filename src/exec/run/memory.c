@@ -19,6 +19,7 @@
 
 struct orr_mem {
     uint8_t *host;
+    uint64_t base; // device address of host[0]
     uint64_t reserved;
     uint64_t used;
     range *at; // sorted by lo
@@ -30,6 +31,7 @@ struct orr_mem {
 
 orr_mem *orr_mem_new(orr_err *e) {
     orr_mem *m = orr_calloc(1, sizeof *m);
+    m->base = ORR_GLOBAL_BASE;
     // Under a limit on address space (ulimit -v, valgrind) less must do.
     for (m->reserved = ORR_GLOBAL_LIMIT; m->reserved >= (1ull << 30); m->reserved /= 2) {
         // At the device's own addresses if they are free: then host code can use them too (orr_mem_shared).
@@ -45,6 +47,35 @@ orr_mem *orr_mem_new(orr_err *e) {
     return NULL;
 }
 
+orr_mem *orr_mem_new_at(uint64_t lo, uint64_t bytes, orr_err *e) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        orr_fail(e, ORR_BAD_INPUT, "cannot reserve %llu GiB of address space for device memory",
+                 (unsigned long long)(bytes >> 30));
+        return NULL;
+    }
+    orr_mem *m = orr_calloc(1, sizeof *m);
+    m->host = p;
+    m->base = lo;
+    m->reserved = bytes;
+    return m;
+}
+
+void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n) {
+    if (n > m->cap) {
+        m->cap = n;
+        m->at = orr_realloc(m->at, m->cap * sizeof *m->at);
+        m->name = orr_realloc(m->name, m->cap * sizeof *m->name);
+    }
+    m->n = n;
+    m->used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        m->at[i] = (range){at[i].addr, at[i].bytes};
+        snprintf(m->name[i], sizeof m->name[i], "0x%llx", (unsigned long long)at[i].addr);
+        m->used += at[i].bytes;
+    }
+}
+
 void orr_mem_delete(orr_mem *m) {
     if (!m) return;
     munmap(m->host, m->reserved);
@@ -56,14 +87,14 @@ void orr_mem_delete(orr_mem *m) {
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
     uint64_t size = bytes ? bytes : 1;
     if (size > m->reserved) size = m->reserved + 1; // too large: no gap will do
-    uint64_t align = size < LARGE ? ALIGN : PAGE, lo = ORR_GLOBAL_BASE + (size < LARGE ? ALIGN : SMALL);
+    uint64_t align = size < LARGE ? ALIGN : PAGE, lo = m->base + (size < LARGE ? ALIGN : SMALL);
     uint32_t at = 0;
     for (; at < m->n; at++) {
         if (m->at[at].lo >= lo && m->at[at].lo - lo >= size + GAP) break;
         uint64_t end = (m->at[at].lo + m->at[at].size + GAP + align - 1) & ~(align - 1);
         if (lo < end) lo = end;
     }
-    if (lo - ORR_GLOBAL_BASE > m->reserved || size + GAP > m->reserved - (lo - ORR_GLOBAL_BASE)) {
+    if (lo - m->base > m->reserved || size + GAP > m->reserved - (lo - m->base)) {
         orr_fail(e, ORR_BAD_INPUT, "'%s' needs %llu bytes of device memory, more than there is", name,
                  (unsigned long long)bytes);
         return 0;
@@ -102,7 +133,7 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr) {
 bool orr_mem_free(orr_mem *m, uint64_t addr) {
     const range *r = find(m, addr);
     if (!r || r->lo != addr) return false;
-    memset(m->host + (addr - ORR_GLOBAL_BASE), 0, r->size); // what is allocated is zero
+    memset(m->host + (addr - m->base), 0, r->size); // what is allocated is zero
     m->used -= r->size;
     uint32_t at = (uint32_t)(r - m->at);
     m->n--;
@@ -114,7 +145,7 @@ bool orr_mem_free(orr_mem *m, uint64_t addr) {
 void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes) {
     const range *r = find(m, addr);
     if (!r || addr - r->lo > r->size || bytes > r->size - (addr - r->lo)) return NULL;
-    return m->host + (addr - ORR_GLOBAL_BASE);
+    return m->host + (addr - m->base);
 }
 
 void orr_mem_as_gpu(orr_mem *m, bool on) { m->as_gpu = on; }
@@ -141,15 +172,15 @@ uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes) {
     uint64_t lowest = __atomic_load_n(&m->strays.lowest, __ATOMIC_RELAXED);
     while ((!lowest || addr < lowest) && !__atomic_compare_exchange_n(&m->strays.lowest, &lowest, addr, true,
                                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-    return m->host + (addr - ORR_GLOBAL_BASE);
+    return m->host + (addr - m->base);
 }
 
 uint64_t orr_mem_used(const orr_mem *m) { return m->used; }
-uint64_t orr_mem_end(const orr_mem *m) {
-    return m->n ? m->at[m->n - 1].lo + m->at[m->n - 1].size : ORR_GLOBAL_BASE;
+uint64_t orr_mem_end(const orr_mem *m) { return m->n ? m->at[m->n - 1].lo + m->at[m->n - 1].size : m->base; }
+bool orr_mem_shared(const orr_mem *m) { return (uintptr_t)m->host == m->base; }
+uint8_t *orr_mem_at(const orr_mem *m, uint64_t addr) {
+    return (uint8_t *)((uintptr_t)m->host + (uintptr_t)(addr - m->base));
 }
-bool orr_mem_shared(const orr_mem *m) { return (uintptr_t)m->host == ORR_GLOBAL_BASE; }
-uint8_t *orr_mem_base(const orr_mem *m) { return m->host; }
 
 const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
     const range *r = find(m, addr);
@@ -168,12 +199,20 @@ const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
 }
 
 // ---- a module's variables -------------------------------------------------------------------
+uint64_t orr_image_address(const orr_image *image, uint32_t var, uint64_t offset) {
+    for (uint32_t i = 0; i < image->nmoved; i++) {
+        const orr_moved *v = &image->moved[i];
+        if (v->var == var && offset - v->offset < v->bytes) return v->addr + (offset - v->offset);
+    }
+    return image->var_addr[var] + offset;
+}
+
 static bool relocate(orr_mem *m, orr_image *image, uint32_t v, orr_err *e) {
     const orr_var *var = &image->module->vars[v];
     uint8_t *bytes = orr_mem_host(m, image->var_addr[v], var->bytes);
     for (uint32_t n = 0; n < var->nrelocs; n++) {
         const orr_reloc *r = &var->relocs[n];
-        uint64_t value = r->value + (r->var >= 0 ? image->var_addr[r->var] : 0);
+        uint64_t value = r->var >= 0 ? orr_image_address(image, (uint32_t)r->var, r->value) : r->value;
         if (r->bytes > 8 || r->offset > var->bytes || r->bytes > var->bytes - r->offset)
             return orr_fail(e, ORR_BAD_INPUT, "%s: initialiser of '%s' runs past its end",
                             image->module->path, var->name);
@@ -198,6 +237,34 @@ orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e) {
 fail:
     orr_image_free(m, image);
     return NULL;
+}
+
+orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const orr_moved *moved,
+                        uint32_t nmoved, orr_err *e) {
+    orr_image *image = orr_calloc(1, sizeof *image);
+    image->module = mod;
+    image->moved = moved;
+    image->nmoved = nmoved;
+    image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
+    for (uint32_t v = 0; v < mod->nvars; v++) {
+        const orr_var *var = &mod->vars[v];
+        image->var_addr[v] = addr[v] ? addr[v] : orr_mem_alloc(m, var->bytes, var->name, e);
+        if (!image->var_addr[v]) goto fail;
+        if (addr[v]) continue;
+        memset(orr_mem_host(m, image->var_addr[v], var->bytes), 0, var->bytes);
+        if (var->init) memcpy(orr_mem_host(m, image->var_addr[v], var->bytes), var->init, var->init_bytes);
+    }
+    for (uint32_t v = 0; v < mod->nvars; v++)
+        if (!addr[v] && !relocate(m, image, v, e)) goto fail;
+    return image;
+fail:
+    orr_image_forget(image);
+    return NULL;
+}
+
+void orr_image_forget(orr_image *image) {
+    if (image) free(image->var_addr);
+    free(image);
 }
 
 void orr_image_free(orr_mem *m, orr_image *image) {

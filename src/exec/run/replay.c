@@ -426,7 +426,7 @@ void orr_replay_free(orr_replay *r) {
 
 bool orr_replay_waits(const orr_replay *r) {
     for (uint32_t b = 0; b < r->p.kernel->nblocks; b++)
-        if (r->p.blocks[b].spins) return true;
+        if (r->p.blocks[b].looks) return true;
     return false;
 }
 
@@ -440,7 +440,7 @@ bool orr_replay_block(orr_replay *r, uint64_t index, const orr_warp_events *warp
     r->out = orr_block_start(&r->k, index);
     int how;
     do how = orr_block_run(r->out);
-    while (how == RUN_YIELDS || how == RUN_RACES);
+    while (how == RUN_YIELDS);
     if (how == RUN_FAULT) return orr_fail(e, r->k.err.status, "%s", r->k.err.text);
     for (uint32_t n = 0; n < r->p.nwarps; n++)
         r->out->views[n] = (orr_warp_trace){r->out->traces[n].bytes, r->out->traces[n].n};

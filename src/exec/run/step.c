@@ -18,7 +18,6 @@
 
 #include "exec/sass/translate.h"
 
-#define POLLS    512 // blocks of code with a poll that lanes run before others of their warp have a turn
 #define OPERANDS 16
 #define ROWS     (OPERANDS * 512)
 
@@ -43,7 +42,7 @@ struct orr_step {
     step_sm *sms;
     uint32_t nsms;
     double ns;
-    bool shared; // is done in time, too
+    int how; // ORR_STEP_*
 };
 
 struct orr_step_warp {
@@ -61,41 +60,45 @@ struct orr_step_block {
     orr_step_warp *warps;
 };
 
-bool orr_step_can(const orr_kernel *k, const char **why) {
-    if (!k->codes) {
-        *why = "its machine code is not known";
-        return false;
+// What is the SM's own business, and not executed instruction by instruction.
+static const char *never(uint16_t op, uint16_t code) {
+    if (op == ORR_OP_MBARRIER || op == ORR_OP_CPMBAR || code == ORR_SASS_SYNCS || code == ORR_SASS_ARRIVES)
+        return "it waits at mbarriers";
+    if ((op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) || orr_sass_group_product(code) ||
+        code == ORR_SASS_UCGABAR_ARV)
+        return "it uses groups of warps, bulk copies or clusters";
+    return NULL;
+}
+
+static const char *not_served(const orr_kernel *k, uint32_t n) {
+    uint16_t op = k->insts[n].op;
+    if (op == ORR_OP_SYSCALL) return "it prints, asserts or takes memory of the heap";
+    if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS)
+        return "it copies to shared memory asynchronously";
+    return NULL;
+}
+
+bool orr_step_can(const orr_launch *l, int how, const char **why) {
+    const orr_kernel *k = l->kernel;
+    bool served = !(how & ORR_STEP_AT_ISSUE);
+    *why = orr_cluster_size(l) > 1   ? "its thread blocks are in clusters"
+           : k->machine && !k->codes ? "its machine code is not known"
+           : served && !k->codes     ? "it is lowered before it is timed"
+           : l->elsewhere            ? "it is executed elsewhere"
+                                     : NULL;
+    for (uint32_t n = 0; n < k->ninsts && !*why; n++) {
+        *why = never(k->insts[n].op, k->codes ? k->codes[n].op : ORR_SASS_NONE);
+        if (!*why && served) *why = not_served(k, n);
     }
-    for (uint32_t n = 0; n < k->ninsts; n++) {
-        uint16_t op = k->insts[n].op;
-        if (op == ORR_OP_MBARRIER || op == ORR_OP_CPMBAR || k->codes[n].op == ORR_SASS_SYNCS ||
-            k->codes[n].op == ORR_SASS_ARRIVES) {
-            *why = "it waits at mbarriers";
-            return false;
-        }
-        if (op == ORR_OP_SYSCALL) {
-            *why = "it prints, asserts or takes memory of the heap";
-            return false;
-        }
-        if (op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) {
-            *why = "it uses groups of warps, bulk copies or clusters";
-            return false;
-        }
-        if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS) {
-            *why = "it copies to shared memory asynchronously";
-            return false;
-        }
-    }
-    return true;
+    return !*why;
 }
 
 // ---- a launch -------------------------------------------------------------------------------
-orr_step *orr_step_new(const orr_launch *l, uint32_t sms, double ns, bool shared, orr_err *e) {
+orr_step *orr_step_new(const orr_launch *l, uint32_t sms, double ns, int how, orr_err *e) {
     orr_step *x = orr_calloc(1, sizeof *x);
     x->launch = *l;
-    x->launch.pace = NULL;
     x->ns = ns;
-    x->shared = shared;
+    x->how = how;
     if (!orr_decode(&x->p, &x->launch, e)) {
         free(x);
         return NULL;
@@ -153,6 +156,38 @@ bool orr_step_failed(const orr_step *l, orr_err *e) {
 
 uint32_t orr_step_warps(const orr_step *l) { return l->p.nwarps; }
 
+typedef struct step_source {
+    orr_source base;
+    uint64_t next, total;
+    uint32_t nwarps;
+    orr_warp_trace *none;
+} step_source;
+
+static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
+    (void)e;
+    step_source *s = (step_source *)base;
+    if (s->next == s->total) return 0;
+    *tb = (orr_tb){.index = s->next++, .nwarps = s->nwarps, .warps = s->none};
+    return 1;
+}
+
+static void source_close(orr_source *base) {
+    free(((step_source *)base)->none);
+    free(base);
+}
+
+orr_source *orr_step_source(const orr_step *l) {
+    const uint32_t *grid = l->launch.grid;
+    step_source *s = orr_calloc(1, sizeof *s);
+    s->base.info = orr_info_of(&l->launch);
+    s->base.next = source_next;
+    s->base.close = source_close;
+    s->total = (uint64_t)grid[0] * grid[1] * grid[2];
+    s->nwarps = orr_step_warps(l);
+    s->none = orr_calloc(s->nwarps, sizeof *s->none);
+    return &s->base;
+}
+
 orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index) {
     step_sm *s = &l->sms[sm];
     orr_step_block *b = s->blocks;
@@ -166,10 +201,11 @@ orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index) {
     b->tb->sm = sm;
     for (uint32_t n = 0; n < l->p.nwarps; n++) {
         orr_step_warp *w = &b->warps[n];
-        *w = (orr_step_warp){.w = &b->tb->warps[n], .live = {.ns = l->ns}};
+        *w = (orr_step_warp){.w = &b->tb->warps[n],
+                             .live = {.ns = l->ns, .at_issue = l->how & ORR_STEP_AT_ISSUE}};
         w->w->step = &w->live;
         w->live.self = w;
-        w->w->budget = POLLS;
+        w->w->frag = NULL;
     }
     return b;
 }
@@ -256,6 +292,7 @@ static void keep_operands(orr_step_access *a, const warp *w, const uop *u) {
 int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                      uint8_t *host[ORR_WARP]) {
     live *l = w->step;
+    if (l->at_issue) return STEP_NOW;
     if (l->values) { // what was loaded
         for (int i = 0; i < ORR_WARP; i++) host[i] = l->values[i];
         return STEP_AGAIN;
@@ -269,7 +306,7 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     bool load = op == ORR_OP_LD, store = op == ORR_OP_ST, atomic = op == ORR_OP_ATOM || op == ORR_OP_RED;
     const step_sm *s = (const step_sm *)w->worker;
     uint8_t where = space_of(w, addr, space);
-    bool shared = where == ORR_SPACE_SHARED && s->launch->shared;
+    bool shared = where == ORR_SPACE_SHARED && s->launch->how & ORR_STEP_SHARED;
     if (!(load || store || atomic) || bytes > ORR_STEP_BYTES) return STEP_NOW;
     if (where != ORR_SPACE_GLOBAL && !shared) return STEP_NOW;
     orr_step_access *a = take_access(w);
@@ -291,9 +328,7 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     return STEP_AGAIN;
 }
 
-uintptr_t orr_step_memory(const orr_step *l) {
-    return (uintptr_t)orr_mem_base(l->launch.mem) - ORR_GLOBAL_BASE;
-}
+uintptr_t orr_step_memory(const orr_step *l) { return (uintptr_t)orr_mem_at(l->launch.mem, 0); }
 
 void orr_step_read(orr_step_access *a, uint32_t lanes, uintptr_t memory) {
     for (uint32_t m = lanes & a->mask; m; m &= m - 1)
@@ -384,7 +419,8 @@ static void execute(orr_step_warp *lw, uint32_t inst) {
     frag *f = lw->f;
     const xblock *x = &p->blocks[f->pc];
     const orr_block *b = &p->kernel->blocks[f->pc];
-    const uop *u = p->uops + p->uop_of[inst], *end = p->uops + p->uop_of[inst + 1];
+    const uop *u = p->uops + (p->uop_of ? p->uop_of[inst] : inst),
+              *end = p->uops + (p->uop_of ? p->uop_of[inst + 1] : inst + 1);
     if (x->last && end > x->last) end = x->last;
     uint32_t mask = f->mask;
     for (; u < end && !w->tb->faulted; u++) {
@@ -403,6 +439,12 @@ static void execute(orr_step_warp *lw, uint32_t inst) {
     orr_warp_last(w, f, x);
 }
 
+uint64_t orr_step_sleeps(orr_step_warp *w) {
+    uint64_t n = w->live.sleeps;
+    w->live.sleeps = 0;
+    return n;
+}
+
 orr_step_access *orr_step_issue(orr_step_warp *lw, uint32_t inst, uint64_t now) {
     lw->live.now = now;
     lw->live.access = NULL;
@@ -415,17 +457,13 @@ static frag *who_goes_on(orr_step_warp *lw) {
     warp *w = lw->w;
     frag *f = lw->f;
     const xblock *x = lw->left;
-    if (!f) return orr_warp_choose(w, false);
-    if (w->switches) {
-        w->switches = false;
-        return orr_warp_choose(w, true);
-    }
-    if (x && x->polls && --w->budget <= 0) {
-        w->budget = POLLS;
-        if (f->state == FRAG_READY && f->mask) f->turn = f->since = ++w->turn;
-        return orr_warp_choose(w, true);
-    }
-    return f->state == FRAG_READY && f->mask ? f : orr_warp_choose(w, false);
+    bool yields = f && w->switches;
+    w->switches = false;
+    if (x && !yields && f) yields = orr_warp_polled(w, f, x, 1);
+    if (f && !yields && f->state == FRAG_READY && f->mask && orr_warp_meets(w, f)) return f;
+    do f = orr_warp_choose(w, yields);
+    while (f && !orr_warp_meets(w, f));
+    return f;
 }
 
 int orr_step_next(orr_step_warp *lw) {
@@ -438,8 +476,8 @@ int orr_step_next(orr_step_warp *lw) {
     lw->f = f;
     if (!f) return w->live ? ORR_STEP_WAITS : ORR_STEP_ENDED;
     const xblock *x = &p->blocks[f->pc];
+    if (!w->frag || !p->kernel->codes) orr_warp_banks(w, f); // machine code has one set of registers
     w->frag = f;
-    orr_warp_banks(w, f);
     lw->block_at = w->trace->n;
     lw->inst = p->kernel->blocks[f->pc].first;
     orr_trace_put_block(w->trace, f->pc, f->mask);
@@ -450,4 +488,11 @@ int orr_step_next(orr_step_warp *lw) {
                      "more than %llu instructions in one warp (--max-insts)",
                      (unsigned long long)p->launch->max_insts);
     return ORR_STEP_GOES;
+}
+
+int orr_step_run(orr_step_warp *lw, uint64_t now) {
+    int next = orr_step_next(lw);
+    lw->live.now = now;
+    while (next == ORR_STEP_GOES && !lw->left && !lw->w->tb->faulted) execute(lw, lw->inst++);
+    return next;
 }

@@ -7,10 +7,9 @@
 //
 // That alone would hang programs in which lanes wait for each other, such as a lock taken inside one
 // warp: the lane that has the lock waits at a join for those that spin. Volta and later guarantee
-// progress to every lane. So do we: a fragment that has looked often at what others may write (by
-// atomics or volatile accesses) without meeting anybody gives way to the others, and when there are
-// none, the lanes waiting at joins are let through, each with its outer join. A long loop that does not
-// look at anything keeps its turn.
+// progress to every lane. So do we: a fragment that has polled for its quantum (poll.c) gives way to the
+// others, and when it has polled for long without meeting anybody the lanes waiting at joins are let
+// through, each with its outer join. A long loop that does not poll keeps its turn.
 //
 // Operations that name the lanes they work with (shfl.sync and its like) stand first in their block;
 // a fragment that gets there waits until all those lanes are there.
@@ -19,11 +18,8 @@
 
 #include "exec/sass/translate.h"
 
-#define FIRST_SLICE   512 // blocks with a look at others that a fragment may run before those get a turn
-#define LEAST_SLICE   16
-#define SPIN_LOOKS    1    // of a loop that only looks (spin.c) in one turn
-#define SPIN_PATIENCE 64   // turns of such a loop before lanes that wait at joins are let through
-#define MAX_DEPTH     4096 // calls
+#define PATIENCE  512  // polls before lanes that wait at joins are let through
+#define MAX_DEPTH 4096 // calls
 
 // ---- pools ----------------------------------------------------------------------------------
 frag *orr_warp_part(warp *w, frag v) {
@@ -95,7 +91,7 @@ bool orr_warp_settle(warp *w, frag *f) {
         int32_t parent = j->parent;
         free_join(w, f->join);
         f->join = parent;
-        w->rotations = 0;
+        w->polled = 0;
     }
     return true;
 }
@@ -223,7 +219,7 @@ static frag *choose(warp *w, bool oldest) {
         frag *best = NULL, *waits = NULL;
         for (int n = 0; n < ORR_WARP; n++) {
             frag *f = &w->frags[n];
-            if (f->state == FRAG_LANES && gather(w, f)) w->rotations = 0;
+            if (f->state == FRAG_LANES && gather(w, f)) w->polled = 0;
             if (f->state == FRAG_READY && (!best || (oldest ? f->turn < best->turn : f->turn > best->turn)))
                 best = f;
             if (f->state == FRAG_LANES) waits = f;
@@ -572,22 +568,6 @@ static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
     if (w->trace && w->trace->n > w->tally_of->stream_bytes) w->trace = NULL;
 }
 
-// Other fragments, warps and blocks have their turn. When this one is the only one that can go on, lanes that
-// wait at joins are let through. Machine code says where that is to be (YIELD), so there a loop that looks is
-// given some time; PTX does not, and it is done at once.
-static int give_way(warp *w, frag *f, bool looks) {
-    const decoded *p = w->tb->prog;
-    w->spinning = looks;
-    f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
-    if (f->state == FRAG_READY && (!looks || w->spun % 16 == 15)) f->since = w->turn; // there may be no YIELD
-    if (looks && p->kernel->codes && ++w->spun % SPIN_PATIENCE) return w->live ? RUN_YIELDS : RUN_DONE;
-    int ready = 0;
-    for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
-    if ((ready <= 1 || ++w->rotations % 4 == 0) && orr_warp_release(w) && w->slice > LEAST_SLICE)
-        w->slice /= 2;
-    return w->live ? RUN_YIELDS : RUN_DONE;
-}
-
 void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
     if (w->tally_of) count_block(w, block, lanes);
     if (w->trace) orr_trace_put_block(w->trace, block, lanes);
@@ -595,140 +575,115 @@ void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
     w->thread_insts += (uint32_t)orr_popc(lanes);
 }
 
-// Where the warp stops next, for others to come in between: in front of a compare and swap of a loop, or of
-// any access of shared memory where warps run in order of time. x->end: nowhere. `at`: where it stopped last.
-static const uop *next_stop(const warp *w, const xblock *x, const uop *at) {
-    const decoded *p = w->tb->prog;
-    bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone)) && !(at && at >= x->race);
-    bool stops = p->pace && x->stops;
-    if (!stops && !x->tries) return race ? x->race : x->end;
+// The next wait for an mbarrier's phase in the block, behind `at`; x->end: there is none.
+static const uop *next_try(const xblock *x, const uop *at) {
+    if (!x->tries) return x->end;
     for (const uop *u = at ? at + 1 : x->first; u < x->end; u++)
-        if ((stops && u->stop) || u->tries || (race && u == x->race)) return u;
+        if (u->tries) return u;
     return x->end;
 }
 
-// Does it stand in front of `u` for nothing but a try that need not wait?
-static bool goes_on(warp *w, const xblock *x, const uop *u, uint32_t mask) {
-    return u < x->end && u->tries && !u->stop && u != x->race && !w->tb->faulted &&
-           !orr_mbar_holds(w, u, mask);
+bool orr_warp_meets(warp *w, frag *f) {
+    const xblock *x = &w->tb->prog->blocks[f->pc];
+    if (!x->waits || f->met || f->mask == w->live) return true;
+    set_banks(w, &w->frames[f->frame]);
+    uint32_t go = complete_of(w, x->members, f->mask);
+    if (!go) f->state = FRAG_LANES;
+    if (go && go != f->mask) stay(w, f, go);
+    return go != 0;
 }
 
-// Behind the micro-op that does what an instruction, which begins at `first`, does to memory.
-static const uop *behind_access(const uop *first, const uop *end) {
-    for (const uop *u = first; u < end && (u == first || !u->stop); u++)
-        if (orr_ops[u->inst->op].flags & ORR_F_MEMORY) return u + 1;
-    return first;
+// Lanes that wait at joins are let through when these have polled for long without meeting anybody, or go
+// round a loop that takes a lock.
+bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
+    bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
+    if (!x->polls) return false;
+    w->polled++;
+    w->budget -= takes;
+    if (!again && w->budget > 0) return false;
+    w->budget = POLL_QUANTUM;
+    w->looked = x->looks || again;
+    if (again || w->polled >= PATIENCE) {
+        orr_warp_release(w);
+        w->polled = 0;
+    }
+    if (f->state == FRAG_READY) f->turn = f->since = ++w->turn;
+    return true;
+}
+
+// The block of code that the lanes of f are at, or what is left of it. False: they wait at a try.
+static bool run_block(warp *w, const frag *f, const xblock *x) {
+    const uop *at = w->paused, *begin = at ? at : x->first, *stop = at;
+    uint32_t mask = f->mask;
+    bool holds = at && !w->let && orr_mbar_holds(w, at, mask);
+    while (!holds) {
+        stop = next_try(x, at);
+        if (begin < stop) run_plain(w, begin, stop, mask);
+        if (stop == x->end || w->tb->faulted) break;
+        holds = orr_mbar_holds(w, stop, mask);
+        begin = at = stop;
+    }
+    w->let = false;
+    w->held = holds && !w->tb->faulted;
+    w->paused = w->held ? stop : NULL;
+    return !w->held;
+}
+
+// Too many instructions, an earlier block's fault, or a stream that never ends.
+static bool gives_up(warp *w, const xblock *x, uint32_t mask, uint64_t *limit, uint64_t most) {
+    if (w->insts <= *limit) return false;
+    if (*limit < most) {
+        *limit = look_again(w, most);
+        const worker *k = w->worker;
+        if (k->bound && atomic_load_explicit(k->bound, memory_order_relaxed) <= w->tb->index)
+            return true; // an earlier block's is the one that counts
+        return too_long(w, x, mask);
+    }
+    orr_fault_as(ORR_FAULT_HANG, w, x->last ? x->last : x->end - 1, orr_ffs(mask),
+                 "more than %llu instructions in one warp (--max-insts)", (unsigned long long)most);
+    return true;
 }
 
 int orr_warp_run(warp *w) {
     const decoded *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
-    frag *f = w->paused ? w->frag : choose(w, w->budget <= 0);
-    if (!w->found && !w->paused) w->budget = w->slice;
-    w->found = false;
-    for (int n = 0; n < ORR_WARP; n++) w->frags[n].looks = 0;
+    bool yields = w->yields;
+    w->yields = false;
+    frag *f = w->paused ? w->frag : choose(w, yields);
     while (f) {
         w->frag = f;
         set_banks(w, &w->frames[f->frame]);
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
-            if (x->waits && !f->met && f->mask != w->live && !w->paused) {
-                uint32_t go = complete_of(w, x->members, f->mask);
-                if (!go) {
-                    f->state = FRAG_LANES;
-                    break;
-                }
-                if (go != f->mask) stay(w, f, go);
-            }
+            if (!w->paused && !orr_warp_meets(w, f)) break;
             f->met = false;
-            if (!x->circles) f->looks = 0;
-            if (x->spins && !w->paused && f->looks++ >= SPIN_LOOKS) { // it has looked, and would look again
-                if (too_long(w, x, f->mask)) return RUN_FAULT;
-                w->budget = 0;
-                return give_way(w, f, true);
-            }
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
-            uint32_t block = f->pc;
-            size_t from = w->paused ? w->paused_from : w->trace ? w->trace->n : 0;
-            const uop *at = w->paused;
-            if (!at) {
+            if (!w->paused) {
                 if (w->tally_of) count_block(w, f->pc, mask);
                 if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
-                from = w->trace ? w->trace->n : 0;
                 w->insts += x->count;
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
-                if (p->pace) orr_pace_enter(w);
             }
-            if (at && at->stop && !orr_pace_go(w, at)) return RUN_RACES;
-            const uop *stop = at && !w->let && orr_mbar_holds(w, at, mask) ? at : NULL,
-                      *begin = at ? at : x->first;
-            if (at && at->stop && !stop) {
-                begin = behind_access(at, x->end);
-                run_plain(w, at, begin, w->left ? w->left : mask);
-                orr_pace_done(w);
-                if (w->left && !w->tb->faulted) return RUN_RACES; // others are served before its other lanes
-            }
-            while (!stop) {
-                stop = next_stop(w, x, at);
-                if (begin < stop) run_plain(w, begin, stop, mask);
-                if (!goes_on(w, x, stop, mask)) break;
-                begin = at = stop;
-                stop = NULL;
-            }
-            w->paused = NULL;
-            w->let = false;
-            if (stop < x->end && !w->tb->faulted) { // others come in between
-                w->held = stop == at || !(stop->stop || stop == x->race);
-                w->paused = stop;
-                w->paused_from = from;
-                if (w->held) return RUN_HELD;
-                if (stop->stop) orr_pace_stop(w, stop);
-                return RUN_RACES;
-            }
-            if (x->ordered && w->trace && w->worker->versions && !w->tb->faulted)
-                orr_versions_note(w->worker->versions, w->trace, p, block, from);
+            if (!run_block(w, f, x)) return RUN_HELD;
             run_last(w, f, x);
-            if (w->tb->faulted) return RUN_FAULT;
-            if (p->pace) orr_pace_leave(w, block, f->state != FRAG_READY || f->pc != (uint32_t)x->next);
-            if (w->insts > limit && limit < most) {
-                limit = look_again(w, most);
-                const worker *k = w->worker;
-                if (k->bound && atomic_load_explicit(k->bound, memory_order_relaxed) <= w->tb->index)
-                    return RUN_FAULT; // an earlier block's is the one that counts
-                if (too_long(w, x, mask)) return RUN_FAULT;
-            } else if (w->insts > limit) {
-                orr_fault_as(ORR_FAULT_HANG, w, x->last ? x->last : x->end - 1, orr_ffs(mask),
-                             "more than %llu instructions in one warp (--max-insts)",
-                             (unsigned long long)most);
-                return RUN_FAULT;
-            }
-            if (w->switches) {
+            if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
+            bool polled = orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
+            if (w->switches && !polled) {
                 w->switches = false;
-                if (!x->polls || --w->budget > 0) {
-                    f = choose(w, true);
-                    break;
-                }
+                f = choose(w, true);
+                break;
             }
-            if (x->locks && f->state == FRAG_READY && &p->blocks[f->pc] == x && orr_warp_release(w)) {
-                f->turn = ++w->turn;
-                w->budget = 0;
-                return RUN_YIELDS;
-            }
-            // It has found what it waited for; others look before it goes on.
-            if (x->finds && f->state == FRAG_READY && !p->blocks[f->pc].circles && orr_block_found(w->tb)) {
-                w->spinning = w->found = true;
-                return RUN_YIELDS;
-            }
-            bool again = x->locks && &p->blocks[f->pc] == x;
-            if (x->polls && (w->budget -= again ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
+            w->switches = false;
+            if (polled) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
-                return give_way(w, f, again);
+                w->yields = true;
+                return w->live ? RUN_YIELDS : RUN_DONE;
             }
             if (f->state != FRAG_READY || f->frame != frame_was) break;
         }
-        f = f->state == FRAG_READY && f->mask ? f : choose(w, false);
+        f = f && f->state == FRAG_READY && f->mask ? f : choose(w, false);
     }
     return w->live ? RUN_WAITS : RUN_DONE;
 }
@@ -743,14 +698,11 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
-    w->turn = w->rotations = w->yielded = w->ever = w->spun = w->restored = 0;
-    w->spinning = w->found = w->switches = w->stuck = false;
+    w->turn = w->polled = w->yielded = w->ever = w->restored = 0;
+    w->looked = w->yields = w->switches = false;
     w->paused = NULL;
     w->held = w->let = false;
-    w->time = 0;
-    w->stop = w->left = 0;
-    memset(w->due, 0, sizeof w->due);
-    w->slice = w->budget = FIRST_SLICE;
+    w->budget = POLL_QUANTUM;
     w->products = w->cluster_phase = 0;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;

@@ -98,7 +98,7 @@ static void meet(warp *w) {
         if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
         f->state = FRAG_READY;
         f->turn = ++w->turn;
-        w->rotations = 0;
+        w->polled = 0;
     }
 }
 
@@ -243,7 +243,6 @@ static void poll(warp *w, const frag *f) {
         if (!(g->mask & w->ever) == !(f->mask & w->ever)) g->since = w->turn;
     }
     orr_warp_again(w, at, lanes);
-    if (w->tb->prog->pace) orr_pace_poll(w);
 }
 
 // Lanes that wait at a BSYNC for others which have all yielded since.
@@ -267,7 +266,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     orr_warp_again(w, f->at, f->mask);
     f->state = FRAG_READY;
     f->turn = ++w->turn;
-    w->rotations = 0;
+    w->polled = 0;
 }
 
 frag *orr_sass_choose(warp *w, bool yields) {
@@ -478,6 +477,7 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         return;
     case ORR_SASS_YIELD:
     case ORR_SASS_NANOSLEEP:
+        if (!u->a.none) warp_sleeps(w, SRC_A(w, u, uint32_t), lanes);
         w->yielded |= lanes;
         w->ever |= lanes;
         f->since = ++w->turn;
@@ -642,8 +642,10 @@ bool orr_sass_control(translator *m) {
     case ORR_SASS_BAR: return barrier_sync(m, in, none);
     case ORR_SASS_EXIT:
     case ORR_SASS_KILL:
-    case ORR_SASS_YIELD:
-    case ORR_SASS_NANOSLEEP: decide(m, in, none, none, m_psrc(m, 0)); return true;
+    case ORR_SASS_YIELD: decide(m, in, none, none, m_psrc(m, 0)); return true;
+    case ORR_SASS_NANOSLEEP:
+        decide(m, in, c->nargs > 1 ? m_src(m, 1, 0) : none, none, m_psrc(m, 0));
+        return true;
     case ORR_SASS_BPT: decide(m, in, none, none, none); return true;
     case ORR_SASS_BSYNC:
         in->imm = c->args[1].reg;

@@ -531,7 +531,7 @@ static void make_blocks(decoded *p, const uint32_t *uop_of) {
         }
         if (x->end > x->first && orr_sass_decides(x->end - 1)) x->last = --x->end;
     }
-    orr_spins(p, uop_of);
+    orr_polls(p);
 }
 
 bool orr_sass_translate(decoded *p, orr_err *e) {
@@ -559,7 +559,11 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     orr_code placed;
     for (uint32_t n = 0; n < k->ninsts && ok; n++) {
         uop_of[n] = (uint32_t)b.uops.n;
-        m.c = orr_code_placed(k, n, p->launch->image ? p->launch->image->var_addr : NULL, &placed);
+        const orr_fix *f = orr_code_fix(k, n);
+        m.c = &k->codes[n];
+        if (f)
+            m.c = orr_code_at(m.c, f, orr_image_address(p->launch->image, f->var, (uint64_t)f->offset),
+                              &placed);
         m.inst = &k->insts[n];
         ok = translate(&m, e);
     }

@@ -14,7 +14,9 @@
 #include "memory/fast_memory.h"
 #include "memory/tags.h"
 #include "model/cycle/engine.h"
-#include "model/cycle/order.h"
+#include "exec/step.h"
+#include "isa/observable.h"
+#include "model/cycle/sm.h"
 #include "model/cycle/supply.h"
 #include "program/program.h"
 
@@ -64,15 +66,15 @@ static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t int
 // has been scheduled once, alone (code.c): how long it takes, and what it takes of its scheduler and of the
 // units that can be in the way.
 typedef struct aseg {
-    uint32_t len;                         // cycles until the next segment can begin
-    uint32_t tail;                        // of them after the issue of its last instruction
-    uint32_t burst, nbursts;              // in code->bursts: what it takes of its scheduler
-    uint32_t mem, wait;                   // in code->mems, code->waits
-    uint32_t line;                        // of code, + 1, and how many
-    uint32_t inst;                        // the last
+    uint32_t len;            // cycles until the next segment can begin
+    uint32_t tail;           // of them after the issue of its last instruction
+    uint32_t burst, nbursts; // in code->bursts: what it takes of its scheduler
+    uint32_t mem, wait;      // in code->mems, code->waits
+    uint32_t line;           // of code, + 1, and how many
+    uint32_t inst;           // the last
     uint16_t nmem, nwait, nlines;
-    uint32_t slots;                       // of all bursts: of the scheduler,
-    uint16_t unit, busy;                  // and of the unit that is needed longest; 0: none
+    uint32_t slots;        // of all bursts: of the scheduler,
+    uint16_t unit, busy;   // and of the unit that is needed longest; 0: none
     uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
 } aseg;
 
@@ -92,9 +94,9 @@ typedef struct amem { // a memory instruction of a segment
     uint16_t access;
     uint16_t set[4]; // places that wait for it
     uint8_t nset, kind;
-    uint8_t order; // ORDER_*: what it has to do with other warps (order.c)
-    bool late;     // only memory knows when it is done
-    bool quiet;    // nothing but its cost matters
+    bool strong; // other threads may be polling: its store is not merged with others
+    bool late;   // only memory knows when it is done
+    bool quiet;  // nothing but its cost matters
     bool loads, async;
     bool runs; // lanes in a row are nothing special: no atomic, no copy, nobody waits for it
     uint8_t bytes;
@@ -182,7 +184,7 @@ typedef struct acode {
     bool in_order;   // accesses come in the order in which the trace has them
     bool leaves_out; // streams have accesses that are not looked at: of mbarriers
     bool characterised;
-    bool ordered; // warps wait for others through memory
+    bool ordered; // warps write what others poll
 } acode;
 
 // ---- an SM ----------------------------------------------------------------------------------------------
@@ -203,7 +205,7 @@ typedef struct awarp {
     uint8_t sched;
     uint8_t waiting; // at a barrier, + 1
     bool has_then, ghost;
-    uint16_t asked;  // requests that wait for other warps (order.c)
+    bool stalls;     // its executor has nothing for it yet
     uint32_t code;   // block, + 1
     uint32_t body;   // of the code block it is in: orr_tblock.body
     uint64_t far;    // when its last load from memory is there
@@ -222,10 +224,8 @@ typedef struct awarp {
     uint8_t index[BATCH]; // in the block
     uint32_t stretch;     // how much longer than alone its last segment took, 1/16
     uint32_t group;
-    uint32_t need;    // of its block's needs, the next one (order.c)
-    const amem *for_; // what it has asked for, and when the last of what has been answered was
-    uint64_t answer;
-    struct { // by scheduler: warps that follow
+    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
+    struct {                    // by scheduler: warps that follow
         uint8_t sched, n;
     } part[BATCH];
     uint32_t pending; // the segment, + 1, that those that follow have still to be booked for,
@@ -248,7 +248,8 @@ typedef struct asched {
 // SMs that do the same are simulated as one (sm_group.c).
 #define GROUP 4
 typedef struct ablock {
-    tbuf *buf; // NULL: free
+    tbuf *buf;                   // NULL: free
+    struct orr_step_block *live; // executed as it is timed (step.c); NULL: it is not
     tbuf *peer[GROUP - 1];
     uint32_t npeers;
     uint64_t start, end;
@@ -386,8 +387,8 @@ typedef struct machine {
     uint32_t *numbers;       // [SM] as the GPU numbers them, for local memory
     orr_l1_spec l1_spec;     // as the cycle model has it, but for folded tag banks
     orr_reservations dealer; // launch.block_interval
-    cycle *view;             // what order.c of the cycle model sees: what the SMs have sent
-    order *order;            // of the launch; NULL: nobody waits for anybody
+    struct orr_step *live;   // the launch is executed as it is timed (step.c); NULL: it is not
+    uint64_t entered;        // blocks of code, of such a launch
     // of the memory instruction at hand
     const amem *mem;
     awarp *warp;
@@ -468,24 +469,17 @@ uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n); // of n, quiet ones amo
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint32_t *all);
 // The warp will run soon: what is known of the line that it goes to next.
 void abt_memory_prefetch(const acore *s, const awarp *w);
-// A request for sectors of a line was done with at `done` ticks: when they can be used.
-uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done);
-// And instruction x of the warp has all it asked for.
-void abt_memory_done(awarp *w, const amem *x, uint64_t ready);
 void abt_memory_start(acore *s);
 void abt_memory_shape(machine *m, uint64_t l1_bytes); // of a launch: what shared memory leaves to L1
 // A line that it did not have last; *there is cleared when it, or one that is fetched ahead, is on its way.
 uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there);
 
-// ---- order.c: warps that wait for others through memory ----------------------------------------------
-order *abt_order_new(machine *m, const orr_kernel *k, bool whole); // NULL: nobody does in this kernel
-void abt_order_open(machine *m, bool whole); // of a launch; whole: no thread blocks are left out
-void abt_order_close(machine *m);
-void abt_order_free(machine *m);
-// The access at hand sends r. True: it is not answered before abt_order_settle says so.
-bool abt_order_note(acore *s, orr_request *r);
-void abt_order_settle(machine *m, uint64_t now);  // at the end of a window
-bool abt_order_release(machine *m, uint64_t now); // all that wait go on; false: there are none
+// ---- step.c: kernels that are executed as they are timed ----------------------------------------------
+bool abt_step_wants(const machine *m, const orr_work *w);
+void abt_step_start(machine *m, const acore *s, ablock *b);
+void abt_step_end(ablock *b);
+// The next block of code of a warp, in its trace, executed at *t: ORR_STEP_*. *t is later if it waits.
+int abt_step_pull(acore *s, awarp *w, uint64_t *t);
 
 // ---- engine.c ----------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);

@@ -81,13 +81,8 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
 // How long a slice works on an atomic (l2.atomic_words), in its operations: its passes one after the other.
 static void count_passes(machine *m, const orr_tinst *i) {
     for (uint32_t n = 0; n < m->lines.lines; n++) {
-        orr_atomic_pass pass[ORR_WARP];
-        uint32_t passes = orr_atomic_passes(&m->access, i->bytes, m->lines.line[n].line, pass), quarters = 0;
-        for (uint32_t p = 0; p < passes; p++)
-            quarters += orr_atomic_work(&pass[p], i->atomic, i->bytes, passes > 1);
-        // Sums of floating-point numbers on one word follow each other l2.atomic_float apart.
-        double sums = i->atomic == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * m->gpu->l2_atomic_again : 0;
-        if (sums > quarters) quarters = (uint32_t)sums;
+        uint32_t quarters = orr_atomic_quarters(&m->access, i->bytes, i->atomic, m->lines.line[n].line,
+                                                m->gpu->l2_atomic_again);
         m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
 }
@@ -157,7 +152,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     x->lines = x->sectors = 0;
     k->cost = 1;
     k->space = ORR_SPACE_CONST; // no lane: as one that is there
-    if (!m->order) a->mask = orr_tinst_lanes(i, a->mask);
+    a->mask = orr_tinst_lanes(i, a->mask);
     if (!a->mask) return true;
     uint64_t at = a->addr[orr_ffs(a->mask)];
     k->space = orr_space_of(i->space, at);
@@ -413,7 +408,7 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
         return true;
     }
     k->scattered = at->at < at->end && (*at->at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
-    if (k->scattered || x->order || !remembered(m, memo, at, k)) {
+    if (k->scattered || x->strong || !remembered(m, memo, at, k)) {
         const uint8_t *from = at->at;
         if (!decode(s, id, at, k)) {
             s->damaged = true;
@@ -433,7 +428,7 @@ bool abt_access_row(machine *m, orr_trace *at, const amem *x, access *k) {
 bool abt_access_skip(orr_trace *t) {
     static const uint8_t bytes[4] = {0, 2, 4, 8};
     const uint8_t *p = t->at;
-    if (t->end - p < ORR_TRACE_MAX_EVENT || *p & ORR_TRACE_VERSIONED) return orr_trace_skip(t);
+    if (t->end - p < ORR_TRACE_MAX_EVENT || *p & (ORR_TRACE_VERSIONED | ORR_TRACE_FIELDS)) return orr_trace_skip(t);
     uint8_t head = *p++, form = head & 7;
     uint32_t mask = t->mask;
     if (head & 8) {

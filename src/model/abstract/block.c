@@ -28,8 +28,6 @@ static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index
     w->stretch = 16;
     w->pending = 0;
     w->waiting = 0;
-    w->asked = 0;
-    w->need = b->planned ? b->need_at[index] : 0;
     w->has_then = w->ghost = false;
     w->group_ready[0] = 0;
     w->trace = orr_trace_open(b->warps[index]);
@@ -53,6 +51,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     if (!s->running++) s->since = when;
     memset(b->arrived, 0, sizeof b->arrived);
     b->buf = buf;
+    abt_step_start(m, s, b);
     b->start = when;
     b->end = b->came = 0;
     b->at_barrier = 0;
@@ -82,7 +81,8 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         head->block = slot;
         head->index[0] = (uint8_t)n;
         start_warp(m, head, buf, n);
-        form = m->order ? NULL : abt_form_of(m->code, buf->warps[n]);
+        head->exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
+        form = m->live ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->order[s->norder++] = (uint16_t)id;
         s->at[id] = head->trace.at;
         s->when[id] = first + n * m->c->dispatch.warp_interval;
@@ -138,6 +138,7 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
 // ---- the end -----------------------------------------------------------------------------------------
 static void end_block(acore *s, ablock *b) {
     if (b->end > s->finished) s->finished = b->end;
+    abt_step_end(b);
     b->buf->ended = b->end;
     b->buf->next = s->done;
     s->done = b->buf;

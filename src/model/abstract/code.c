@@ -66,7 +66,6 @@ typedef struct schedule {
     const bool *may; // places that a load may make
     bool throttles[ORR_GPU_UNITS_MAX];
     bool wet;
-    const order *orders;  // NULL: nobody waits for others through memory
     uint64_t front, last; // the next instruction not before; cycle of the last
     uint64_t unit[ORR_GPU_UNITS_MAX];
     uint64_t begin;  // of the segment
@@ -255,8 +254,8 @@ static void add_memory(schedule *x, uint32_t n, uint64_t t, const uint16_t *made
               !(i->bytes & (i->bytes - 1)) && x->m->c->core.lsu.coalesce == ORR_WHOLE_WARP;
     a->kind = i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
     a->latency = (uint16_t)latency_of(x->m, c, n);
-    a->order = x->orders ? cyc_order_kind(x->orders, i->inst) : 0;
-    if (a->order) a->runs = false;
+    a->strong = c->ordered && orr_inst_order(&c->program->kernel->insts[i->inst]);
+    if (a->strong) a->runs = false;
     if (!(i->flags & ORR_TF_LOAD)) return;
     for (uint32_t k = 0; k < nmade && a->nset < 4; k++) a->set[a->nset++] = made[k];
 }
@@ -349,9 +348,6 @@ static void add_inst(schedule *x, uint32_t n) {
     }
     if (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE || i->kind == ORR_TK_GROUP) {
         g->after = i->kind;
-        close_segment(x, x->front);
-    } else if (i->kind == ORR_TK_MEM && x->orders && cyc_order_kind(x->orders, i->inst) & ORDER_WAITS) {
-        g->after = ORR_TK_MEM; // others may be in its way
         close_segment(x, x->front);
     }
 }
@@ -463,17 +459,14 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     uint32_t memos = c->nmemo;
     if (!c->nblocks) c->in_order = true;
     bool *may = find_late(c, m);
-    order *orders = abt_order_new(m, p->kernel, true);
-    c->ordered = orders != NULL;
-    schedule x = {
-        .c = c, .m = m, .may = may, .orders = orders, .place = orr_calloc(c->nplaces + 1u, sizeof *x.place)};
+    c->ordered = !m->perfect && orr_kernel_orders(p->kernel);
+    schedule x = {.c = c, .m = m, .may = may, .place = orr_calloc(c->nplaces + 1u, sizeof *x.place)};
     find_throttles(&x);
     for (uint32_t b = c->nblocks; b < p->nblocks; b++) take_block(&x, b);
     if (!p->kernel->grows) drop_uses(c, p->nblocks);
     if (p->kernel->machine) c->in_order = !c->leaves_out;
     free(x.place);
     free(may);
-    cyc_order_free(orders);
     c->memo = orr_realloc(c->memo, (c->nmemo + 1) * sizeof *c->memo);
     memset(c->memo + memos, 0, (c->nmemo + 1 - memos) * sizeof *c->memo);
     c->nblocks = p->nblocks;

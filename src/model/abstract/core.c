@@ -88,13 +88,18 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     return t;
 }
 
-// The next code block of its trace; false: there is none. Bodies: program/program.h, orr_tblock.
+// The next code block of its trace; false: there is none, or it waits (w->stalls). Bodies:
+// program/program.h, orr_tblock.
 static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const machine *m = s->m;
     acode *code = m->code;
     const orr_program *p = code->program;
     do {
         if (!w->has_then) {
+            if (w->exec && w->trace.at == w->trace.end) {
+                w->stalls = abt_step_pull(s, w, t) == ORR_STEP_WAITS;
+                if (w->stalls) return false;
+            }
             int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
             if (more < 0) s->damaged = true;
             w->has_then = more > 0;
@@ -293,11 +298,6 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     const machine *m = s->m;
     const orr_tinst *i = &m->code->program->insts[g->inst];
     uint64_t end = *t;
-    if (g->after == ORR_TK_MEM) {
-        if (!w->asked) return false;
-        s->when[id] = end | WAITS; // abt_order_settle lets it go
-        return true;
-    }
     if (g->after == ORR_TK_GROUP) {
         w->group_ready[++w->group % MAX_GROUPS] = 0;
     } else if (g->after == ORR_TK_FENCE) {
@@ -306,7 +306,7 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     } else if (!w->ghost) {
         catch_up(s, w);
         // the next code block first: it may be the end
-        if (w->seg == w->end && !next_block(s, w, t)) {
+        if (w->seg == w->end && !w->exec && !next_block(s, w, t)) {
             end_warp(s, w, id, *t);
             return true;
         }
@@ -323,8 +323,12 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
     awarp *w = &s->warps[id];
     uint64_t t = s->when[id];
     for (;;) {
-        if (w->seg == w->end && !next_block(s, w, &t)) {
-            end_warp(s, w, id, t);
+        bool later = w->exec && w->seg == w->end && t >= until; // it is executed when it is time
+        if (later || (w->seg == w->end && !next_block(s, w, &t))) {
+            if (later || w->stalls)
+                s->when[id] = t;
+            else
+                end_warp(s, w, id, t);
             return;
         }
         const aseg *g = &segs[w->seg];

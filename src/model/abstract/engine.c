@@ -128,13 +128,13 @@ void abt_machine_free(machine *m) {
     if (m->l1) orr_tags_free(m->l1);
     free(m->l1);
     orr_fast_free(m->memory);
-    abt_order_free(m);
     cyc_free(m->c);
     free(m);
 }
 
 // ---- a launch ----------------------------------------------------------------------------------------
-#define STOCK 3 // blocks that an SM may start in a window, besides as many as in the last
+#define STILL 100000 // windows in which no warp goes on, of a launch that is executed as it is timed
+#define STOCK 3      // blocks that an SM may start in a window, besides as many as in the last
 
 typedef struct taker { // an SM that has room
     uint64_t free;     // since
@@ -222,7 +222,6 @@ static tbuf *next_block(engine *x) {
     tbuf *b = cyc_supply_take(x->supply);
     x->reading += orr_seconds() - start;
     m->more = b != NULL;
-    if (b && m->order) cyc_order_plan(m->order, b);
     if (b && b->nblocks > m->code->program->nblocks) {
         cyc_supply_grow(x->supply, m->code->program);
         x->failed |= !abt_code_grow(m->code, m, x->e);
@@ -473,6 +472,7 @@ static bool collect(engine *x, orr_progress *progress) {
 static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
     uint64_t window = m->c->window;
+    uint64_t entered = 0, still = 0;
     m->from = (uint64_t)m->gpu->launch_overhead;
     m->until = m->from + window;
     if (x->sampler && !skip(x, progress)) return false;
@@ -486,15 +486,16 @@ static bool windows(engine *x, orr_progress *progress) {
             }
         while (feed(x))
             for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
+        if (m->live && orr_step_failed(m->live, x->e)) return false;
         if (damaged(x)) return false;
-        if (m->order) abt_order_settle(m, m->until);
         bool running = collect(x, progress);
         if (!orr_progress_go(progress, x->e)) return false;
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
-        if (t >= WAITS && abt_order_release(m, m->until)) t = next_event(m);
-        if (t >= WAITS) return stuck(x);
+        still = m->live && m->entered == entered ? still + 1 : 0;
+        entered = m->entered;
+        if (t >= WAITS || still > STILL) return stuck(x);
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
         m->until = m->from + window;
@@ -508,6 +509,7 @@ static void sum_up(machine *m, supply *supply, arun *out) {
         if (!s->prepared) continue;
         for (uint32_t b = 0; b < s->nblocks; b++) // what an error left behind
             if (s->blocks[b].buf) {
+                abt_step_end(&s->blocks[b]);
                 s->blocks[b].buf->next = NULL;
                 for (uint32_t k = 0; k < s->blocks[b].npeers; k++) {
                     s->blocks[b].peer[k]->next = s->blocks[b].buf->next;
@@ -560,7 +562,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         s->id = n;
     }
     m->occ = occ;
-    abt_order_open(m, !x.sampler);
+    m->entered = 0;
     abt_group_open(m, &source->info, x.sampler != NULL);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
@@ -572,7 +574,6 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);
     bool ok = windows(&x, progress);
-    abt_order_close(m);
     sum_up(m, x.supply, out);
     if (x.told / 256 > out->cycles) out->cycles = x.told / 256;
     out->execute_seconds = x.reading;

@@ -40,13 +40,12 @@ static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t th
     if (held > when + c->core.port.ahead) abt_lines_hold(s, when, held - c->core.port.ahead);
 }
 
-// Stores and atomics. Where the answer waits for other warps (order.c) it is done at 0.
+// Stores and atomics.
 static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
                      uint8_t whole) {
     machine *m = s->m;
     uint64_t t = leave(s, p, when, bytes, &r->time);
     r->sm = s->id;
-    if (m->mem->order && m->order && abt_order_note(s, r)) return 0;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
     held_back(s, when, t, r->time, a.taken);
     return a.done;
@@ -101,12 +100,6 @@ static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t d
     return (t + (bytes - 40) * c->core.port.reply_byte + ORR_TICKS - 1) / ORR_TICKS;
 }
 
-uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
-    uint64_t ready = answer(s, s->id, sectors, done);
-    push_miss(s, ready);
-    return ready;
-}
-
 // ---- peers -------------------------------------------------------------------------------------------
 static inline uint32_t peer_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
 
@@ -145,15 +138,6 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     const orr_fast_place *peer = m->peers[x - m->trips];
     uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
-    if (m->mem->order && m->order) {
-        orr_request r = {.line = x->line,
-                         .sectors = x->sectors,
-                         .kind = ORR_REQ_READ,
-                         .from = x->from,
-                         .time = there,
-                         .sm = s->id};
-        if (abt_order_note(s, &r)) return when;
-    }
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
     uint64_t sum = answer(s, s->id, x->sectors, a.done), n = s->times;
@@ -172,7 +156,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors);
     if (x->sectors & (uint8_t)~x->whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
     uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
-    bool joins = m->gpu->xbar_join && !m->mem->order;
+    bool joins = m->gpu->xbar_join && !m->mem->strong;
     if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
         r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
         s->stores[at].sectors |= x->sectors;

@@ -41,11 +41,6 @@ static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     if (w->far < rear) w->far = rear;
 }
 
-void abt_memory_done(awarp *w, const amem *x, uint64_t ready) {
-    if (w->landed < ready) w->landed = ready;
-    set_ready(w, x, ready, ready);
-}
-
 // The trace of the n-th warp of a batch at the place where the first one's is at `at`.
 static orr_trace others(const awarp *w, const orr_trace *at, uint32_t n) {
     const uint8_t *p = w->bytes[n];
@@ -147,8 +142,6 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
     const amem *x = a->x;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_CONST) {
         abt_lines_travel(s, w, a);
-        if (x->order & ORDER_WAITS && k->space != ORR_SPACE_LOCAL)
-            w->need += (uint32_t)orr_popc(m->access.mask);
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
             uint64_t far = m->gpu->l2_copies ? m->c->core.port.far_ticks : 0; // perhaps
             uint64_t heard =
@@ -164,7 +157,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
     // One that finds the queue full waits until there is room.
     uint64_t room = (uint64_t)m->lsu_queue * k->cost,
              held = k->from - a->t > room ? k->from - a->t - room : 0;
-    if (!x->loads || x->late || x->async || w->asked) return held;
+    if (!x->loads || x->late || x->async) return held;
     uint64_t due = a->t + x->latency + x->slack;
     return a->ready > due && a->ready - due > held ? a->ready - due : held;
 }
@@ -173,7 +166,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
 // for at `rear`; 0: they have not yet.
 static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     uint64_t last = rear > ready ? rear : ready;
-    if (!x->loads || w->asked) return;
+    if (!x->loads) return;
     if (w->landed < last) w->landed = last;
     if (x->async) {
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
@@ -219,7 +212,6 @@ void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uin
     have_room(s, w);
     begin(s, (uint32_t)(w - s->warps), &at, which, 0, t);
     if (m->code->in_order) w->trace = at;
-    if (m->order) finish_all(s, w); // it has to know the lanes
 }
 
 // Those that follow touch memory as the first did, lanes in a row at other lines: all of them at once, one
@@ -230,8 +222,7 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
     const arow *row = &m->code->memo[x->memo].row;
     const aissue *first = &m->issue[which];
     uint32_t n = w->n - 1u, trips = 3u * row->nlines * n;
-    if (!x->runs || !row->nlines || m->order || trips > TRIPS || first->at.end - first->at.at < 10)
-        return false;
+    if (!x->runs || !row->nlines || trips > TRIPS || first->at.end - first->at.at < 10) return false;
     for (uint32_t k = 1; k <= n; k++) {
         orr_trace at = others(w, &first->at, k);
         uint64_t addr;

@@ -69,10 +69,10 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     c[ORR_C_SMSP_ACTIVE] = slots;
     c[ORR_C_BLOCKS] = (double)n->blocks;
     c[ORR_C_WARPS_LAUNCHED] = (double)n->warps;
-    c[ORR_C_ISSUED] = (double)n->issued;
-    if (active > 0) c[ORR_C_IPC] = (double)n->issued / active;
-    if (l->cycles > 0) c[ORR_C_IPC_ELAPSED] = (double)n->issued / (l->cycles * m->ncores);
-    if (n->issued) c[ORR_C_LANES] = (double)n->thread_insts / (double)n->issued;
+    c[ORR_C_ISSUED] = c[ORR_C_INST] = (double)n->issued;
+    c[ORR_C_ISSUE_ACTIVE] = (double)(n->issued - n->dual);
+    c[ORR_C_THREAD_INST] = (double)n->thread_insts;
+    orr_l1_counters(n, c);
     double all = 0, hit = 0;
     for (int local = 0; local < 2; local++)
         for (int k = 0; k < ORR_L1_KINDS; k++) {
@@ -83,12 +83,14 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     c[ORR_C_L1_HIT] = hit;
     c[ORR_C_L1_MISS] = all - hit;
     c[ORR_C_L1_TAGS] = (double)n->l1_tags;
-    if (all > 0) c[ORR_C_L1_HIT_RATE] = 100 * hit / all;
     c[ORR_C_CONST_REQ] = (double)n->const_requests;
     c[ORR_C_CONST_MISS] = (double)n->const_miss;
     c[ORR_C_CONST_MISS2] = (double)n->const_miss2;
     c[ORR_C_FETCHES] = (double)n->icache_fetches;
-    if (m->perfect) return;
+    if (m->perfect) {
+        orr_cycle_rates(m->gpu, c);
+        return;
+    }
     const orr_memsys_stats *s = orr_fast_stats(m->memory);
     double read = 0, written = 0;
     for (int k = 0; k < ORR_FROMS; k++) {
@@ -103,21 +105,23 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     c[ORR_C_L2_WRITE] = written;
     c[ORR_C_DRAM_READ] = (double)s->dram_read;
     c[ORR_C_DRAM_WRITE] = (double)s->dram_write;
-    c[ORR_C_DRAM_READ_BYTES] = 32 * (double)s->dram_read;
-    c[ORR_C_DRAM_WRITE_BYTES] = 32 * (double)s->dram_write;
-    c[ORR_C_DRAM_BYTES] = 32 * (double)(s->dram_read + s->dram_write);
+    // What L2 does not have is read from memory, with the sectors that come along.
+    c[ORR_C_L2_MISS] = (double)s->dram_read;
+    c[ORR_C_L2_HIT] = c[ORR_C_L2_SECTORS] > c[ORR_C_L2_MISS] ? c[ORR_C_L2_SECTORS] - c[ORR_C_L2_MISS] : 0;
+    orr_cycle_rates(m->gpu, c);
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     if (w->timeline)
         return orr_fail(e, ORR_BAD_INPUT,
                         "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
-    orr_work own;
-    w = orr_work_rewritten(w, &own, r);
     double start = orr_seconds();
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     machine *m = st->machine;
+    orr_work own;
+    bool in_time = abt_step_wants(m, w);
+    if (!in_time) w = orr_work_rewritten(w, &own, r);
     m->kernel = w->info.kernel;
     m->local = orr_local_layout_of(m->gpu, m->kernel);
     m->code = code_of(st, w, gpu, e);
@@ -126,7 +130,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();
-    orr_source *source = orr_work_open(w, NULL, e);
+    m->live = in_time ? orr_step_new(w->launch, m->ncores, 1e3 / gpu->clock_sm, ORR_STEP_AT_ISSUE, e) : NULL;
+    if (in_time && !m->live) return false;
+    orr_source *source = m->live ? orr_step_source(m->live) : orr_work_open(w, NULL, e);
     if (!source) return false;
     double opened = orr_seconds() - open;
     arun x = {.sampler = w->sampler};
@@ -134,12 +140,15 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * m->ncores, (uint64_t)gpu->launch_overhead);
     bool ok = abt_run(m, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
+    orr_step_free(m->live, NULL);
+    m->live = NULL;
     opened += x.execute_seconds;
     r->host.execute_seconds += opened;
     r->host.model_seconds += orr_seconds() - start - opened;
     if (!ok) return false;
     orr_launch_result *l = orr_result_add(r, gpu, w);
     l->occupancy = occ.percent / 100;
+    if (in_time) l->events = ORR_EVENTS_IN_TIME;
     l->cycles = (double)x.cycles;
     l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
     l->warp_insts = x.n.issued;

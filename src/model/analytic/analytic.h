@@ -38,7 +38,7 @@ typedef struct an_access { // one run of it, on average
     double sectors;        // that L1 is asked for
     double sent, received; // bytes between the SM and L2
     double l2;             // sectors that a slice handles
-    double atomics;        // lanes that a slice adds up
+    double atomics;        // operations of an atomic unit: lanes, or sectors (l2.atomic_words)
     double misses;         // lines on their way
     double dram;           // sectors from and to memory
 } an_access;

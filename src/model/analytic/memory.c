@@ -383,7 +383,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     orr_l1_cost spent = orr_l1_cost_of(&l1, &at, NULL);
     double cost = spent.cycles;
     a->cost += cost;
-    if (i->flags & ORR_TF_ATOMIC) a->atomics += orr_popc(x.mask);
+    if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
+        for (uint32_t n = 0; n < c.lines; n++)
+            a->atomics +=
+                orr_atomic_quarters(&x, i->bytes, i->atomic, c.line[n].line, g->l2_atomic_again) / 4.0;
+    else if (i->flags & ORR_TF_ATOMIC)
+        a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
         a->sectors += c.sectors;
         s->out->sectors += c.sectors;

@@ -16,10 +16,6 @@ static uint32_t find(block *b, uint64_t at) {
     return (uint32_t)b->mbars.n - 1;
 }
 
-static uint64_t address(uint64_t at) { // of shared memory, which may have been reached by a generic one
-    return at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ? at - ORR_SHARED_WINDOW : at;
-}
-
 // From an arrival to the result of who waits for it: as long as a load where nothing is said.
 static uint64_t wake(const sm *s) {
     return s->c->gpu->shared_wake > 0 ? (uint64_t)s->c->gpu->shared_wake : s->c->core.shared.latency;
@@ -47,6 +43,32 @@ static void arrived(sm *s, block *b, uint32_t which, uint32_t lanes, uint64_t wh
     x->n += lanes;
     if (when > x->made) x->made = when;
     if (b->mwaits.n) release(s, b, which);
+}
+
+void cyc_arrived(sm *s, block *b, uint64_t mbar, uint32_t lanes, uint64_t when) {
+    arrived(s, b, find(b, mbar), lanes, when);
+}
+
+bool cyc_waits_release(sm *s) {
+    bool some = false;
+    for (uint32_t n = 0; n < s->tb.n; n++) {
+        block *b = &s->tb.slot[n];
+        if (!b->buf || !b->mwaits.n) continue;
+        uint32_t which = b->mwaits.at[0].mbar, need = b->mwaits.at[0].need;
+        arrived(s, b, which, need - b->mbars.at[which].n, s->clock.now);
+        some = true;
+    }
+    return some;
+}
+
+// An operation on an mbarrier, in this block or another of the cluster.
+static void arrive_at(sm *s, block *b, uint64_t addr, uint32_t lanes, uint64_t when) {
+    uint64_t offset;
+    uint32_t rank = cyc_cluster_rank(s, b, addr, &offset);
+    if (rank == b->rank)
+        arrived(s, b, find(b, offset), lanes, when);
+    else
+        cyc_cluster_arrive(s, b, rank, offset, lanes, when + (uint64_t)s->c->gpu->cluster_arrive);
 }
 
 // ---- copies that arrive
@@ -87,14 +109,62 @@ static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lan
 }
 
 // ---- bulk copies
-// A copy arrives at its mbarrier when it is there. The stream has how many bytes, and the mbarrier's address
-// or, of one that has none, where it goes in global memory.
-static void bulk(sm *s, block *b, const orr_access *a, uint64_t start) {
-    for (uint32_t m = a->mask; m; m &= m - 1) {
-        int lane = orr_ffs(m);
-        uint64_t at = address(a->addr[lane]);
-        uint64_t there = tma_copy(&s->tma, start, a->versioned ? a->version[lane] : 0);
-        if (at < ORR_WINDOW_BYTES) arrived(s, b, find(b, at), 1, there);
+// Of a stream's lanes, one copy (ORR_BULK_LANES).
+static tma_copy copy_of(const orr_tinst *i, const orr_access *a, uint32_t n) {
+    static const uint8_t kinds[] = {[ORR_BULK_LOAD] = TMA_LOAD,        [ORR_BULK_STORE] = TMA_STORE,
+                                    [ORR_BULK_PEER] = TMA_LOAD,        [ORR_BULK_REDUCE] = TMA_REDUCE,
+                                    [ORR_BULK_REDUCE_PEER] = TMA_LOAD, [ORR_BULK_PREFETCH] = TMA_PREFETCH};
+    bool peer = i->bytes == ORR_BULK_PEER || i->bytes == ORR_BULK_REDUCE_PEER;
+    tma_copy c = {.kind = i->bytes < sizeof kinds ? kinds[i->bytes] : TMA_PREFETCH,
+                  .mbar = a->addr[n],
+                  .bytes = a->version[n],
+                  .begin = a->addr[n + 1],
+                  .row = peer ? 0 : a->version[n + 1],
+                  .map = a->addr[n + 2 + ORR_BULK_DIMS],
+                  .to = a->version[n + 2 + ORR_BULK_DIMS]};
+    for (uint32_t d = 0; d < ORR_BULK_DIMS; d++) {
+        c.stride[d] = a->addr[n + 2 + d];
+        c.count[d] = a->version[n + 2 + d];
+    }
+    return c;
+}
+
+static void bulk(sm *s, warp *w, const orr_tinst *i, const orr_access *a, uint64_t start) {
+    const uint32_t all = (1u << ORR_BULK_LANES) - 1;
+    for (uint32_t n = 0; a->fields && n + ORR_BULK_LANES <= ORR_WARP && (a->mask >> n & all) == all;
+         n += ORR_BULK_LANES) {
+        tma_copy c = copy_of(i, a, n);
+        c.warp = warp_id(w);
+        c.slot = w->block;
+        c.block = s->tb.slot[w->block].buf->index;
+        if (c.kind == TMA_STORE || c.kind == TMA_REDUCE) {
+            c.group = scoreboard_copy(&w->board);
+            w->inflight++;
+        }
+        tma_issue(&s->tma, &c, start);
+    }
+}
+
+void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
+    sm *s = self;
+    block *b = &s->tb.slot[c->slot];
+    if (c->kind == TMA_STORE || c->kind == TMA_REDUCE) {
+        cyc_warp_copied(s, warp_of(s, c->warp), c->group, when);
+        return;
+    }
+    if (c->kind != TMA_LOAD || !c->mbar || !b->buf || b->buf->index != c->block) return;
+    uint64_t offset, later = when + (uint64_t)s->c->gpu->cluster_cast;
+    cyc_cluster_rank(s, b, c->mbar, &offset);
+    if (!c->to || b->size < 2) {
+        arrive_at(s, b, c->mbar, 1, when);
+        return;
+    }
+    for (uint32_t m = c->to; m; m &= m - 1) { // multicast
+        uint32_t rank = (uint32_t)orr_ffs(m);
+        if (rank == b->rank)
+            arrived(s, b, find(b, offset), 1, when);
+        else if (rank < b->size)
+            cyc_cluster_arrive(s, b, rank, offset, 1, later);
     }
 }
 
@@ -110,7 +180,7 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         return;
     }
     if (i->imm == ORR_MBAR_BULK) {
-        bulk(s, b, &a, start);
+        bulk(s, w, i, &a, start);
         cyc_warp_result(s, w, i, start + 1);
         return;
     }
@@ -131,7 +201,13 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         }
         left &= ~same;
         if (i->imm < ORR_MBAR_ARRIVE || (waits && !need)) continue;
-        uint32_t which = find(b, address(at));
+        if (!waits && i->imm != ORR_MBAR_COPIES_ARRIVE) {
+            arrive_at(s, b, at, (uint32_t)orr_popc(same), start);
+            continue;
+        }
+        uint64_t offset;
+        cyc_cluster_rank(s, b, at, &offset);
+        uint32_t which = find(b, offset);
         if (waits) {
             const mbar *x = &b->mbars.at[which];
             if (x->n < need && !held) { // of several, the first
@@ -141,10 +217,8 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
             } else if (x->n >= need && ready < x->made + wake(s)) {
                 ready = x->made + wake(s); // right behind the last, or copies will have landed
             }
-        } else if (i->imm == ORR_MBAR_COPIES_ARRIVE) {
-            copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);
         } else {
-            arrived(s, b, which, (uint32_t)orr_popc(same), start);
+            copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);
         }
     }
     if (i->imm == ORR_MBAR_COPIES_ARRIVE) w->copies = (uint8_t)((w->copies + 1) % MAX_GROUPS);

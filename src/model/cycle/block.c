@@ -41,11 +41,11 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
                 .board = w->board,
                 .recent =
                     w->recent, // what the warp before wrote last may still be on its way to the registers
-                .exec = b->live ? orr_step_warp_of(b->live, index) : NULL,
-                .need = b->buf->planned ? b->buf->need_at[index] : 0};
+                .exec = b->live ? orr_step_warp_of(b->live, index) : NULL};
     lsu_start_warp(&s->lsu, id);
     l1_start_warp(&s->l1, id);
     port_start_warp(&s->port, id, w->age);
+    products_start_warp(&s->products, id);
     fence_start_warp(&s->fence, id);
     s->n.warps++;
 }
@@ -73,6 +73,10 @@ void cyc_block_start(sm *s, uint64_t when) {
         b->start = when;
         b->end = 0;
         b->mbars.n = b->mwaits.n = b->mcopies.n = 0;
+        b->rank = 0;
+        b->size = 1;
+        b->mates[0] = (cluster_place){s->id, slot};
+        b->barrier = (cluster_phase){0};
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
@@ -120,6 +124,7 @@ static void release(sm *s, block *b, int which) {
     for (uint32_t n = 0; n < b->nwarps; n++) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
         if (!w || !w->barrier || (which != BARRIER_ALL && w->barrier != which + 1)) continue;
+        if (w->barrier == CLUSTER_BARRIER + 1) continue;
         w->barrier = 0;
         barriers_pass(&b->barriers);
         w->through = s->clock.now + b->barriers.latency;
@@ -135,7 +140,13 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     b->barriers.latency = i->latency ? i->latency : 1;
     if (s->c->gpu->core_barrier_free) return;
     if (waits) w->barrier = (uint8_t)(which + 1);
-    release(s, b, barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running));
+    release(s, b,
+            barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running - b->barrier.waits));
+}
+
+// Fewer warps can come to the block's barriers.
+void cyc_block_check(sm *s, block *b) {
+    release(s, b, barriers_left(&b->barriers, b->running - b->barrier.waits));
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -183,8 +194,10 @@ void cyc_block_warp_ended(sm *s, warp *w) {
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == warp_id(w)) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;
-    if (!--b->running)
+    b->running--;
+    cyc_cluster_left(s, b);
+    if (!b->running)
         end_block(s, w->block, b->end);
     else if (!b->live)
-        release(s, b, barriers_left(&b->barriers, b->running));
+        cyc_block_check(s, b);
 }

@@ -42,6 +42,11 @@ static int flop_of(uint16_t sass) {
     }
 }
 
+// A counter that kernels have which do such things; others do not show it.
+static void add_to(double *counter, double n) {
+    if (n > 0) *counter = isnan(*counter) ? n : *counter + n;
+}
+
 // What the program and how often its instructions were issued tell. *reductions: the share of global atomics
 // that return nothing, of which L1 and L2 keep no separate count.
 static void count_program(const orr_gpu *g, const orr_timing *t, double *c, double *reductions) {
@@ -62,7 +67,10 @@ static void count_program(const orr_gpu *g, const orr_timing *t, double *c, doub
         int flop = flop_of(i->sass);
         if (flop >= 0) c[flop] += (double)t->threads[n];
         if (orr_sass_branches((enum orr_sass)i->sass)) c[ORR_C_BRANCH] += runs;
-        if (i->kind == ORR_TK_BARRIER) c[ORR_C_BARRIERS] += runs;
+        bool cluster = i->sass == ORR_SASS_UCGABAR_ARV || i->sass == ORR_SASS_UCGABAR_WAIT;
+        if (i->kind == ORR_TK_BARRIER && !cluster) c[ORR_C_BARRIERS] += runs;
+        if (i->kind == ORR_TK_PRODUCT) add_to(&c[ORR_C_GMMA], runs);
+        if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK) add_to(&c[ORR_C_TMA], runs);
         if (i->kind == ORR_TK_FENCE) c[ORR_C_FENCES] += runs;
         if (i->sass == ORR_SASS_WARPSYNC) c[ORR_C_WARP_SYNCS] += runs;
         if (i->sass == ORR_SASS_CALL || i->sass == ORR_SASS_CAL || i->sass == ORR_SASS_JCAL)
@@ -97,7 +105,7 @@ static uint64_t sum(const uint64_t *v, int n) {
     return all;
 }
 
-static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
+void orr_l1_counters(const orr_sm_counts *s, double c[ORR_COUNTERS]) {
     static const int requests[2][2] = {{ORR_C_GLOBAL_LD_REQ, ORR_C_GLOBAL_ST_REQ},
                                        {ORR_C_LOCAL_LD_REQ, ORR_C_LOCAL_ST_REQ}};
     static const int sectors[2][2] = {{ORR_C_GLOBAL_LD_SECT, ORR_C_GLOBAL_ST_SECT},
@@ -113,6 +121,13 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
             c[hit[space][kind]] = (double)(s->l1_hit[space][kind] + s->l1_pending[space][kind]);
             c[miss[space][kind]] = (double)s->l1_miss[space][kind];
         }
+    c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
+    c[ORR_C_SHARED_PASS] = (double)sum(s->shared_passes, ORR_L1_KINDS);
+}
+
+static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
+    orr_l1_counters(s, c);
     double atomic_requests = (double)(s->l1_requests[0][ORR_L1_ATOMIC] + s->l1_requests[1][ORR_L1_ATOMIC]);
     double atomic_sectors = (double)(s->l1_sectors[0][ORR_L1_ATOMIC] + s->l1_sectors[1][ORR_L1_ATOMIC]);
     c[ORR_C_GLOBAL_RED_REQ] = round(atomic_requests * reductions);
@@ -135,12 +150,9 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
 }
 
 static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
-    c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
-    c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
     c[ORR_C_SHARED_LD_CONF] = (double)s->shared_conflicts[ORR_L1_LOAD];
     c[ORR_C_SHARED_ST_CONF] = (double)s->shared_conflicts[ORR_L1_STORE];
     c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared_conflicts[ORR_L1_ATOMIC];
-    c[ORR_C_SHARED_PASS] = (double)sum(s->shared_passes, ORR_L1_KINDS);
     c[ORR_C_SHARED_CONF] = (double)sum(s->shared_conflicts, ORR_L1_KINDS);
     c[ORR_C_CONST_REQ] = (double)s->const_requests;
     c[ORR_C_CONST_MISS] = (double)s->const_miss;
@@ -250,6 +262,9 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         count_l1(s, reductions, c);
         count_shared(g, s, c);
         count_l2(g, &t->raw->mem, l->kernel, reductions, c);
+        add_to(&c[ORR_C_TMA_SECTORS], (double)s->tma_sectors);
+        add_to(&c[ORR_C_TMA_BYTES], (double)s->tma_bytes);
+        add_to(&c[ORR_C_CLUSTER_ACCESS], (double)s->cluster_accesses);
     }
     orr_cycle_rates(g, c);
 }

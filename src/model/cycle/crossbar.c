@@ -34,6 +34,7 @@ void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec 
         }
     for (uint32_t n = 0; g->xbar_gpc_reply > 0 && n <= 4; n++)
         s->gpc_ticks[n] = (uint64_t)((8 + 32 * n) * l2_cycle / g->xbar_gpc_reply * (double)ORR_TICKS + 0.5);
+    s->gpc_bulk = (uint64_t)(g->xbar_gpc_bulk * CLUSTER_SHARE + 0.5);
     s->atomic_ticks = (uint64_t)(l2_cycle / g->l2_atomic * (double)ORR_TICKS + 0.5);
     s->cluster_share = orr_calloc((size_t)s->ngpcs * MAX_CLUSTERS, sizeof *s->cluster_share);
     for (uint32_t k = 0; k < s->ngpcs * MAX_CLUSTERS; k++) s->cluster_share[k] = share_of_cluster(g, k);
@@ -114,7 +115,9 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
         orr_reply r = replies[at[i].slice].at[at[i].index];
         if (r.sectors) {
             if (r.time < port->free) r.time = port->free;
-            if (!r.joined) port->free = r.time + c->crossbar.gpc_ticks[orr_popc(r.sectors)];
+            uint64_t ticks = c->crossbar.gpc_ticks[orr_popc(r.sectors)];
+            if (event_kind(r.token) == EVENT_TMA) ticks = ticks * c->crossbar.gpc_bulk / CLUSTER_SHARE;
+            if (!r.joined) port->free = r.time + ticks;
         }
         cyc_crossbar_answer(c, at[i].slice, &r);
     }
@@ -136,11 +139,11 @@ static uint64_t slice_time(const cycle *c, const orr_request *r) {
 
 // What is not a store waits behind those of its cluster that its slice has not taken yet.
 static bool may_follow(const orr_request *r) {
-    return r->kind != ORR_REQ_WRITE && !r->order && r->partition != UINT32_MAX;
+    return r->kind != ORR_REQ_WRITE && !r->strong && r->partition != UINT32_MAX;
 }
 
 bool cyc_crossbar_passes(const cycle *c, const orr_request *r, uint64_t until) {
-    return c->crossbar.slice_ticks[0][0] && !c->foreign && r->kind == ORR_REQ_WRITE && !r->order &&
+    return c->crossbar.slice_ticks[0][0] && !c->foreign && r->kind == ORR_REQ_WRITE && !r->strong &&
            r->time < until && r->partition != UINT32_MAX;
 }
 

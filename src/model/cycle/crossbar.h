@@ -11,7 +11,8 @@ typedef struct crossbar_spec {
     uint32_t ngpcs;
     uint32_t store_halves;        // of L2, that stores come to
     uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
-    uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors
+    uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors,
+    uint64_t gpc_bulk;            // times that of one to a bulk copy, in CLUSTER_SHAREs (xbar.gpc_bulk)
     uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
                                   // (xbar.store_bandwidth)
     uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_bandwidth)

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/observable.h"
+#include "model/cycle/cluster.h"
 #include "model/cycle/crew.h"
-#include "model/cycle/look.h"
-#include "model/cycle/order.h"
 #include "model/cycle/step.h"
 #include "model/cycle/supply.h"
 #include "model/dispatch.h"
@@ -72,7 +72,6 @@ static bool hand_out(engine *x, sm *s, bool now) {
         fit_program(x);
     }
     if (!x->looked && !x->c->live) look_at_code(x, b);
-    if (x->c->order) cyc_order_plan(x->c->order, b);
     b->earliest = 0;
     if (now) {
         if (x->clock < x->from * 256) x->clock = x->from * 256;
@@ -104,9 +103,16 @@ static void share_out(engine *x) {
     c->spacing = (uint64_t)(share > c->gpu->launch_sm_interval ? share : c->gpu->launch_sm_interval);
 }
 
+static bool hand_out_now(void *arg, sm *s) { return hand_out(arg, s, true); }
+
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
+    if (c->cluster > 1) {
+        cyc_clusters_deal(c, x->from, hand_out_now, x);
+        x->filled = true;
+        return;
+    }
     for (size_t n = 0; n < x->nwave && !x->filled && !x->ended; n++) hand_out(x, &c->sms[x->wave[n]], true);
     bool some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // where there is room: one each, in turn
@@ -262,7 +268,7 @@ static void feed(engine *x, uint32_t n) {
 static void run_sms(engine *x) {
     cycle *c = x->c;
     do {
-        c->more = !x->ended;
+        c->more = !x->ended && c->cluster < 2;
         cyc_crew_run(x->crew, x->nbusy, run_sm, x);
         uint32_t n = 0;
         for (uint32_t i = 0; i < x->nbusy; i++) {
@@ -341,7 +347,6 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
     cyc_crossbar_translate(c);
-    if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
     if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
@@ -376,6 +381,14 @@ static void halve_samples(run *r) {
     r->sample_cycles *= 2;
 }
 
+// Block cycles of an SM up to `until`: of blocks that have ended, and of those that run.
+static uint64_t block_cycles(const sm *s, uint64_t until) {
+    uint64_t n = s->tb.block_cycles;
+    for (uint32_t b = 0; b < s->tb.n; b++)
+        if (s->tb.slot[b].buf && until > s->tb.slot[b].start) n += until - s->tb.slot[b].start;
+    return n;
+}
+
 static void sample(engine *x) {
     cycle *c = x->c;
     run *r = x->out;
@@ -386,7 +399,7 @@ static void sample(engine *x) {
         now.insts += s->n.issued;
         for (int k = 0; k < ORR_L1_KINDS; k++)
             now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
-        now.blocks += s->tb.block_cycles;
+        now.blocks += block_cycles(s, x->until);
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
     if (!c->perfect) {
@@ -502,15 +515,28 @@ static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_
             t->slot[k].warp = orr_calloc((size_t)t->warps_cap, sizeof *t->slot[k].warp);
     }
     for (uint32_t k = 0; k < n; k++) t->slot[k].end = 0;
-    t->spans.n = 0;
-    *t = (block_slots){
-        .slot = t->slot, .n = n, .cap = t->cap, .warps_cap = t->warps_cap, .free = first, .spans = t->spans};
+    t->spans.n = t->clocks.n = 0;
+    *t = (block_slots){.slot = t->slot,
+                       .n = n,
+                       .cap = t->cap,
+                       .warps_cap = t->warps_cap,
+                       .free = first,
+                       .spans = t->spans,
+                       .clocks = t->clocks};
     t->stock_end = &t->stock;
+}
+
+// Loads and stores that are volatile or ordered, and atomics, of a kernel whose threads poll what others
+// write.
+static bool is_strong(void *self, const orr_tinst *i) {
+    return orr_inst_order(&((const sm *)self)->c->kernel->insts[i->inst]) != 0;
 }
 
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
     s->starved = false;
+    s->cluster.out.n = s->cluster.in.n = 0;
+    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
     memset(&s->n, 0, sizeof s->n);
     memset(s->stalls, 0, sizeof s->stalls);
     events_reset(&s->clock);
@@ -519,7 +545,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
 #define PART(type, name, ...) name##_reset(&s->name);
 #include "core/parts.def"
 #undef PART
-    s->lsu.client.observe = c->live ? cyc_step_observe : c->order ? cyc_observe : NULL;
+    s->lsu.client.strong = c->strong ? is_strong : NULL;
     s->worker = &c->workers[0];
 }
 
@@ -575,6 +601,14 @@ static bool resident(const cycle *c) {
     return false;
 }
 
+// Streams from elsewhere, or without what another block of a cluster does, leave waits for mbarriers that
+// nobody ends: those are over when nothing else can happen.
+static bool release_waits(cycle *c) {
+    bool some = false;
+    for (uint32_t n = 0; n < c->nsms; n++) some |= cyc_waits_release(&c->sms[n]);
+    return some;
+}
+
 static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     cycle *c = x->c;
     x->from = (uint64_t)c->gpu->launch_overhead;
@@ -587,6 +621,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
             if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].tb.resident) x->busy[x->nbusy++] = n;
         run_sms(x);
         memory(x);
+        if (c->cluster > 1) cyc_words_deliver(c, x->until);
         sample(x);
         collect_blocks(x, progress);
         if (!orr_progress_go(progress, e)) return false;
@@ -602,7 +637,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (!running && x->ended) return true;
         if (!running) continue;
         uint64_t t = next_event(x);
-        if (t == NEVER && cyc_order_release(c->order, c, x->mem_until)) continue;
+        if (t == NEVER && release_waits(c)) continue;
         if (t == NEVER)
             return orr_fail(
                 e, ORR_PROGRAM_FAILED,
@@ -661,25 +696,6 @@ static void prepare_workers(cycle *c, int n) {
         free(k->traffic);
         *k = (worker){0};
     }
-}
-
-// The rule of who waits for whom through memory. Whoever waits for thread blocks that are not simulated
-// would poll for ever, so loops that only poll go round only where all are; and only of machine code: what
-// PTX's loops become is only known roughly.
-static void open_order(cycle *c, bool sampled) {
-    bool rounds = !c->perfect && !c->foreign && !c->live && !sampled && c->kernel->machine;
-    c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
-    c->order = c->perfect || c->live ? NULL : cyc_order_new(c->kernel, c, !sampled);
-    if (c->order) return;
-    cyc_looks_free(c->looks);
-    c->looks = NULL;
-}
-
-static void close_order(cycle *c) {
-    cyc_order_free(c->order);
-    cyc_looks_free(c->looks);
-    c->looks = NULL;
-    c->order = NULL;
 }
 
 static void restart_memory(cycle *c) {
@@ -759,12 +775,15 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
-    open_order(c, out->sampler != NULL);
+    c->strong = !c->perfect && orr_kernel_orders(c->kernel);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     restart_memory(c);
     open_engine(&x, source, threads);
+    uint64_t window = c->window;
+    if (c->cluster > 1) c->window = cyc_cluster_window(c);
     bool ok = windows(&x, progress, e);
+    c->window = window;
     for (uint32_t i = 0; i < c->nsms; i++) {
         clear_slots(&x, &c->sms[i]);
         if (c->sms[i].tb.finished > out->cycles) out->cycles = c->sms[i].tb.finished;
@@ -778,6 +797,5 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         ok = false;
     }
     close_engine(&x);
-    close_order(c);
     return ok;
 }

@@ -53,6 +53,9 @@ static void free_sm(cycle *c, sm *s) {
 #undef PART
     events_free(&s->clock);
     free(s->tb.spans.at);
+    free(s->tb.clocks.at);
+    free(s->cluster.out.at);
+    free(s->cluster.in.at);
 }
 
 static void read_specs(cycle *c) {

@@ -8,7 +8,6 @@
 #include "model/cycle/raw.h"
 #include "model/cycle/engine.h"
 #include "model/cycle/step.h"
-#include "model/cycle/pace.h"
 
 typedef struct state {
     cycle *machine;
@@ -102,6 +101,11 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.spans.n)
         if (c->sms[n].tb.spans.n)
             memcpy(t->spans + at, c->sms[n].tb.spans.at, c->sms[n].tb.spans.n * sizeof *t->spans);
+    for (uint32_t n = 0; n < c->nsms; n++) t->nclocks += c->sms[n].tb.clocks.n;
+    t->clocks = orr_arena_alloc(&r->arena, (t->nclocks + 1) * sizeof *t->clocks);
+    for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.clocks.n)
+        if (c->sms[n].tb.clocks.n)
+            memcpy(t->clocks + at, c->sms[n].tb.clocks.at, c->sms[n].tb.clocks.n * sizeof *t->clocks);
     t->samples = orr_arena_alloc(&r->arena, (x->nsamples + 1) * sizeof *t->samples);
     memcpy(t->samples, x->samples, x->nsamples * sizeof *t->samples);
     t->nsamples = x->nsamples;
@@ -111,88 +115,71 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     return t;
 }
 
-// Only threads that race through atomics are executed in order of time (exec/run/pace.c).
-static bool may_race(const orr_kernel *k) {
-    for (uint32_t i = 0; i < k->ninsts && !k->grows; i++)
-        if (orr_ops[k->insts[i].op].flags & ORR_F_ATOMIC) return true;
-    return !k->grows && orr_exec_takes(k);
-}
-
-// Executed as it is timed (step.h): the machine code of kernels whose threads see each other, all of their
-// thread blocks, on a GPU whose L1 passes on what is stored.
-static bool runs_live(const cycle *c, const orr_work *w) {
+// How a launch is executed as it is timed (exec/step.h): ORR_STEP_*, or -1 where it is not. That is done with
+// kernels whose threads see each other, all of their thread blocks: machine code in the memory that serves
+// its accesses, where L1 passes on what is stored; else at issue.
+static int step_mode(const cycle *c, const orr_work *w) {
     const char *why;
     const orr_launch *l = w->launch;
-    uint32_t seen = l ? orr_kernel_observable(l->kernel) : 0;
-    // Where warps see each other through shared memory alone, streams are as exact.
-    if (!(seen & ~(uint32_t)ORR_OBS_SHARED)) return false;
-    // Kernels that poll are nearer to an H200 from streams so far: scan_chained 4 % too long and 12 as it is
-    // timed, bucket_lock 1 and 4. Where they read the clock there is no other way.
-    if (seen & ORR_OBS_POLL && !(seen & ORR_OBS_CLOCK)) return false;
-    uint64_t cluster = 1; // thread blocks that see each other's shared memory
+    uint32_t seen = l && !w->sampler && !w->pieces && !c->foreign ? orr_kernel_observable(l->kernel) : 0;
+    int shared = seen & ORR_OBS_SHARED ? ORR_STEP_SHARED : 0;
+    if (!seen) return -1;
+    if (!c->perfect && c->gpu->l1_write != ORR_WRITE_BACK && orr_step_can(l, shared, &why)) return shared;
+    return orr_step_can(l, ORR_STEP_AT_ISSUE, &why) ? ORR_STEP_AT_ISSUE : -1;
+}
+
+// Thread blocks of a cluster.
+static uint32_t cluster_of(const orr_work *w) {
+    uint64_t n = 1;
     for (int d = 0; d < 3; d++) {
-        uint32_t n = l->cluster[0] ? l->cluster[d] : l->kernel->cluster[d];
-        cluster *= n ? n : 1;
+        uint32_t of = w->launch && w->launch->cluster[0] ? w->launch->cluster[d] : w->info.kernel->cluster[d];
+        n *= of ? of : 1;
     }
-    return cluster == 1 && !l->elsewhere && !w->sampler && !w->pieces && !c->perfect && !c->foreign &&
-           c->gpu->l1_write != ORR_WRITE_BACK && c->program->kernel == l->kernel && c->program->control &&
-           orr_step_can(l->kernel, &why);
+    uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    return n <= CLUSTER_MOST && blocks % n == 0 ? (uint32_t)n : 1;
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
-    orr_work own;
-    w = orr_work_rewritten(w, &own, r);
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     cycle *c = st->machine;
+    orr_work own;
+    int how = step_mode(c, w);
+    if (how < 0) w = orr_work_rewritten(w, &own, r);
     c->kernel = w->info.kernel;
     c->program = program_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
+    c->cluster = cluster_of(w);
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, blocks);
     double start = orr_seconds();
-    orr_work paced = *w;
-    orr_launch launch;
-    cyc_pace *pace = NULL;
-    c->in_time = false;
     orr_step *live = NULL;
     orr_exec_counts counts = {0};
-    bool as_timed = runs_live(c, w);
-    if (as_timed) {
-        live = orr_step_new(w->launch, c->nsms, 1e3 / gpu->clock_sm,
-                            orr_kernel_observable(w->launch->kernel) & ORR_OBS_SHARED, e);
+    if (how >= 0) {
+        live = orr_step_new(w->launch, c->nsms, 1e3 / gpu->clock_sm, how, e);
         if (!live) return false;
-    } else if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
-        pace = cyc_pace_new(c, c->program, blocks, occ.blocks);
-        launch = *w->launch;
-        launch.pace = &pace->pace;
-        c->in_time = !launch.elsewhere && orr_exec_takes(launch.kernel);
-        paced.launch = &launch;
     }
-    orr_source *source = live ? cyc_step_source(w->launch, live) : orr_work_open(&paced, NULL, e);
+    orr_source *source = live ? orr_step_source(live) : orr_work_open(w, NULL, e);
     cyc_step_begin(c, live);
-    if (!source) {
-        cyc_pace_free(pace);
-        return false;
-    }
+    if (!source) return false;
     run x = {.sampler = w->sampler, .pieces = w->pieces, .blocks = blocks};
     if (x.sampler)
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * c->nsms, (uint64_t)gpu->launch_overhead);
     size_t units = w->pieces ? w->pieces->unit.n : 0;
-    bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
+    int threads = how >= 0 && how & ORR_STEP_AT_ISSUE ? 1 : w->threads;
+    bool ok = cyc_run(c, source, &occ, threads, w->progress, &x, e);
     if (w->launch) source->close(source);
     cyc_step_finish(c);
     orr_step_free(live, &counts);
-    cyc_pace_free(pace);
     r->host.model_seconds += orr_seconds() - start;
     if (ok) {
         for (; w->pieces && units < w->pieces->unit.n; units++)
             w->pieces->unit.at[units].launch = (uint32_t)r->launches.n;
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->timing = timing_of(c, &x, &occ, r);
-        if (as_timed) l->events = ORR_EVENTS_IN_TIME;
+        if (how >= 0) l->events = ORR_EVENTS_IN_TIME;
         l->occupancy = occ.percent / 100;
         l->cycles = (double)l->timing->cycles;
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;

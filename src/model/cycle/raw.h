@@ -35,6 +35,8 @@ typedef struct orr_sm_counts { // summed over SMs
     uint64_t blocks, warps; // that ran
     uint64_t load_latency;  // cycles from issue to use, summed over loads from global and local memory
     uint64_t loads;
+    // Hopper's asynchronous units
+    uint64_t tma_sectors, tma_bytes, cluster_accesses;
 } orr_sm_counts;
 
 typedef struct orr_raw {
@@ -46,6 +48,8 @@ typedef struct orr_raw {
 // The named counters (counters.c): those of a launch, and those that are made of others (averages,
 // percentages, rates) again after launches' counters have been added up.
 void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double counters[ORR_COUNTERS]);
+// Requests, sectors, hits and misses of L1 and passes of shared memory, which other models count as well.
+void orr_l1_counters(const orr_sm_counts *s, double counters[ORR_COUNTERS]);
 void orr_cycle_rates(const orr_gpu *g, double counters[ORR_COUNTERS]);
 
 #endif

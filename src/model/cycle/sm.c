@@ -54,6 +54,18 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     d->lost = d->start = start + i->hold + d->queued;
 }
 
+// A product of a group of warps: its warp goes on when it has been issued. D is read and written by its unit.
+static void multiply(sm *s, scheduler *q, warp *w, const dispatched *d) {
+    const orr_tinst *i = d->i;
+    q->operand_wait = 0;
+    if (d->predicated_off) return;
+    uint64_t done = products_issue(&s->products, w->sched, warp_id(w), i, s->clock.now);
+    s->units.busy[i->unit] += i->interval;
+    pipe_beside(&s->pipe, i->warps);
+    w->front = latest(w->front, s->clock.now + i->hold);
+    if (!s->c->program->control) cyc_warp_result(s, w, i, done);
+}
+
 // ---- what an instruction does -------------------------------------------------------------------
 // Is `next` right behind `inst` in the code? By address: in a trace the same instruction is in many blocks.
 // (Before Volta every few instructions have a word of control bits between them.)
@@ -156,6 +168,8 @@ static void access_memory(sm *s, warp *w, const dispatched *d) {
         cyc_arrive(s, w, i, d->inst, &at, s->clock.now + d->start);
         return;
     }
+    bool shared = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_GENERIC;
+    if (c->cluster > 1 && shared && cyc_cluster_access(s, w, i, &at, s->clock.now + d->start)) return;
     load_store(s, w, d, &at);
 }
 
@@ -203,6 +217,15 @@ static void compute(sm *s, scheduler *q, warp *w, const dispatched *d) {
                                                             : w->restored & ~(1u << i->imm));
 }
 
+// A read of the clock, so that who times code with it finds what it would have read (orr_timing.clocks).
+static void note_clock(sm *s, const warp *w) {
+    const block *b = &s->tb.slot[w->block];
+    if (s->tb.clocks.n >= MAX_CLOCKS || !b->buf) return;
+    uint32_t n = 0;
+    while (n < b->nwarps && b->warp[n] != warp_id(w)) n++;
+    *ORR_PUSH(&s->tb.clocks) = (orr_clock_read){.block = b->buf->index, .cycle = s->clock.now, .warp = n};
+}
+
 // Warps that are past their fence.
 static void release_fenced(sm *s) {
     for (size_t n = 0; n < s->fence.released.n; n++) {
@@ -229,6 +252,8 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     case ORR_TK_BRANCH: branch(s, w, d); break;
     case ORR_TK_FENCE: fence(s, w, i); break;
     case ORR_TK_GROUP: w->board.group++; break;
+    case ORR_TK_PRODUCT: break;          // on its way (multiply)
+    case ORR_TK_CLOCK: note_clock(s, w); // fall through
     default: compute(s, q, w, d);
     }
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, d->behind_yield);
@@ -236,6 +261,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
         l1_drop(&s->l1);
         if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
     }
+    if (i->sass == ORR_SASS_UTMACCTL) tma_prefetch_maps(&s->tma, s->clock.now);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
         w->front = s->clock.now + i->latency;
@@ -312,7 +338,9 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     uint32_t stall = ORR_CTRL_STALL(d.i->ctrl); // 0 where nobody knows
     if (stall > 1) w->front = now + stall;
     if (c->program->control) q->yield = !ORR_CTRL_YIELD(d.i->ctrl);
-    if (c->core.operands.collectors)
+    if (d.i->kind == ORR_TK_PRODUCT)
+        multiply(s, q, w, &d);
+    else if (c->core.operands.collectors)
         through_collector(s, w, &d);
     else
         through_banks(s, q, w, &d);
@@ -320,11 +348,14 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     if (!advance(s, q, w, &d)) return false;
     if (d.i->kind == ORR_TK_BARRIER && !d.predicated_off) {
         s->n.barriers++;
-        if (w->exec)
+        if (d.i->imm == CLUSTER_BARRIER)
+            cyc_cluster_barrier(s, w, d.i);
+        else if (w->exec)
             cyc_step_barrier(s, w, d.i);
         else
             cyc_block_barrier(s, w, d.i);
     }
+    if (w->exec) cyc_step_sleep(s, w);
     cyc_warp_update(s, w);
     return w->ready <= now;
 }
@@ -391,6 +422,7 @@ static void trace_damaged(void *self) { ((sm *)self)->damaged = true; }
 
 void cyc_sm_connect(sm *s) {
     s->l1.client = (l1_client){s, load_done};
+    s->tma.client = (tma_client){s, cyc_bulk_done};
     s->lsu.client =
         (lsu_client){.self = s, .began = access_began, .room = queue_has_room, .damaged = trace_damaged};
 }
@@ -414,6 +446,12 @@ static void handle(sm *s, const event *e) {
         fence_store_acknowledged(&s->fence, payload & 1);
         release_fenced(s);
         if (was_full) lsu_room_at_l1(&s->lsu);
+        break;
+    case EVENT_TMA:
+        if ((payload & TMA_EVENTS) == TMA_TURN) tma_turn(&s->tma);
+        if ((payload & TMA_EVENTS) == TMA_ANSWER)
+            tma_answer(&s->tma, payload & ~(uint32_t)TMA_EVENTS, port_receive(&s->port, e->time, e->sectors));
+        if ((payload & TMA_EVENTS) == TMA_WORD) cyc_cluster_word(s, payload & ~(uint32_t)TMA_EVENTS);
         break;
     case EVENT_REDUCTION_ACK: fence_reduction_acknowledged(&s->fence, payload, when); break;
     }
@@ -488,6 +526,9 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     memcpy(n.shared_passes, shared->passes, sizeof n.shared_passes);
     memcpy(n.shared_conflicts, shared->conflicts, sizeof n.shared_conflicts);
     n.shared_busy = shared->busy;
+    n.tma_sectors = s->tma.n.sectors;
+    n.tma_bytes = s->tma.n.bytes;
+    n.cluster_accesses = s->cluster.accesses;
     return n;
 }
 

@@ -12,6 +12,7 @@
 #include "core/issue.h"
 #include "core/lsu.h"
 #include "core/operands.h"
+#include "core/products.h"
 #include "core/scoreboard.h"
 #include "core/tma.h"
 #include "core/units.h"
@@ -20,7 +21,8 @@
 #include "model/model.h"
 #include "program/program.h"
 
-#define MAX_SPANS 20000 // of one SM in a timeline
+#define MAX_SPANS  20000 // of one SM in a timeline
+#define MAX_CLOCKS 1024  // reads of the clock that are kept of an SM
 
 typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t index;
@@ -31,10 +33,6 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     size_t cap, used, warps_cap;
     uint64_t earliest;       // cycle: it does not start before
     uint64_t started, ended; // cycles
-    // what its accesses must not overtake (order.c): a number for each lane of each access that waits
-    bool planned;
-    uint32_t *needs, *need_at; // need_at: where a warp's begin
-    uint32_t nneeds, needs_cap, need_at_cap;
     struct tbuf *next;
 } tbuf;
 
@@ -46,20 +44,10 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     uint32_t then, then_mask;
     uint32_t body;       // of the block it is in: orr_tblock.body
     orr_trace trace;     // from here on
-    orr_trace then_from; // where the next block began
     const uint8_t *base; // where the trace begins
-    uint32_t *access;    // offsets of the block's accesses in the trace
+    uint32_t *access;    // offsets of the block's accesses in the trace,
+    uint32_t naccess;    // as many as are known of a warp that is executed as it is timed
 } warp_cursor;
-
-typedef struct warp_poll { // a warp's last poll in a loop that does nothing else (look.c)
-    uint32_t block, mask;  // block of code, + 1; 0: none
-    orr_trace from;        // where the round began
-    uint32_t need;         // the next of its needs then,
-    bool noted;            // if that is known
-    bool replays;          // the round is another one than the stream's
-    bool longer;           // and a walk's behind the last of the stream's
-    uint16_t unanswered;   // polls
-} warp_poll;
 
 typedef struct warp {
     warp_cursor pc;
@@ -68,6 +56,7 @@ typedef struct warp {
     uint64_t since;         // its cycles before this have been accounted for
     uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
+    uint32_t cluster_phase;  // of its cluster's barrier, that it has arrived for
     uint8_t barrier;         // that it waits at, + 1; 0: none
     bool fences;             // the instruction before was a fence that its loads may outlast
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
@@ -86,11 +75,9 @@ typedef struct warp {
     uint8_t copies;                    // how often copies were to arrive at an mbarrier (arrive.c), a ring,
     uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
-    uint32_t need;                     // of its thread block's needs (order.c), the next one
-    warp_poll poll;
-    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
-    bool again;                 // its block of code has been executed
-    bool parked;                // all lanes wait at a barrier
+    struct orr_step_warp *exec;        // executed as it is timed (step.c); NULL: it is not
+    bool again;                        // its block of code has been executed
+    bool parked;                       // all lanes wait at a barrier
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
@@ -109,6 +96,30 @@ typedef struct mcopy { // an arrival of copies that are on their way
     uint8_t which; // the warp's
 } mcopy;
 
+#define CLUSTER_MOST    16
+#define CLUSTER_BARRIER 64 // orr_tinst.imm: not a barrier of the block
+
+typedef struct cluster_place {
+    uint32_t sm, slot;
+} cluster_place;
+enum { CLUSTER_ARRIVAL, CLUSTER_BARRIER_WORD, CLUSTER_GONE };
+typedef struct cluster_word { // from a block to another of its cluster (cluster.h)
+    uint64_t when, block, at; // at: of ARRIVAL, the mbarrier
+    uint32_t sm, slot, lanes; // slot of one that has been read: the next free one
+    uint8_t kind;
+} cluster_word;
+typedef struct cluster_mail {
+    ORR_VEC(cluster_word) out, in;
+    uint32_t free;     // of `in`; NOBODY: none
+    double busy;       // cycle until which the network between SMs takes what this one has sent
+    uint64_t accesses; // counter: of other blocks' shared memory
+} cluster_mail;
+typedef struct cluster_phase {        // the barrier of a cluster, as one of its blocks sees it
+    uint32_t came, heard, gone, over; // warps that have arrived; blocks that have; that have ended; phases
+    uint32_t waits;                   // warps that wait
+    uint64_t last;                    // when the last warp arrived
+} cluster_phase;
+
 typedef struct block {           // a thread block on the SM
     tbuf *buf;                   // NULL: the slot is free
     struct orr_step_block *live; // executed as it is timed (step.c); NULL: it is not
@@ -120,6 +131,9 @@ typedef struct block {           // a thread block on the SM
     ORR_VEC(mbar) mbars;
     ORR_VEC(mwait) mwaits;
     ORR_VEC(mcopy) mcopies;
+    uint32_t rank, size; // in its cluster, of so many
+    cluster_place mates[CLUSTER_MOST];
+    cluster_phase barrier;
 } block;
 
 struct cycle;
@@ -146,6 +160,7 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     uint64_t finished; // cycle the last block ended
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
+    ORR_VEC(orr_clock_read) clocks;
 } block_slots;
 
 typedef struct sm {
@@ -156,7 +171,6 @@ typedef struct sm {
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
-    uint64_t fresh;   // kernels with loops that only poll: blocks of code that were entered, but for replays
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)
@@ -166,6 +180,7 @@ typedef struct sm {
 #include "core/parts.def"
 #undef PART
     block_slots tb;
+    cluster_mail cluster;
     orr_sm_counts n; // what no component counts
     uint64_t stalls[ORR_STALLS];
 } sm;
@@ -203,14 +218,9 @@ typedef struct launch_spec { // cycles of thread blocks that come and go
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
 } launch_spec;
 
-struct order;
-struct looks;
 typedef struct cycle {     // one GPU, from launch to launch
-    struct order *order;   // NULL: no block of the kernel waits for another
-    struct looks *looks;   // NULL: it has no loops that only poll
     struct orr_step *live; // the kernel is executed as it is timed (step.c); NULL: it is not
-    bool strong;           // and has accesses that are sent at once
-    bool in_time;          // its locks and tables were taken in order of time when it was executed
+    bool strong;           // it has accesses that are sent at once
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
@@ -235,6 +245,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     orr_tlb *tlb;
     const foreign_memory *foreign; // NULL: `mem`
     uint64_t window;               // cycles
+    uint32_t cluster;              // thread blocks of a cluster; 1: there are none
     uint32_t sreg_unit;            // that reads special registers, as S2R does
     uint64_t spacing;              // between the starts of two blocks on an SM, in this window
     uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;
@@ -256,9 +267,12 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
 void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
+const orr_tblock *cyc_warp_enter(warp *w,
+                                 const orr_program *p); // `pc.then`, or a body that is predicated off
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why); // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
+void cyc_warp_copied(sm *s, warp *w, uint8_t group, uint64_t ready); // a bulk copy of the group has been read
 // A memory instruction reads its operands when cyc_warp_has_read says so.
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
@@ -278,12 +292,23 @@ void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if ther
 void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
+void cyc_block_check(sm *s, block *b); // warps have ended, or wait elsewhere
 
 // ---- arrive.c: barriers in shared memory --------------------------------------------------------
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
+void cyc_bulk_done(void *self, const tma_copy *copy, uint64_t when);   // tma_client.done
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
 
-// ---- observe.c: accesses that other threads may observe -----------------------------------------
-bool cyc_observe(void *self, uint32_t warp, const orr_tinst *i, l1_access *a); // lsu_client.observe
+void cyc_arrived(sm *s, block *b, uint64_t mbar, uint32_t lanes, uint64_t when);
+bool cyc_waits_release(sm *s); // of streams that do not say enough: all waits are over; false: there are none
+
+// ---- cluster.c: other blocks of the cluster --------------------------------------------------------
+uint32_t cyc_cluster_rank(const sm *s, const block *b, uint64_t addr, uint64_t *offset);
+void cyc_cluster_arrive(sm *s, const block *b, uint32_t rank, uint64_t offset, uint32_t lanes, uint64_t when);
+void cyc_cluster_word(sm *s, uint32_t at); // an event
+void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i);
+void cyc_cluster_heard(sm *s, block *b, bool gone); // of a block that has arrived, or ended
+void cyc_cluster_left(sm *s, block *b);             // a warp of the block has ended
+bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *trace, uint64_t start);
 
 #endif

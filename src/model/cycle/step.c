@@ -31,58 +31,14 @@ static void serve(void *arg, uint32_t sm, uint32_t live) {
 }
 
 void cyc_step_begin(cycle *c, orr_step *launch) {
-    uint8_t order = 0;
     c->live = launch;
-    c->strong = false;
     if (!launch) return;
-    for (uint32_t n = 0; n < c->kernel->ninsts; n++) order |= orr_inst_order(&c->kernel->insts[n]);
-    c->strong = order == (ORR_ORDER_WAITS | ORR_ORDER_WRITES);
-    orr_memsys_serve(c->mem, serve, c);
+    if (!c->perfect) orr_memsys_serve(c->mem, serve, c);
     for (uint32_t n = 0; n < c->nsms; n++) {
         c->sms[n].live = orr_calloc(1, sizeof *c->sms[n].live);
         c->sms[n].live->ops.launch = launch;
         c->sms[n].port.ops = &c->sms[n].live->ops;
     }
-}
-
-// Strong accesses are sent at once and wait for no stores of their cluster.
-bool cyc_step_observe(void *self, uint32_t id, const orr_tinst *i, l1_access *a) {
-    sm *s = self;
-    (void)id;
-    s->port.strong = a->live && s->c->strong && orr_inst_order(&s->c->kernel->insts[i->inst]);
-    return false;
-}
-
-// ---- thread blocks ------------------------------------------------------------------------------
-typedef struct step_source {
-    orr_source base;
-    uint64_t next, total;
-    uint32_t nwarps;
-    orr_warp_trace *none;
-} step_source;
-
-static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
-    (void)e;
-    step_source *s = (step_source *)base;
-    if (s->next == s->total) return 0;
-    *tb = (orr_tb){.index = s->next++, .nwarps = s->nwarps, .warps = s->none};
-    return 1;
-}
-
-static void source_close(orr_source *base) {
-    free(((step_source *)base)->none);
-    free(base);
-}
-
-orr_source *cyc_step_source(const orr_launch *l, const orr_step *live) {
-    step_source *s = orr_calloc(1, sizeof *s);
-    s->base.info = orr_info_of(l);
-    s->base.next = source_next;
-    s->base.close = source_close;
-    s->total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    s->nwarps = orr_step_warps(live);
-    s->none = orr_calloc(s->nwarps, sizeof *s->none);
-    return &s->base;
 }
 
 // A barrier or a fence: others see what it has stored, although shared memory may come to it later.
@@ -95,7 +51,10 @@ static void settle(const sm *s, const warp *w) {
 }
 
 // ---- warps --------------------------------------------------------------------------------------
-#define ROOM (8 * ORR_TRACE_MAX_EVENT) // more than an instruction puts into a trace
+// More than an instruction of machine code puts into a trace; of lowered code more than two blocks do.
+static size_t room_of(const cycle *c) {
+    return (8 + (c->in_order ? 0 : 2 * (size_t)c->program->max_access)) * ORR_TRACE_MAX_EVENT;
+}
 
 // Room in the warp's trace, when all of it has been read. Instructions in front of L1 look at their events,
 // which must not move.
@@ -103,9 +62,10 @@ static void make_room(sm *s, warp *w) {
     orr_trace_out *t = orr_step_trace(w->exec);
     if (t->n && w->pc.trace.at != t->bytes + t->n) return;
     if (!s->lsu.warp[warp_id(w)].queued) t->n = 0;
-    if (t->cap - t->n < ROOM) {
+    size_t room = room_of(s->c);
+    if (t->cap - t->n < room) {
         if (t->bytes) *ORR_PUSH(&s->live->old) = t->bytes;
-        *t = (orr_trace_out){orr_malloc(4 * ROOM), 0, 4 * ROOM, t->mask};
+        *t = (orr_trace_out){orr_malloc(4 * room), 0, 4 * room, t->mask};
     }
     w->pc.trace.at = w->pc.trace.end = t->bytes + t->n;
 }
@@ -123,27 +83,38 @@ static void park(const cycle *c, warp *w) {
     w->pc.end = w->pc.at + c->program->blocks[next].count;
 }
 
+static void unpark(sm *s, block *b);
+
+// The executor goes on to the next block of code, which then is what comes next in the warp's trace. Of code
+// that was lowered, accesses that came to nothing may be in front of it. False: the warp has ended, or waits.
+static bool pull(sm *s, warp *w) {
+    const orr_trace_out *t = orr_step_trace(w->exec);
+    block *b = &s->tb.slot[w->block];
+    int next = orr_step_next(w->exec);
+    w->pc.trace.end = t->bytes + t->n;
+    if (!s->c->in_order)
+        w->pc.trace.at = t->bytes + (next == ORR_STEP_GOES ? orr_step_block_at(w->exec) : t->n);
+    w->parked = next == ORR_STEP_WAITS;
+    s->damaged |= orr_step_faulted(b->live);
+    if (orr_step_released(b->live)) unpark(s, b);
+    return next == ORR_STEP_GOES;
+}
+
 bool cyc_step_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
-    const orr_trace_out *t = orr_step_trace(w->exec);
     w->parked = false;
     do {
-        make_room(s, w);
-        if (w->pc.trace.at == w->pc.trace.end) {
-            int next = orr_step_next(w->exec);
-            if (next == ORR_STEP_ENDED) return false;
-            if (next == ORR_STEP_WAITS) {
-                park(s->c, w);
-                return true;
+        if (!w->pc.has_then) {
+            make_room(s, w);
+            if (w->pc.trace.at == w->pc.trace.end && !pull(s, w)) {
+                if (w->parked) park(s->c, w);
+                return w->parked;
             }
-            w->pc.trace.end = t->bytes + t->n;
+            const orr_trace_out *t = orr_step_trace(w->exec);
+            w->again = (size_t)(w->pc.trace.at - t->bytes) != orr_step_block_at(w->exec);
+            if (orr_trace_block(&w->pc.trace, p->nblocks, &w->pc.then, &w->pc.then_mask) <= 0) return false;
         }
-        w->again = (size_t)(w->pc.trace.at - t->bytes) != orr_step_block_at(w->exec);
-        uint32_t block;
-        if (orr_trace_block(&w->pc.trace, p->nblocks, &block, &w->pc.mask) <= 0) return false;
-        w->pc.lanes = (uint32_t)orr_popc(w->pc.mask);
-        w->pc.at = p->blocks[block].first;
-        w->pc.end = w->pc.at + p->blocks[block].count;
+        cyc_warp_enter(w, p);
     } while (w->pc.at == w->pc.end);
     return true;
 }
@@ -159,17 +130,37 @@ static void unpark(sm *s, block *b) {
     }
 }
 
+// Code that was lowered is not issued as it is executed. What an instruction of it accesses has to be known:
+// all up to that is executed, if it has not been.
+static void reach(sm *s, warp *w, const orr_tinst *i) {
+    orr_step_issue(w->exec, i->inst, s->clock.now);
+    const orr_trace_out *t = orr_step_trace(w->exec);
+    w->pc.base = t->bytes;
+    w->pc.trace.end = t->bytes + t->n;
+    while (w->pc.trace.at < w->pc.trace.end && w->pc.naccess < s->c->program->max_access) {
+        w->pc.access[w->pc.naccess++] = (uint32_t)(w->pc.trace.at - t->bytes);
+        if (!orr_trace_skip(&w->pc.trace)) s->damaged = true;
+    }
+    s->damaged |= w->pc.naccess <= i->access && i->access != ORR_NO_ACCESS;
+}
+
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
-    if (w->again) return NULL; // what it did is done
+    if (w->again || w->pc.predicated_off) return NULL; // what it did is done
     block *b = &s->tb.slot[w->block];
+    orr_step_access *a = NULL;
     if (i->kind == ORR_TK_BARRIER) b->barriers.latency = i->latency ? i->latency : 1;
     if (s->lsu.warp[warp_id(w)].queued && (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE))
         settle(s, w);
-    make_room(s, w);
-    orr_step_access *a = orr_step_issue(w->exec, i->inst, s->clock.now);
-    if (a) a->ops = 0;
-    const orr_trace_out *t = orr_step_trace(w->exec);
-    w->pc.trace.end = t->bytes + t->n;
+    if (!s->c->in_order) {
+        uint16_t op = s->c->kernel->insts[i->inst].op;
+        if (i->access != ORR_NO_ACCESS || op == ORR_OP_SREG || op == ORR_OP_NANOSLEEP) reach(s, w, i);
+    } else {
+        make_room(s, w);
+        a = orr_step_issue(w->exec, i->inst, s->clock.now);
+        if (a) a->ops = 0;
+        const orr_trace_out *t = orr_step_trace(w->exec);
+        w->pc.trace.end = t->bytes + t->n;
+    }
     if (orr_step_released(b->live)) unpark(s, b);
     s->damaged |= orr_step_faulted(b->live);
     return a;
@@ -180,4 +171,11 @@ void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i) {
         w->barrier = (uint8_t)((i->imm < 16 ? i->imm : 0) + 1);
     else if (!(i->flags & ORR_TF_ARRIVE))
         w->through = s->clock.now + s->tb.slot[w->block].barriers.latency;
+}
+
+void cyc_step_sleep(const sm *s, warp *w) {
+    uint64_t until = s->clock.now + orr_step_sleeps(w->exec);
+    if (until <= w->front) return;
+    w->front = until;
+    w->front_why = ORR_STALL_SLEEP;
 }

@@ -11,13 +11,11 @@
 // A launch begins; NULL for one that is replayed from streams.
 void cyc_step_begin(cycle *c, orr_step *launch);
 void cyc_step_finish(cycle *c);
-orr_source *cyc_step_source(const orr_launch *l, const orr_step *live); // thread blocks without streams
 
 // ---- warps
 bool cyc_step_next_block(sm *s, warp *w);
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i);
+void cyc_step_sleep(const sm *s, warp *w); // if its last instruction says so
 void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i);
-
-bool cyc_step_observe(void *self, uint32_t warp, const orr_tinst *i, l1_access *a); // lsu_client.observe
 
 #endif

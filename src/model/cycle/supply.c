@@ -58,7 +58,6 @@ static void copy(tbuf *b, const orr_tb *tb, uint32_t nblocks) {
     b->nwarps = tb->nwarps;
     b->nblocks = nblocks;
     b->earliest = 0;
-    b->planned = false;
     b->next = NULL;
 }
 
@@ -270,8 +269,6 @@ static void free_list(tbuf *b) {
         tbuf *next = b->next;
         free(b->bytes);
         free(b->warps);
-        free(b->needs);
-        free(b->need_at);
         free(b);
         b = next;
     }

@@ -1,22 +1,14 @@
 // A warp: what its next instruction waits for, and what each of its cycles went to.
 #include "model/cycle/step.h"
-#include "model/cycle/look.h"
-#include "model/cycle/order.h"
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
     if (s->c->latencies) cyc_precharacterise_note(s, i, ready);
     scoreboard_result(&w->board, s->c->program, i, ready);
 }
 
-// A look that others are waited for with, perhaps.
-static bool looks_at(const sm *s, const orr_tinst *i) {
-    return cyc_order_kind(s->c->order, i->inst) == ORDER_WAITS;
-}
-
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
     scoreboard_expect(&w->board, s->c->program, i, why);
     w->inflight++;
-    if (s->c->looks && looks_at(s, i)) w->poll.unanswered++;
 }
 
 // One thing less that the warp has not had an answer to.
@@ -33,7 +25,11 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     const orr_tinst *i = &s->c->program->insts[inst];
     scoreboard_complete(&w->board, s->c->program, i, ready);
     if (group != NO_GROUP) scoreboard_copied(&w->board, group, ready);
-    if (s->c->looks && looks_at(s, i)) w->poll.unanswered--;
+    answered(s, w, ready);
+}
+
+void cyc_warp_copied(sm *s, warp *w, uint8_t group, uint64_t ready) {
+    scoreboard_copied(&w->board, group, ready);
     answered(s, w, ready);
 }
 
@@ -55,7 +51,7 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
 // wait).
 static bool passes_barrier(const sm *s, const orr_tinst *i) {
-    if (!s->c->gpu->core_bar_defer || i->kind != ORR_TK_ALU) return false;
+    if (!s->c->gpu->core_bar_defer || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK)) return false;
     static const bool fixed[ORR_TC_COUNT] = {
         [ORR_TC_INT] = true,  [ORR_TC_INT_MUL] = true, [ORR_TC_FP32] = true, [ORR_TC_FP16] = true,
         [ORR_TC_FP64] = true, [ORR_TC_MOVE] = true,    [ORR_TC_VOTE] = true, [ORR_TC_UNIFORM] = true,
@@ -76,6 +72,15 @@ static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     return in_line ? latest(t, l->began) : t;
 }
 
+// Products of groups of warps are done in order: a further one waits for room, a wait for those it names.
+static uint64_t products(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
+    uint64_t until = i->kind == ORR_TK_PRODUCT ? products_room(&s->products, warp_id(w))
+                                               : products_wait(&s->products, warp_id(w), i->imm);
+    if (until <= t) return t;
+    *why = i->kind == ORR_TK_PRODUCT ? ORR_STALL_MATH : ORR_STALL_WAIT;
+    return until;
+}
+
 // What an instruction of the kind waits for besides what it reads and writes: in front of a fence or behind
 // one for memory, at a DEPBAR for groups of copies or for a barrier of the control bits.
 static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
@@ -84,6 +89,7 @@ static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint
         t = memory;
         *why = ORR_STALL_MEMBAR;
     }
+    if (i->kind == ORR_TK_PRODUCT || i->kind == ORR_TK_PRODUCT_WAIT) return products(s, w, i, t, why);
     if (i->kind != ORR_TK_WAIT_GROUP) return t;
     uint64_t groups = scoreboard_groups(&w->board, i->imm);
     if (groups > t) {
@@ -98,6 +104,11 @@ static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint
     return t;
 }
 
+static bool waits_for_others(const orr_tinst *i) {
+    return i->kind == ORR_TK_FENCE || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_WAIT_GROUP ||
+           i->kind == ORR_TK_PRODUCT || i->kind == ORR_TK_PRODUCT_WAIT;
+}
+
 void cyc_warp_update(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     const orr_tinst *i = &p->insts[w->pc.at];
@@ -107,9 +118,8 @@ void cyc_warp_update(sm *s, warp *w) {
         t = w->barrier ? NEVER : w->through;
         why = ORR_STALL_BARRIER;
     }
-    t = scoreboard_wait(&w->board, p, i, t, &why);
-    if (w->fences || i->kind == ORR_TK_FENCE || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_WAIT_GROUP)
-        t = other_waits(s, w, i, t, &why);
+    if (p->control || i->kind != ORR_TK_PRODUCT) t = scoreboard_wait(&w->board, p, i, t, &why);
+    if (w->fences || waits_for_others(i)) t = other_waits(s, w, i, t, &why);
     w->ready = t;
     w->why = why;
     scheduler *q = &s->sched[w->sched];
@@ -177,9 +187,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
 
 // A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane
 // (orr_tblock.body).
-static bool next_is_predicated_off(warp *w) {
-    return w->pc.body && w->pc.has_then && w->pc.then != w->pc.body - 1;
-}
+static bool next_is_predicated_off(warp *w) { return w->pc.body && w->pc.then != w->pc.body - 1; }
 
 static bool read_accesses(warp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
@@ -189,32 +197,33 @@ static bool read_accesses(warp *w, uint32_t n) {
     return true;
 }
 
+const orr_tblock *cyc_warp_enter(warp *w, const orr_program *p) {
+    w->pc.predicated_off = next_is_predicated_off(w);
+    const orr_tblock *b = &p->blocks[w->pc.predicated_off ? w->pc.body - 1 : w->pc.then];
+    w->pc.mask = w->pc.predicated_off ? 0 : w->pc.then_mask;
+    w->pc.lanes = (uint32_t)orr_popc(w->pc.mask);
+    w->pc.at = b->first;
+    w->pc.end = b->first + b->count;
+    w->pc.body = b->body;
+    w->pc.has_then = w->pc.predicated_off;
+    w->pc.naccess = 0;
+    return b;
+}
+
 bool cyc_warp_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     if (w->exec) return cyc_step_next_block(s, w);
     do {
         if (!w->pc.has_then) {
-            w->pc.then_from = w->pc.trace;
             int more = orr_trace_block(&w->pc.trace, p->nblocks, &w->pc.then, &w->pc.then_mask);
             if (more < 0) s->damaged = true;
             w->pc.has_then = more > 0;
         }
-        if (w->poll.block && cyc_look_again(s, w)) continue;
         if (!w->pc.has_then) return false;
-        w->pc.predicated_off = next_is_predicated_off(w);
-        const orr_tblock *b = &p->blocks[w->pc.predicated_off ? w->pc.body - 1 : w->pc.then];
-        w->pc.mask = w->pc.predicated_off ? 0 : w->pc.then_mask;
-        w->pc.lanes = (uint32_t)orr_popc(w->pc.mask);
-        w->pc.at = b->first;
-        w->pc.end = b->first + b->count;
-        w->pc.body = b->body;
-        if (!w->pc.predicated_off) {
-            if (s->c->looks) cyc_look_enter(s, w);
-            w->pc.has_then = false;
-            if (!s->c->in_order && !read_accesses(w, b->naccess)) {
-                s->damaged = true;
-                return false;
-            }
+        const orr_tblock *b = cyc_warp_enter(w, p);
+        if (!w->pc.predicated_off && !s->c->in_order && !read_accesses(w, b->naccess)) {
+            s->damaged = true;
+            return false;
         }
     } while (w->pc.at == w->pc.end); // a block whose code vanished in the lowering
     return true;

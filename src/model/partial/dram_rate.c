@@ -14,8 +14,31 @@
 
 #define FEW 4096 // requests: less than that is over before queues have filled
 
-// The list through memory at `rate` sectors a cycle. Returns the cycles until all of it is done, 0 if there
-// is no such memory; *waits: by how much each read took longer than one that finds all idle.
+static int by_time(const void *a, const void *b) {
+    uint64_t x = ((const orr_reply *)a)->time, y = ((const orr_reply *)b)->time;
+    return x < y ? -1 : x > y;
+}
+
+// Cycles for all reads at the pace at which those from the first tenth to the last come: the way in, and
+// the few last ones that meet a refresh or a closed row, are of the beginning and the end of a kernel, not
+// of its rate. 0: too few reads are answered.
+static double at_pace(orr_replies *out) {
+    if (out->n < FEW / 4) return 0;
+    qsort(out->at, out->n, sizeof *out->at, by_time);
+    size_t from = out->n / 10, to = out->n - 1 - out->n / 10;
+    uint64_t all = 0, between = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        uint64_t n = (uint64_t)orr_popc(out->at[i].sectors);
+        all += n;
+        if (i > from && i <= to) between += n;
+    }
+    if (!between) return 0;
+    return (double)(out->at[to].time - out->at[from].time) / (double)ORR_TICKS * (double)all /
+           (double)between;
+}
+
+// The list through memory at `rate` sectors a cycle. Returns the cycles that all of it takes, 0 if there is
+// no such memory; *waits: by how much each read took longer than one that finds all idle.
 static double through(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits,
                       size_t *nwaits, orr_memsys_stats *stats) {
     orr_gpu small = *g;
@@ -29,6 +52,7 @@ static double through(const orr_gpu *g, orr_request *list, size_t n, double rate
     for (size_t i = 0; i < n; i++) {
         list[i].time = (uint64_t)(t * (double)ORR_TICKS);
         list[i].token = (uint32_t)i;
+        list[i].sm = (uint16_t)(i % (size_t)g->sm_count); // of all SMs, near and far ones (l2.replicate)
         t += orr_popc(list[i].sectors) / rate;
     }
     orr_request *part = orr_malloc(n * sizeof *part);
@@ -45,7 +69,9 @@ static double through(const orr_gpu *g, orr_request *list, size_t n, double rate
         waits[(*nwaits)++] = (float)((double)(r->time - list[r->token].time) / (double)ORR_TICKS - way);
     }
     orr_memsys_stats_sum(m, stats);
+    double paced = at_pace(&out);
     double cycles = (double)stats->last / (double)ORR_TICKS - way;
+    if (paced > 0 && paced < cycles) cycles = paced;
     free(part);
     free(out.at);
     orr_memsys_free(m);

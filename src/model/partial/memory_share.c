@@ -17,6 +17,8 @@
 
 // The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
 static uint32_t asked_by(const memory_share *s, const orr_request *r) {
+    if (r->kind == ORR_REQ_REDUCE && !r->told && r->token < s->c->program->ninsts)
+        return s->c->program->insts[r->token].inst; // l1_atomic.c
     if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
     if (r->from == ORR_FROM_CONST) return UINT32_MAX;
     uint32_t inst = l1_waiting_inst(&s->c->sms[0].l1, r->token);
@@ -142,10 +144,12 @@ static void one(memory_share *s, const orr_request *r, orr_replies *out) {
         break;
     default: { // one after the other at the line's slice, with those of other SMs
         float sharers = inst != UINT32_MAX ? s->residency->sharers[inst] : 1;
+        uint64_t quarters = r->ops || r->quarters ? 4u * r->ops + r->quarters : 4;
+        uint64_t takes = quarters * s->atomic / 4, until = r->slow ? later(takes, s->atomic_again) : takes;
         t = later(done, later(s->atomic_free, s->ready[at]));
-        s->atomic_free = t + r->ops * s->atomic_share;
-        done = t + r->ops * s->atomic;
-        s->ready[at] = t + (uint64_t)((float)(r->ops * s->atomic) * sharers);
+        s->atomic_free = t + quarters * s->atomic_share / 4;
+        done = t + takes;
+        s->ready[at] = t + (uint64_t)((float)until * sharers);
         s->n.atomic += sectors;
         if (!miss) s->n.atomic_hit += sectors;
     }
@@ -182,6 +186,7 @@ void memory_share_init(memory_share *s, const orr_gpu *g, const cycle *c, const 
     s->behind = ticks(g->dram_latency - g->l2_latency);
     s->far_side = g->l2_partitions > 1 ? ticks(g->l2_far_latency) : 0;
     s->atomic = ticks(l2_cycle / g->l2_atomic);
+    s->atomic_again = ticks(l2_cycle * g->l2_atomic_again);
     s->atomic_share = ticks(l2_cycle / g->l2_atomic * n / g->l2_slices);
     uint64_t room = (uint64_t)((double)g->l2_size * x->own);
     if (room < 64 * ORR_LINE) room = 64 * ORR_LINE;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/cycle/order.h"
 #include "model/partial/partial.h"
 
 #define LONG_WORKLOAD 6000000 // warp instructions: the way in and out of it does not matter, one is enough
@@ -92,6 +91,28 @@ static void scale(void *at, size_t bytes, double by) {
     for (size_t n = 0; n < bytes / sizeof *v; n++) v[n] = (uint64_t)((double)v[n] * by + 0.5);
 }
 
+// Blocks at the beginning and the end of a kernel take longer than those between, of which only some are
+// simulated; no more warps than fit are resident in the time of all.
+static void fit_residence(orr_timing *t, double most) {
+    double issued = (double)t->stalls[ORR_STALL_ISSUED], all = (double)t->warp_cycles;
+    if (all <= most || all <= issued) return;
+    double by = most > issued ? (most - issued) / (all - issued) : 0;
+    memset(t->stalls, 0, sizeof t->stalls);
+    t->warp_cycles = 0;
+    for (uint32_t n = 0; n < t->ninsts; n++)
+        for (int k = 0; k < ORR_STALLS; k++) {
+            if (k != ORR_STALL_ISSUED) t->by_inst[n][k] = (uint64_t)((double)t->by_inst[n][k] * by);
+            t->stalls[k] += t->by_inst[n][k];
+            t->warp_cycles += t->by_inst[n][k];
+        }
+}
+
+// Cycles that memory needs at least for what all blocks read and write.
+static double memory_needs(const orr_gpu *g, const memory_share *s, const plan *p) {
+    double sectors = (double)(s->n.dram_read + s->n.dram_write) * (double)p->total / (double)p->m;
+    return g->dram_window ? 0 : sectors * ORR_SECTOR * g->clock_sm / (g->dram_bandwidth * 1e3);
+}
+
 // What the SM did, as many times as the grid has of its blocks.
 static orr_timing *timing_of(const cycle *c, const memory_share *s, const plan *p,
                              const orr_occupancy_result *occ, double cycles, orr_result *r) {
@@ -138,6 +159,7 @@ static orr_timing *timing_of(const cycle *c, const memory_share *s, const plan *
     double active = (cycles - (double)t->overhead) * (double)p->active;
     t->sm_active = active > 0 ? (uint64_t)active : 0;
     t->issue_slots = t->sm_active * c->nsched;
+    fit_residence(t, (double)t->sm_active * c->gpu->limit_sm_warps * occ->percent / 100);
     t->spans = orr_arena_alloc(&r->arena, (m->tb.spans.n + 1) * sizeof *t->spans);
     if (m->tb.spans.n) memcpy(t->spans, m->tb.spans.at, m->tb.spans.n * sizeof *t->spans);
     t->nspans = m->tb.spans.n;
@@ -211,10 +233,13 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     j->pace.rate = (double)(s.n.dram_read + s.n.dram_write) * j->p.turn / cycles;
     if (ok && last) {
         double all = floor(plan_cycles(&j->p, cycles, written, fewer, one.launch_overhead) + 0.5);
+        double least = floor(memory_needs(j->gpu, &s, &j->p) + one.launch_overhead + 1);
+        if (all < least) all = least;
         if (!j->out) j->out = orr_result_add(j->r, j->gpu, j->w);
         orr_launch_result *l = j->out;
         l->timing = timing_of(c, &s, &j->p, &j->occ, all, j->r);
         l->occupancy = j->occ.percent / 100;
+        l->estimated = j->p.m < j->p.total;
         l->cycles = all;
         l->time_ns = all * 1e3 / j->gpu->clock_sm;
         l->warp_insts = l->timing->raw->sm.issued;
@@ -247,6 +272,8 @@ static double settle(job *j, const warmth *l2, orr_err *e) {
             residency_free(&next);
             return ok ? took : -1;
         }
+        // How many SMs an atomic's line has is a matter of addresses, not of who is how far.
+        memcpy(next.sharers, j->residency.sharers, j->w->info.kernel->ninsts * sizeof *next.sharers);
         // it would swing: blocks that find less are slower, and then they find more
         if (round) residency_mix(&next, &j->residency, j->w->info.kernel->ninsts);
         residency_free(&j->residency);

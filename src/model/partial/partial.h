@@ -113,7 +113,8 @@ typedef struct memory_share {
     uint64_t far_side;       // the other half of L2
     uint64_t window_end;     // memory by windows (dram.window): the first access of this one is answered
     uint32_t in_window;      // accesses of this window
-    uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them
+    uint64_t atomic, atomic_share; // an operation at a slice; the SM's turn at all of them
+    uint64_t atomic_again;         // from a sum of floating-point numbers to the next on its sector
     uint64_t l2_free, dram_free, atomic_free;
     uint64_t to_write, write_room; // memory's time for stores that wait; and for as many as may
     orr_cache tags;                // lines this SM has used

@@ -340,7 +340,6 @@ static void leave(look *l, warmth *l2) {
 
 static void conclude(residency *x, look *l, const tags *t, const warmth *was) {
     const plan *p = l->p;
-    uint64_t wave = p->active * (p->n < p->most ? p->n : p->most);
     float usual = t->asked ? (float)((double)t->missed / (double)t->asked) : 1;
     for (uint32_t i = 0; i < l->k->ninsts; i++) {
         const inst_sum *s = &l->sum[i];
@@ -349,7 +348,7 @@ static void conclude(residency *x, look *l, const tags *t, const warmth *was) {
         x->far[i] = (float)(part > 0 ? part * loose_far(l, s, was) + (1 - part) * rule : rule);
         x->late[i] = s->asked ? (float)((double)s->late / (double)s->asked * (1 - part)) : 0;
         double same = s->distinct ? (double)s->lines / (double)s->distinct : 1; // blocks of a wave
-        double sms = same * (double)p->active / (double)wave;
+        double sms = t->wave > 0 ? same * (double)p->active / t->wave : 1;
         x->sharers[i] = (float)(part > 0.5 ? (double)p->active : sms < 1 ? 1 : sms);
     }
     x->written = t->stored ? (float)((double)t->evicted / (double)t->stored) : 0;

@@ -52,6 +52,7 @@ typedef struct tags {
     uint32_t away;   // what was fetched so long ago is still on its way
     uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
     uint64_t lines, distinct;
+    double wave;                  // blocks of a counted wave, on average: the last one need not be full
     ORR_VEC(orr_request) traffic; // between L2 and memory, in the counted waves
 } tags;
 

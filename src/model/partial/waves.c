@@ -257,6 +257,8 @@ static void at_their_pace(look *l, tags *t, const warmth *was, const range *r, u
 void run_waves(look *l, tags *t, const warmth *was, uint64_t *lookups) {
     if (!l->entries.n) return;
     range r = choose(l);
+    uint64_t end = r.last * r.wave < l->p->total ? r.last * r.wave : l->p->total;
+    t->wave = (double)(end - r.counted * r.wave) / (double)(r.last - r.counted);
     if (l->pace && l->pace->n && l->pace->usual > 0)
         at_their_pace(l, t, was, &r, lookups);
     else

@@ -1,0 +1,305 @@
+// Listening to the driver through CUPTI's callbacks (docs.nvidia.com/cupti, "CUPTI Callback API"). Types and
+// numbers are those of its public headers; no header is needed to build.
+#include "hook/hook.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DOMAIN_DRIVER = 1, DOMAIN_RESOURCE = 3, RESOURCE_MODULE_LOADED = 6, SITE_ENTER = 0, SITE_EXIT = 1 };
+
+typedef struct { // CUpti_CallbackData
+    int site;
+    const char *function;
+    const void *params;
+    const int *result;
+    const char *symbol;
+} api_call;
+typedef struct { // CUpti_ResourceData
+    void *context, *stream;
+    const void *what;
+} resource;
+typedef struct { // CUpti_ModuleResourceData
+    uint32_t id;
+    size_t n;
+    const char *code;
+} loaded_module;
+
+hook the_hook;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool inside; // what the driver does for us is of no interest
+static _Thread_local bool capturing;
+
+void hook_say(const char *fmt, ...) {
+    char text[1200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "orrery: %s\n", text);
+}
+
+// ---- launches
+// --------------------------------------------------------------------------------------------------
+typedef struct { // cuLaunchKernel_params; that of cuLaunchCooperativeKernel has no `extra`
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void *stream, **params, **extra;
+} launch_params;
+typedef struct { // CUlaunchAttribute
+    int id;
+    char pad[4];
+    union {
+        uint32_t three[3];
+        int value;
+        char room[64];
+    } u;
+} launch_attribute;
+typedef struct { // CUlaunchConfig
+    uint32_t grid[3], block[3], shared;
+    void *stream;
+    const launch_attribute *attributes;
+    uint32_t nattributes;
+} launch_config;
+typedef struct { // cuLaunchKernelEx_params
+    const launch_config *config;
+    void *function, **params, **extra;
+} launch_ex_params;
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
+
+static hook_launch plain_launch(const api_call *c, bool cooperative) {
+    const launch_params *p = c->params;
+    hook_launch l = {.function = p->function, .stream = p->stream, .shared = p->shared, .params = p->params};
+    memcpy(l.grid, p->grid, sizeof l.grid);
+    memcpy(l.block, p->block, sizeof l.block);
+    l.extra = cooperative ? NULL : p->extra;
+    l.cooperative = cooperative;
+    l.kernel = c->symbol;
+    return l;
+}
+
+static hook_launch ex_launch(const api_call *c) {
+    const launch_ex_params *p = c->params;
+    const launch_config *g = p->config;
+    hook_launch l = {.function = p->function, .params = p->params, .extra = p->extra, .kernel = c->symbol};
+    if (!g) return (hook_launch){0};
+    l.stream = g->stream;
+    l.shared = g->shared;
+    memcpy(l.grid, g->grid, sizeof l.grid);
+    memcpy(l.block, g->block, sizeof l.block);
+    for (uint32_t i = 0; i < g->nattributes && g->attributes; i++) {
+        if (g->attributes[i].id == ATTRIBUTE_COOPERATIVE) l.cooperative = g->attributes[i].u.value != 0;
+        if (g->attributes[i].id == ATTRIBUTE_CLUSTER)
+            memcpy(l.cluster, g->attributes[i].u.three, sizeof l.cluster);
+    }
+    return l;
+}
+
+static void on_launch(const api_call *c, hook_launch l) {
+    inside = true;
+    if (c->site == SITE_ENTER) {
+        pthread_mutex_lock(&lock); // until the launch is done: nobody else's comes between
+        capturing = hook_before(&l);
+        if (!capturing) pthread_mutex_unlock(&lock);
+    } else if (capturing) {
+        hook_after(&l);
+        capturing = false;
+        pthread_mutex_unlock(&lock);
+    }
+    inside = false;
+}
+
+// ---- allocations
+// ----------------------------------------------------------------------------------------------- Parameters
+// of the driver's functions: pointer to the address, and bytes; or the address alone.
+typedef struct {
+    uint64_t *addr;
+    size_t bytes;
+} alloc_params;
+typedef struct {
+    uint64_t *addr;
+    size_t *pitch, width, height;
+} pitch_params;
+typedef struct {
+    uint64_t addr;
+    size_t bytes;
+} place_params;
+
+typedef enum action { PASS, ALLOC, ALLOC_HOST, ALLOC_PITCH, PLACE, PLACE_HOST, FREE } action;
+
+static void on_memory(const api_call *c, action what) {
+    const alloc_params *a = c->params;
+    const pitch_params *p = c->params;
+    const place_params *at = c->params;
+    bool frees = what == FREE;
+    if (c->site != (frees ? SITE_ENTER : SITE_EXIT) || (!frees && c->result && *c->result != 0)) return;
+    pthread_mutex_lock(&lock);
+    if (what == ALLOC || what == ALLOC_HOST) hook_add(*a->addr, a->bytes, what == ALLOC_HOST);
+    if (what == ALLOC_PITCH) hook_add(*p->addr, *p->pitch * p->height, false);
+    if (what == PLACE || what == PLACE_HOST) hook_add(at->addr, at->bytes, what == PLACE_HOST);
+    if (frees) hook_remove(at->addr);
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- CUPTI
+// -------------------------------------------------------------------------------------------------------
+enum launch_kind { NO_LAUNCH, LAUNCH, LAUNCH_EX, LAUNCH_COOPERATIVE, LAUNCH_GRAPH };
+static const struct {
+    uint32_t id; // CUPTI_DRIVER_TRACE_CBID_*
+    enum launch_kind launch;
+    action memory;
+} calls[] = {
+    {307, LAUNCH, PASS},             // cuLaunchKernel
+    {442, LAUNCH, PASS},             // cuLaunchKernel_ptsz
+    {652, LAUNCH_EX, PASS},          // cuLaunchKernelEx
+    {653, LAUNCH_EX, PASS},          // cuLaunchKernelEx_ptsz
+    {477, LAUNCH_COOPERATIVE, PASS}, // cuLaunchCooperativeKernel
+    {478, LAUNCH_COOPERATIVE, PASS}, // cuLaunchCooperativeKernel_ptsz
+    {514, LAUNCH_GRAPH, PASS},       // cuGraphLaunch
+    {515, LAUNCH_GRAPH, PASS},       // cuGraphLaunch_ptsz
+    {243, NO_LAUNCH, ALLOC},         // cuMemAlloc_v2
+    {371, NO_LAUNCH, ALLOC},         // cuMemAllocManaged
+    {598, NO_LAUNCH, ALLOC},         // cuMemAllocAsync
+    {599, NO_LAUNCH, ALLOC},         // cuMemAllocAsync_ptsz
+    {611, NO_LAUNCH, ALLOC},         // cuMemAllocFromPoolAsync
+    {612, NO_LAUNCH, ALLOC},         // cuMemAllocFromPoolAsync_ptsz
+    {244, NO_LAUNCH, ALLOC_PITCH},   // cuMemAllocPitch_v2
+    {294, NO_LAUNCH, ALLOC_HOST},    // cuMemAllocHost_v2
+    {39, NO_LAUNCH, ALLOC_HOST},     // cuMemHostAlloc
+    {271, NO_LAUNCH, ALLOC_HOST},    // cuMemHostAlloc_v2
+    {379, NO_LAUNCH, PLACE_HOST},    // cuMemHostRegister_v2
+    {553, NO_LAUNCH, PLACE},         // cuMemSetAccess: of what cuMemMap has mapped, from now on readable
+    {245, NO_LAUNCH, FREE},          // cuMemFree_v2
+    {600, NO_LAUNCH, FREE},          // cuMemFreeAsync
+    {601, NO_LAUNCH, FREE},          // cuMemFreeAsync_ptsz
+    {38, NO_LAUNCH, FREE},           // cuMemFreeHost
+    {302, NO_LAUNCH, FREE},          // cuMemHostUnregister
+    {552, NO_LAUNCH, FREE},          // cuMemUnmap
+};
+
+static void on_api(uint32_t id, const api_call *c) {
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (calls[i].id != id) continue;
+        if (calls[i].launch == LAUNCH) on_launch(c, plain_launch(c, false));
+        if (calls[i].launch == LAUNCH_COOPERATIVE) on_launch(c, plain_launch(c, true));
+        if (calls[i].launch == LAUNCH_EX) on_launch(c, ex_launch(c));
+        if (calls[i].launch == LAUNCH_GRAPH) the_hook.in_graphs += c->site == SITE_ENTER;
+        if (calls[i].memory != PASS) on_memory(c, calls[i].memory);
+        return;
+    }
+}
+
+// A module may be loaded by what we ask of the driver ourselves, or by the launch that is being captured:
+// then the lock is ours already.
+static void on_event(void *user, int domain, uint32_t id, const void *data) {
+    (void)user;
+    if (domain == DOMAIN_DRIVER && !inside) on_api(id, data);
+    if (domain != DOMAIN_RESOURCE || id != RESOURCE_MODULE_LOADED) return;
+    const resource *r = data;
+    const loaded_module *m = r->what;
+    bool ours = inside || capturing;
+    if (!ours) pthread_mutex_lock(&lock);
+    if (m) hook_add_module(m->code, m->n);
+    if (!ours) pthread_mutex_unlock(&lock);
+}
+
+// ---- the beginning and the end
+// -------------------------------------------------------------------------------
+static const char *option(const char *name) {
+    char key[64];
+    snprintf(key, sizeof key, "ORRERY_CAPTURE_%s", name);
+    const char *v = getenv(key);
+    return v && *v ? v : NULL;
+}
+
+static void *open_cupti(void) {
+    static const char *const names[] = {"libcupti.so.13",
+                                        "libcupti.so.12",
+                                        "libcupti.so.11.8",
+                                        "libcupti.so",
+                                        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+                                        "/usr/local/cuda/lib64/libcupti.so"};
+    const char *own = getenv("ORRERY_CUPTI");
+    void *p = own && *own ? dlopen(own, RTLD_NOW) : NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !p; i++) p = dlopen(names[i], RTLD_NOW);
+    return p;
+}
+
+static bool find_driver(hook_driver *d) {
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (!cuda) cuda = RTLD_DEFAULT;
+    void *at; // a pointer to data and one to a function are alike where there is dlsym
+#define F(name, args)                                                                                        \
+    at = dlsym(cuda, #name);                                                                                 \
+    memcpy(&d->name, &at, sizeof at);
+    DRIVER(F)
+#undef F
+    return d->cuCtxSynchronize && d->cuMemcpyDtoH_v2 && d->cuMemAllocHost_v2 && d->cuFuncGetParamInfo;
+}
+
+static bool subscribe(void *cupti) {
+    union {
+        void *p;
+        int (*sub)(void **, void (*)(void *, int, uint32_t, const void *), void *);
+        int (*domain)(uint32_t, void *, int);
+        int (*callback)(uint32_t, void *, int, uint32_t);
+    } s = {dlsym(cupti, "cuptiSubscribe")}, d = {dlsym(cupti, "cuptiEnableDomain")},
+      c = {dlsym(cupti, "cuptiEnableCallback")};
+    void *who = NULL;
+    bool ok = s.p && d.p && c.p && s.sub(&who, on_event, NULL) == 0 && d.domain(1, who, DOMAIN_RESOURCE) == 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && ok; i++)
+        c.callback(1, who, DOMAIN_DRIVER, calls[i].id);
+    return ok;
+}
+
+// The first process has the folder; others, children of it, have one of their own in it.
+static bool open_folder(hook *h, orr_err *e) {
+    char about[400], name[128] = "unknown", own[4200];
+    const char *program = option("PROGRAM");
+    if (h->cu.cuDeviceGetName) h->cu.cuDeviceGetName(name, sizeof name, 0);
+    snprintf(about, sizeof about, "gpu %s\nprogram %.200s\n", name, program ? program : "unknown");
+    h->writer = orr_capture_create(h->folder, about, e);
+    if (h->writer || !orr_capture_probe(h->folder)) return h->writer != NULL;
+    *e = (orr_err){0};
+    snprintf(own, sizeof own, "%s/process-%d", h->folder, (int)getpid());
+    h->writer = orr_capture_create(own, about, e);
+    return h->writer != NULL;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void) {
+    hook *h = &the_hook;
+    orr_err e = {0};
+    h->folder = option("FOLDER");
+    if (!h->folder || h->writer) return 1;
+    h->kernels = option("KERNELS");
+    h->launches = option("LAUNCHES");
+    h->measure = option("MEASURE") != NULL;
+    h->limit = option("MEMORY") ? strtoull(option("MEMORY"), NULL, 10) : (uint64_t)4 << 30;
+    inside = true;
+    void *cupti = open_cupti();
+    if (!cupti)
+        hook_say("CUPTI is not there (libcupti.so); nothing is captured. ORRERY_CUPTI can name the file");
+    else if (!find_driver(&h->cu))
+        hook_say("this CUDA driver is older than 12.4 and does not tell of parameters; nothing is captured");
+    else if (!open_folder(h, &e))
+        hook_say("%s; nothing is captured", e.text);
+    else if (!subscribe(cupti))
+        hook_say("CUPTI refuses to be listened to (another profiler?); nothing is captured");
+    inside = false;
+    return 1;
+}
+
+__attribute__((destructor)) static void end(void) {
+    hook *h = &the_hook;
+    char bytes[32];
+    if (!h->writer) return;
+    orr_out_abort_all();
+    hook_say("%u of %u launches were captured, %sB in %s", h->captured, h->seen,
+             orr_si(bytes, (double)orr_capture_bytes(h->writer)), h->folder);
+    if (h->incomplete) hook_say("%u of them without memory, so that they cannot be replayed", h->incomplete);
+    if (h->in_graphs)
+        hook_say("kernels in graphs are not captured: %u launches or captures of graphs", h->in_graphs);
+}

@@ -1,0 +1,206 @@
+// Thread block clusters in time (cluster.h).
+#include "model/cycle/cluster.h"
+
+#include "isa/isa.h"
+
+uint64_t cyc_cluster_window(const cycle *c) {
+    uint64_t barrier = (uint64_t)c->gpu->cluster_barrier, arrive = (uint64_t)c->gpu->cluster_arrive;
+    uint64_t least = barrier < arrive ? barrier : arrive;
+    return !least || least > c->window ? c->window : least;
+}
+
+// ---- words --------------------------------------------------------------------------------------
+static void receive_at(sm *s, const cluster_word *word, uint64_t when) {
+    uint32_t at = s->cluster.free;
+    if (at == NOBODY)
+        at = (uint32_t)(ORR_PUSH(&s->cluster.in) - s->cluster.in.at);
+    else
+        s->cluster.free = s->cluster.in.at[at].slot;
+    s->cluster.in.at[at] = *word;
+    events_add_at(&s->clock, when, EVENT_TMA, TMA_WORD | at);
+}
+
+static void send(sm *s, const block *b, uint32_t rank, cluster_word word) {
+    cluster_place to = b->mates[rank % CLUSTER_MOST];
+    word.sm = to.sm;
+    word.slot = to.slot;
+    word.block = b->buf->index - b->rank + rank;
+    if (to.sm == s->id)
+        receive_at(s, &word, word.when);
+    else
+        *ORR_PUSH(&s->cluster.out) = word;
+}
+
+void cyc_words_deliver(cycle *c, uint64_t until) {
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        cluster_mail *m = &c->sms[n].cluster;
+        for (size_t k = 0; k < m->out.n; k++)
+            receive_at(&c->sms[m->out.at[k].sm], &m->out.at[k],
+                       m->out.at[k].when > until ? m->out.at[k].when : until);
+        m->out.n = 0;
+    }
+}
+
+void cyc_cluster_word(sm *s, uint32_t at) {
+    cluster_word word = s->cluster.in.at[at];
+    s->cluster.in.at[at].slot = s->cluster.free;
+    s->cluster.free = at;
+    block *b = &s->tb.slot[word.slot];
+    if (!b->buf || b->buf->index != word.block) return;
+    if (word.kind == CLUSTER_ARRIVAL)
+        cyc_arrived(s, b, word.at, word.lanes, s->clock.now);
+    else
+        cyc_cluster_heard(s, b, word.kind == CLUSTER_GONE);
+}
+
+// Whose shared memory an address is in; its offset there.
+uint32_t cyc_cluster_rank(const sm *s, const block *b, uint64_t addr, uint64_t *offset) {
+    uint64_t at = addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ? addr - ORR_SHARED_WINDOW : addr;
+    uint32_t tag = (uint32_t)(at >> 24) & 255;
+    *offset = at & 0xffffff;
+    if (b->size < 2) return b->rank;
+    uint32_t rank = s->c->kernel->machine ? tag : tag ? tag - 1 : b->rank;
+    return rank < b->size ? rank : b->rank;
+}
+
+void cyc_cluster_arrive(sm *s, const block *b, uint32_t rank, uint64_t offset, uint32_t lanes,
+                        uint64_t when) {
+    send(s, b, rank, (cluster_word){.kind = CLUSTER_ARRIVAL, .at = offset, .lanes = lanes, .when = when});
+}
+
+// ---- the barrier --------------------------------------------------------------------------------
+static void tell_all(sm *s, const block *b, uint8_t kind, uint64_t when) {
+    for (uint32_t r = 0; r < b->size; r++)
+        if (kind == CLUSTER_BARRIER_WORD || r != b->rank)
+            send(s, b, r, (cluster_word){.kind = kind, .when = when});
+}
+
+// All warps of the block that have not ended have arrived.
+static void check_block(sm *s, block *b) {
+    if (!b->barrier.came || b->barrier.came < b->running) return;
+    b->barrier.came = 0;
+    tell_all(s, b, CLUSTER_BARRIER_WORD, b->barrier.last + (uint64_t)s->c->gpu->cluster_barrier);
+}
+
+void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i) {
+    block *b = &s->tb.slot[w->block];
+    if (!(i->flags & ORR_TF_ARRIVE)) {
+        if (b->barrier.over >= w->cluster_phase) return;
+        w->barrier = CLUSTER_BARRIER + 1;
+        b->barrier.waits++;
+        if (!b->live) cyc_block_check(s, b);
+        return;
+    }
+    if (w->cluster_phase > b->barrier.over) return; // lanes that come later than others of their warp
+    w->cluster_phase = b->barrier.over + 1;
+    b->barrier.came++;
+    b->barrier.last = s->clock.now;
+    check_block(s, b);
+}
+
+void cyc_cluster_heard(sm *s, block *b, bool gone) {
+    b->barrier.gone += gone;
+    b->barrier.heard += !gone;
+    if (!b->barrier.heard || b->barrier.heard + b->barrier.gone < b->size) return;
+    b->barrier.heard = 0;
+    b->barrier.over++;
+    for (uint32_t n = 0; n < b->nwarps; n++) {
+        warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
+        if (!w || w->barrier != CLUSTER_BARRIER + 1 || w->cluster_phase > b->barrier.over) continue;
+        w->barrier = 0;
+        b->barrier.waits--;
+        w->through = s->clock.now + (uint64_t)(n * s->c->gpu->cluster_barrier_warp);
+        cyc_warp_update(s, w);
+    }
+}
+
+void cyc_cluster_left(sm *s, block *b) {
+    if (b->running)
+        check_block(s, b);
+    else if (b->size > 1)
+        tell_all(s, b, CLUSTER_GONE, s->clock.now + (uint64_t)s->c->gpu->cluster_barrier);
+}
+
+// ---- shared memory of other blocks --------------------------------------------------------------
+// An access of another block's shared memory goes by way of the network between the SMs of a GPC: it takes
+// its turn there, and its time. Returns false: it is the block's own.
+bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *trace, uint64_t start) {
+    const orr_gpu *g = s->c->gpu;
+    block *b = &s->tb.slot[w->block];
+    orr_trace t = *trace;
+    orr_access a;
+    if (b->size < 2 || !orr_trace_access(&t, &a) || !a.mask) return false;
+    uint64_t first = a.addr[orr_ffs(a.mask)], offset;
+    if (i->space == ORR_SPACE_GENERIC && first - ORR_SHARED_WINDOW >= ORR_WINDOW_BYTES) return false;
+    uint32_t rank = cyc_cluster_rank(s, b, first, &offset);
+    bool arrives = i->sass == ORR_SASS_STAS || i->sass == ORR_SASS_REDAS;
+    if (rank == b->rank && !arrives) return false;
+    double bytes = (double)orr_popc(a.mask) * i->bytes, load = i->flags & ORR_TF_LOAD;
+    double rate = load > 0 ? g->cluster_load_bytes : g->cluster_store_bytes;
+    if (s->cluster.busy < (double)start) s->cluster.busy = (double)start;
+    s->cluster.busy += bytes / rate;
+    uint64_t sent = (uint64_t)s->cluster.busy;
+    bool near = s->id / 2 == b->mates[rank].sm / 2;
+    s->cluster.accesses++;
+    scoreboard_reads(&w->board, s->c->program, i, sent);
+    if (load > 0) cyc_warp_result(s, w, i, sent + (uint64_t)(near ? g->cluster_load_near : g->cluster_load));
+    for (uint32_t m = arrives && a.versioned ? a.mask : 0; m; m &= m - 1) {
+        uint32_t to = cyc_cluster_rank(s, b, a.version[orr_ffs(m)], &offset);
+        cyc_cluster_arrive(s, b, to, offset, 1, sent + (uint64_t)g->cluster_arrive);
+    }
+    return true;
+}
+
+// ---- placement ----------------------------------------------------------------------------------
+static uint32_t room_of(const sm *s) {
+    uint32_t used = s->tb.resident + s->tb.nstock;
+    return used < s->tb.n ? s->tb.n - used : 0;
+}
+
+// The SM of the GPC with the most room, the first of them: a pair of blocks is in one TPC.
+static sm *roomiest(cycle *c, uint32_t gpc) {
+    sm *best = NULL;
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        sm *s = &c->sms[n];
+        if (orr_gpc_of_sm(n, c->crossbar.gpcs) != gpc || !room_of(s)) continue;
+        if (!best || room_of(s) > room_of(best)) best = s;
+    }
+    return best;
+}
+
+static uint32_t started_slot(const sm *s) { // of the block that was started last
+    uint32_t slot = 0;
+    for (uint32_t n = 0; n < s->tb.n; n++)
+        if (s->tb.slot[n].buf &&
+            (!s->tb.slot[slot].buf || s->tb.slot[n].buf->index > s->tb.slot[slot].buf->index))
+            slot = n;
+    return slot;
+}
+
+static bool deal_one(cycle *c, uint32_t gpc, uint64_t now, bool (*hand_out)(void *, sm *), void *arg) {
+    cluster_place places[CLUSTER_MOST];
+    uint32_t size = c->cluster, room = 0;
+    for (uint32_t n = 0; n < c->nsms; n++)
+        if (orr_gpc_of_sm(n, c->crossbar.gpcs) == gpc) room += room_of(&c->sms[n]);
+    if (room < size) return false;
+    for (uint32_t r = 0; r < size; r++) {
+        sm *s = roomiest(c, gpc);
+        if (!s || !hand_out(arg, s)) return false;
+        cyc_block_start(s, now);
+        places[r] = (cluster_place){s->id, started_slot(s)};
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        block *b = &c->sms[places[r].sm].tb.slot[places[r].slot];
+        b->rank = r;
+        b->size = size;
+        for (uint32_t k = 0; k < size; k++) b->mates[k] = places[k];
+    }
+    return true;
+}
+
+void cyc_clusters_deal(cycle *c, uint64_t now, bool (*hand_out)(void *, sm *), void *arg) {
+    for (bool some = true; some;) {
+        some = false;
+        for (uint32_t g = 0; g < c->crossbar.ngpcs; g++) some |= deal_one(c, g, now, hand_out, arg);
+    }
+}
