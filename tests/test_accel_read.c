@@ -638,6 +638,60 @@ static void cut_and_bent(void **state) {
     }
 }
 
+// Machine code in the header: what lines leave out comes from there. LDC R1, c[0x0][0x28]; ISETP.GE.AND P0,
+// PT, R3, R0, PT; IMAD.WIDE R10, R3, 0x4, R10, as cuobjdump has them for sm_90.
+#define CODE_1 "00000a00ff017b82 000fe20000000800"
+#define CODE_2 "000000000300720c 002fda0003f06270"
+#define CODE_3 "00000004030a7825 001fd400078e020a"
+static void code_in_the_header(void **state) {
+    (void)state;
+    static const char text[] =
+        "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-nregs = 16\n-accelsim tracer version "
+        "= 5\n"
+        "-orrery code = 90 0000 " CODE_1 " " CODE_2 "\n-orrery code = 90 0020 " CODE_3 "\n#x\n#BEGIN_TB\n"
+        "thread block = 0,0,0\nwarp = 0\ninsts = 5\n"
+        "0000 ffffffff 1 R1 LDC 0 0 0 \n0010 ffffffff 0 ISETP.GE.AND 2 R3 R0 0 0 \n"
+        "0020 ffffffff 1 R10 IMAD.WIDE 2 R3 R10 0 0 \n"
+        "0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x700000000000 4 0 \n" // not what the code has there
+        "0030 ffffffff 0 EXIT 0 0 0 \n#END_TB\n";
+    orr_err e = {0};
+    events ev;
+    orr_source *s = orr_accel_from_text(text, sizeof text - 1, "t", &e);
+    if (!s) fail_msg("%s", e.text);
+    const orr_kernel *k = s->info.kernel;
+    assert_true(k->control);
+    assert_int_equal(collect(s, &ev, &e), 0);
+    assert_int_equal(ev.list.n, 5);
+    const orr_inst *load = ev.list.at[0].inst, *set = ev.list.at[1].inst, *wide = ev.list.at[2].inst;
+    assert_int_equal(load->constant, 0 << 16 | 0x28 / 64 | 1); // bank 0, the first 64 bytes, + 1
+    assert_int_equal(set->ndst, 1);                            // P0
+    assert_int_equal(orr_dst(k, set, 0)->cls, ORR_P);
+    assert_int_equal(wide->nsrc, 3); // R3, and both halves of the addend
+    assert_int_equal(orr_src(k, wide, 2)->reg, 11);
+    assert_int_equal(ORR_CTRL_WBAR(wide->ctrl), 7);
+    const orr_inst *other = ev.list.at[3].inst, *end = ev.list.at[4].inst;
+    assert_int_equal(other->op, ORR_OP_LD);
+    assert_int_equal(ORR_CTRL_WAIT(other->ctrl), 63); // nothing is known: it waits for everything
+    assert_int_equal(ORR_CTRL_WAIT(end->ctrl), 63);
+    free(ev.list.at);
+    s->close(s);
+    static const char *const wrong[] = {"90",
+                                        "90 0000 12",
+                                        "90 0010 " CODE_1,
+                                        "12 0000 " CODE_1,
+                                        "90 0000 " CODE_1 " x",
+                                        "90 0000 00000a00ff017b820 0"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char bad[400];
+        snprintf(bad, sizeof bad,
+                 "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-orrery code = %s\n#x\n",
+                 wrong[i]);
+        e = (orr_err){0};
+        assert_null(orr_accel_from_text(bad, strlen(bad), "t", &e));
+        if (!strstr(e.text, "-orrery code must be")) fail_msg("%s: %s", wrong[i], e.text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header),
@@ -646,6 +700,7 @@ int main(void) {
         cmocka_unit_test(spaces),
         cmocka_unit_test(versions),
         cmocka_unit_test(instructions),
+        cmocka_unit_test(code_in_the_header),
         cmocka_unit_test(cache_operators),
         cmocka_unit_test(blocks_of_code),
         cmocka_unit_test(long_blocks_are_cut),

@@ -37,8 +37,8 @@ bool orr_input_on_gpu(const orr_input_options *o);
 const char *orr_input_source(const orr_input_options *o); // of modules: a GPU that executes takes PTX
 // Whether the options go together and can be read at all.
 bool orr_input_check(const orr_input_options *o, orr_err *e);
-// A name that can be looked at more than once: not a pipe, a terminal or another device, nor what standard output
-// goes to. What does not exist is somebody else's to tell.
+// A name that can be looked at more than once: not a pipe, a terminal or another device, nor what standard
+// output goes to. What does not exist is somebody else's to tell.
 bool orr_input_file(const char *name, orr_err *e);
 // Is it one of the launches that `kernels` and `launches` choose?
 bool orr_input_chosen(const char *kernels, const char *launches, const orr_kernel *k, uint32_t index);
@@ -91,8 +91,8 @@ typedef struct orr_input {
     // A launch that was chosen: `work` runs it (one of w->launch and w->source is set) and must leave memory
     // as the kernel does. The others are executed here.
     bool (*work)(void *arg, orr_work *w, orr_err *e);
-    bool (*copy)(void *arg, uint64_t addr, uint64_t bytes, orr_err *e);  // of a trace; NULL: of no interest
-    void (*moved)(void *arg, const orr_task_step *s);                    // a task list's copy; NULL: the same
+    bool (*copy)(void *arg, uint64_t addr, uint64_t bytes, orr_err *e); // of a trace; NULL: of no interest
+    void (*moved)(void *arg, const orr_task_step *s);                   // a task list's copy; NULL: the same
     void *arg;
     // What it was:
     const char *size, *source; // "" when it has none; "ptx", "sass", "trace", "tasks"
