@@ -118,7 +118,7 @@ bool orr_trace_access(orr_trace *t, orr_access *a) {
     a->versioned = head & ORR_TRACE_VERSIONED;
     a->fields = head & ORR_TRACE_FIELDS;
     head &= (uint8_t) ~(ORR_TRACE_VERSIONED | ORR_TRACE_FIELDS);
-    if (head > 63 || form > 4 || (form != 3 && head > 15)) return false;
+    if (head > 63 || form > 4 || (form != 3 && head > 15) || (a->fields && !a->versioned)) return false;
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
     if ((mask & ~t->mask && !a->fields) || (form == 0) != (mask == 0)) return false;
