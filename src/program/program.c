@@ -361,8 +361,7 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
     p->kernel = k;
     p->gpu = g;
     p->registers = k->regs;
-    if (p->registers < (uint32_t)g->limit_registers_least)
-        p->registers = (uint32_t)g->limit_registers_least;
+    if (p->registers < (uint32_t)g->limit_registers_least) p->registers = (uint32_t)g->limit_registers_least;
     p->control = k->control;
     if (k->machine)
         orr_program_grow(p);
