@@ -237,8 +237,9 @@ static void mistakes(void **state) {
     assert_int_equal(e.status, ORR_BAD_INPUT);
 }
 
-// What Accel-Sim 2.0 has more: slices found modulo 96, a DRAM of sectors a clock, two halves, merging in front
-// of L2. 48 channels x 32 bytes x 3106 MHz are 4770.8 GB/s; the bus of 8 bytes at twice the clock would be half.
+// What Accel-Sim 2.0 has more: slices found modulo 96, a DRAM of sectors a clock, two halves, merging in
+// front of L2. 48 channels x 32 bytes x 3106 MHz are 4770.8 GB/s; the bus of 8 bytes at twice the clock would
+// be half.
 static void hopper(void **state) {
     (void)state;
     static const char more[] =

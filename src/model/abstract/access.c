@@ -428,7 +428,8 @@ bool abt_access_row(machine *m, orr_trace *at, const amem *x, access *k) {
 bool abt_access_skip(orr_trace *t) {
     static const uint8_t bytes[4] = {0, 2, 4, 8};
     const uint8_t *p = t->at;
-    if (t->end - p < ORR_TRACE_MAX_EVENT || *p & (ORR_TRACE_VERSIONED | ORR_TRACE_FIELDS)) return orr_trace_skip(t);
+    if (t->end - p < ORR_TRACE_MAX_EVENT || *p & (ORR_TRACE_VERSIONED | ORR_TRACE_FIELDS))
+        return orr_trace_skip(t);
     uint8_t head = *p++, form = head & 7;
     uint32_t mask = t->mask;
     if (head & 8) {
