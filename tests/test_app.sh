@@ -184,7 +184,7 @@ echo 'int cudaGetDeviceCount(int *n) { *n = 77; return 0; }' >own.c
 echo 'int cudaGetDeviceCount(int *); int devices(void) { int n = 0; cudaGetDeviceCount(&n); return n; }' >user.c
 "${CC:-cc}" -shared -fPIC user.c -Wl,--disable-new-dtags,-rpath,"$dir/own" -Lown -l:libcudart.so.13 -o libuser.so
 printf '#include <stdio.h>\nint devices(void); int main(void) { printf("%%d\\n", devices()); return 0; }' >main.c
-"${CC:-cc}" main.c -L. -l:libuser.so -Wl,-rpath,"$dir",-rpath-link,"$dir/own" -o main
+"${CC:-cc}" main.c -L. -l:libuser.so "-Wl,-rpath,$dir,-rpath-link,$dir/own" -o main
 [ "$(./main)" = 77 ] && [ "$("$orrery" app -q ./main)" = 1 ] || fail "DT_RPATH"
 
 # A program with the runtime in it cannot be run: one line says so.

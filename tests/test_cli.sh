@@ -301,7 +301,7 @@ for name in /dev/stdout /dev/null "$dir/pipe"; do
     for command in run record info sweep; do
         more=()
         [ $command = record ] && more=(-o "$dir/x.orr")
-        [ $command = sweep ] && more=(--vary sm.count=1,2 -o "$dir/x.sqlite")
+        [ $command = sweep ] && more=(--vary "sm.count=1,2" -o "$dir/x.sqlite")
         expect 2 "$command $name" timeout 20 "$orrery" $command "$name" "${more[@]}" </dev/null
         says err 'an INPUT is read, more than once'
     done

@@ -43,7 +43,7 @@ wrong() { # WORDS LAUNCH
         [ $rc = 1 ] && grep -q "$1.*; kernel '${2%% *}', block (0,0,0), thread (0,0,0)" "$tmp/err" || { echo "$2: status $rc, not 1 with '$1':"; cat "$tmp/err"; exit 1; }
     done
 }
-map() { local w="u64:$1"; shift; for i in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do w+=", u64:${1:-0}"; shift || true; done; echo "{$w}"; }
+map() { local w="u64:$1"; shift; for _ in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do w+=", u64:${1:-0}"; shift || true; done; echo "{$w}"; }
 wrong "of a bulk copy is not a multiple of 16" "bulk grid 1 block 1 args x, 8, 64, 512, 1"
 wrong "of a bulk copy is not a multiple of 16" "bulk grid 1 block 1 args x + 1, 0, 64, 512, 1"
 wrong "bulk copy of 64 bytes .* out of bounds" "bulk grid 1 block 1 args x + 4088, 0, 64, 512, 1"

@@ -53,11 +53,11 @@ buffer out u32[32768]
 launch back_each grid 128 block 256 args e, out, in, 1
 X
 back() { "$ORRERY" run back.launch --gpu h200 --model cycle --source sass --json -q "$@" | grep -o '"dynamic_shared": [0-9]*, "cycles": [0-9]*' | grep -o '[0-9]*$'; }
-c=$(back --threads 1)
-at_least "tiles that look back" "$c" $((2620 + 16 * 281))
-[ "$c" -lt $((127 * 281)) ] || { echo "tiles that look back: $c cycles, as if in a row"; failures=$((failures + 1)); }
-d=$(back --threads 2)
-[ "$c" = "$d" ] || { echo "tiles that look back: two threads give $d, one $c"; failures=$((failures + 1)); }
+one=$(back --threads 1)
+at_least "tiles that look back" "$one" $((2620 + 16 * 281))
+[ "$one" -lt $((127 * 281)) ] || { echo "tiles that look back: $one cycles, as if in a row"; failures=$((failures + 1)); }
+two=$(back --threads 2)
+[ "$one" = "$two" ] || { echo "tiles that look back: two threads give $two, one $one"; failures=$((failures + 1)); }
 
 # Lanes that have found a place in a table, leave the loop and come to a BSYNC do not wait for those that have yielded in it: instructions of one warp and of its
 # threads, as an H200 counts them (smsp__inst_executed.sum, smsp__thread_inst_executed.sum of micro/tables).

@@ -32,7 +32,7 @@ near "through L1" "$(chase chase_ca)" "$(reading l1.latency)"
 # ---- threads that race for the places of a hash table, hand a sum on from block to block, take locks: what they leave, the scripts know (their references
 # are plain C). Machine code in the memory that serves it, PTX at issue, and the abstract model: the same digits with any number of host threads.
 same() { # WORKLOAD SOURCE MODEL
-    local first= threads out now
+    local first='' threads out now
     for threads in 1 2 3; do
         out=$("$ORRERY" run "$1" --gpu h200 --model "$3" --source "$2" --threads $threads --size small --json -q 2> err) || fail "$1 $2 $3: $(cat err)"
         grep -q '"events": "in time"' <<< "$out" || fail "$1 $2 $3: the result does not say that it was executed as it was timed"

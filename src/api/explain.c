@@ -41,7 +41,7 @@ static orr_report *explain(const char *input, const orr_options *o, const orr_gp
     bool ok = orr_tape_input(t, &in, e);
     x->execute_seconds = orr_seconds() - start;
     x->tape = t;
-    x->progress = &progress;
+    x->progress = &progress; // until this function ends
     if (ok) {
         x->size = in.size;
         x->source = in.source;

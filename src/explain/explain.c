@@ -141,7 +141,7 @@ static void keep(orr_trial *t, const orr_gpu *g, const orr_costs *costs, const o
         to->overhead = (double)c->timing.overhead;
         to->warp_cycles = c->timing.warp_cycles;
         memcpy(to->stalls, c->timing.stalls, sizeof to->stalls);
-        if (orr_judge(g, &c->sum, &v)) memcpy(to->verdict, v.text, sizeof v.text);
+        if (orr_judge(g, &c->sum, &v)) snprintf(to->verdict, sizeof to->verdict, "%s", v.text);
         keep_lines(to, c);
     }
 }

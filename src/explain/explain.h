@@ -93,7 +93,7 @@ typedef struct orr_trial_kernel { // all launches of a kernel
     const orr_kernel *kernel;
     double cycles, time_ns, overhead;
     uint64_t warp_cycles, stalls[ORR_STALLS];
-    char verdict[500];
+    char verdict[900];
     orr_trial_line *lines; // most cycles first
     size_t nlines;
 } orr_trial_kernel;
