@@ -71,4 +71,15 @@ for model in cycle abstract; do
     later=$((${c[1]:-0} - ${c[0]:-0}))
     [ $later -ge 19700 ] && [ $later -le 19900 ] || fail "$model: a nap of 10,000 ns took $later cycles"
 done
+
+# ---- 8 warps draw 128 pieces of 200 dependent multiply-adds (4 cycles each) from a counter in shared memory. Together that is 16 rounds of 800 cycles, and
+# twice as many with what is between them at most; if the first warp drew all it would be 128 rounds, 102,400 cycles.
+printf 'module "%s/micro/draw"\nbuffer out f32[256]\nlaunch draw_shared grid 1 block 256 args 128, 200, 0, out\n' "$SOURCE" > draw.launch
+took=$("$ORRERY" run draw.launch --gpu h200 --model cycle --json -q | grep -o '"dynamic_shared": [0-9]*, "cycles": [0-9]*' | grep -o '[0-9]*$')
+[ "${took:-0}" -ge 12800 ] && [ "$took" -lt 40000 ] || fail "pieces drawn from shared memory: ${took:-no} cycles"
+
+# ---- kernels that take memory of the heap are executed first: two host threads would take it at once
+for _ in 1 2 3; do
+    "$ORRERY" run "$SOURCE/tests/features/heap.launch" --gpu h200 --model cycle --source sass --threads 2 -q > out 2>&1 || fail "heap: $(grep orrery: out)"
+done
 exit $((failures > 0))

@@ -18,10 +18,7 @@ uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst) {
     uint16_t flags = orr_ops[i->op].flags;
     if (reads_clock(k, i) || i->op == ORR_OP_NANOSLEEP) return ORR_OBS_CLOCK;
     if (!(flags & ORR_F_MEMORY)) return 0;
-    if (i->space == ORR_SPACE_SHARED) {
-        bool swaps = i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS && i->ndst;
-        return swaps ? ORR_OBS_SHARED : 0;
-    }
+    if (i->space == ORR_SPACE_SHARED) return i->op == ORR_OP_ATOM && i->ndst ? ORR_OBS_SHARED : 0;
     if (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC) return 0;
     if (i->op == ORR_OP_ATOM && i->ndst) return ORR_OBS_ATOMIC;
     bool polls = flags & ORR_F_LOAD && !(flags & ORR_F_ATOMIC) && i->mods & ORR_M_VOLATILE;
@@ -109,7 +106,7 @@ void orr_observable_text(const orr_kernel *k, orr_text *t) {
     } reasons[] = {
         {ORR_OBS_ATOMIC, "uses the results of atomics"},
         {ORR_OBS_POLL, "looks at what other threads write"},
-        {ORR_OBS_SHARED, "compares and swaps words of shared memory"},
+        {ORR_OBS_SHARED, "uses the results of atomics of shared memory"},
         {ORR_OBS_LOOK, "looks at a word before it reduces it"},
         {ORR_OBS_CLOCK, "reads the clock or sleeps"},
     };

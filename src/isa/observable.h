@@ -10,7 +10,7 @@
 enum orr_observable {
     ORR_OBS_ATOMIC = 1, // an atomic of global memory whose result is used
     ORR_OBS_POLL = 2,   // a volatile or strong load of global memory
-    ORR_OBS_SHARED = 4, // a compare and swap of shared memory, or a poll of it
+    ORR_OBS_SHARED = 4, // an atomic of shared memory whose result is used
     ORR_OBS_CLOCK = 8,  // a clock is read
     ORR_OBS_LOOK = 16,  // a load decides whether the word that it has loaded is reduced
 };

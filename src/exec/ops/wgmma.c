@@ -286,8 +286,8 @@ static void read_d(const warp *w, const oper *regs, wg *p) {
             words x, y, v[2];
             memcpy(&x, even + g * 4, sizeof x);
             memcpy(&y, odd + g * 4, sizeof y);
-            v[0] = __builtin_shuffle(x, y, (words){0, 4, 1, 5});
-            v[1] = __builtin_shuffle(x, y, (words){2, 6, 3, 7});
+            v[0] = __builtin_shufflevector(x, y, 0, 4, 1, 5);
+            v[1] = __builtin_shufflevector(x, y, 2, 6, 3, 7);
             memcpy(to, v, sizeof v);
         }
     }
@@ -306,8 +306,8 @@ static void write_d(warp *w, const oper *regs, const wg *p) {
         for (int g = 0; g < 8; g++, from += p->n) {
             words v[2], x, y;
             memcpy(v, from, sizeof v);
-            x = __builtin_shuffle(v[0], v[1], (words){0, 2, 4, 6});
-            y = __builtin_shuffle(v[0], v[1], (words){1, 3, 5, 7});
+            x = __builtin_shufflevector(v[0], v[1], 0, 2, 4, 6);
+            y = __builtin_shufflevector(v[0], v[1], 1, 3, 5, 7);
             memcpy(even + g * 4, &x, sizeof x);
             memcpy(odd + g * 4, &y, sizeof y);
         }

@@ -61,7 +61,10 @@ struct orr_step_block {
 };
 
 // What is the SM's own business, and not executed instruction by instruction.
-static const char *never(uint16_t op, uint16_t code) {
+static const char *never(uint16_t op, const orr_code *c) {
+    uint16_t code = c ? c->op : ORR_SASS_NONE;
+    bool calls = code == ORR_SASS_CALL && orr_code_mod(c, ORR_SM_RELABS); // as the system is called
+    if (op == ORR_OP_SYSCALL || calls) return "it prints, asserts or takes memory of the heap";
     if (op == ORR_OP_MBARRIER || op == ORR_OP_CPMBAR || code == ORR_SASS_SYNCS || code == ORR_SASS_ARRIVES)
         return "it waits at mbarriers";
     if ((op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) || orr_sass_group_product(code) ||
@@ -72,7 +75,6 @@ static const char *never(uint16_t op, uint16_t code) {
 
 static const char *not_served(const orr_kernel *k, uint32_t n) {
     uint16_t op = k->insts[n].op;
-    if (op == ORR_OP_SYSCALL) return "it prints, asserts or takes memory of the heap";
     if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS)
         return "it copies to shared memory asynchronously";
     return NULL;
@@ -87,7 +89,7 @@ bool orr_step_can(const orr_launch *l, int how, const char **why) {
            : l->elsewhere            ? "it is executed elsewhere"
                                      : NULL;
     for (uint32_t n = 0; n < k->ninsts && !*why; n++) {
-        *why = never(k->insts[n].op, k->codes ? k->codes[n].op : ORR_SASS_NONE);
+        *why = never(k->insts[n].op, k->codes ? &k->codes[n] : NULL);
         if (!*why && served) *why = not_served(k, n);
     }
     return !*why;
