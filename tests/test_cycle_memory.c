@@ -172,7 +172,7 @@ static void test_wide(void **state) {
         uint64_t cycles[2];
         for (int n = 0; n < 2; n++) {
             kern *k = kern_new(1, 32);
-            more(k, loads[c]);
+            more(k, "%s", loads[c]);
             more(k, "FFMA R3 <- R10\nEXIT");
             ran x = run_on(GPU("memory=perfect", n ? "lsu.wide_replay=5" : "lsu.wide_replay=0"), k);
             cycles[n] = x.cycles;
