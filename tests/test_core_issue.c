@@ -32,7 +32,7 @@ static void test_who_can_issue(void **state) {
     make_units(&u, &us);
     q.spec = &spec;
     scheduler_reset(&q);
-    for (uint32_t n = 0; n < 3; n++) scheduler_add(&q, n, 0, n);
+    for (uint32_t n = 0; n < 3; n++) scheduler_add(&q, n, n);
     scheduler_update(&q, 0, 10, ORR_STALL_WAIT, 0, false);
     scheduler_update(&q, 1, 5, ORR_STALL_WAIT, 1, false);
     scheduler_update(&q, 2, 10, ORR_STALL_LONG, 0, true);
@@ -55,7 +55,7 @@ static void test_reset(void **state) {
     static scheduler q, fresh;
     q.spec = fresh.spec = &spec;
     scheduler_reset(&fresh);
-    scheduler_add(&q, 3, 1, 9);
+    scheduler_add(&q, 3, 9);
     scheduler_update(&q, 3, 10, ORR_STALL_WAIT, 2, true);
     q.last = 3;
     q.yield = true;

@@ -75,6 +75,8 @@ typedef struct orr_match {
 } orr_match;
 void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m);
 void orr_match_free(orr_match *m);
+// The blocks that may come after block `b`, each once; returns how many.
+int orr_match_successors(const orr_kernel *k, uint32_t b, uint32_t out[2]);
 // Runs of each block of code, from those of each segment.
 void orr_match_runs(const orr_annotated *a, const orr_kernel *k, orr_match *m, const double *segments,
                     double *runs);

@@ -21,7 +21,7 @@ typedef struct graph {
     uint32_t *depth, *head; // [n] loops around a block; the innermost one's first block + 1, 0: none
 } graph;
 
-static int successors(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
+int orr_match_successors(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
     const orr_block *x = &k->blocks[b];
     const orr_inst *last = x->count ? &k->insts[x->first + x->count - 1] : NULL;
     int n = 0;
@@ -49,7 +49,7 @@ static void find_dominators(graph *g) {
         changed = false;
         memset(meet, 0xff, (size_t)g->n * g->words * sizeof *meet);
         for (uint32_t b = 0; b < g->n; b++)
-            for (int i = 0, n = successors(g->k, b, s); i < n; i++)
+            for (int i = 0, n = orr_match_successors(g->k, b, s); i < n; i++)
                 for (uint32_t w = 0; w < g->words; w++)
                     meet[(size_t)s[i] * g->words + w] &= g->dominators[(size_t)b * g->words + w];
         for (uint32_t b = 0; b < g->n; b++) {
@@ -71,7 +71,7 @@ static void add_loop(graph *g, uint32_t head, uint32_t from, uint8_t *in) {
         changed = false;
         for (uint32_t b = 0; b < g->n; b++) {
             if (in[b] || !dominates(g, head, b)) continue;
-            for (int i = 0, n = successors(g->k, b, s); i < n; i++)
+            for (int i = 0, n = orr_match_successors(g->k, b, s); i < n; i++)
                 if (in[s[i]] && s[i] != head) in[b] = 1, changed = true;
         }
     }
@@ -85,7 +85,7 @@ static void find_loops(graph *g) {
         bool any = false;
         memset(in, 0, g->n);
         for (uint32_t b = 0; b < g->n; b++)
-            for (int i = 0, n = successors(g->k, b, s); i < n; i++)
+            for (int i = 0, n = orr_match_successors(g->k, b, s); i < n; i++)
                 if (s[i] == head && dominates(g, head, b)) {
                     add_loop(g, head, b, in);
                     any = true;
@@ -291,7 +291,7 @@ static void inherit(const orr_kernel *k, double *runs) {
         if (runs[b] >= 0) continue;
         double most = -1;
         for (uint32_t p = 0; p < k->nblocks; p++)
-            for (int i = 0, n = successors(k, p, out); i < n; i++)
+            for (int i = 0, n = orr_match_successors(k, p, out); i < n; i++)
                 if (out[i] == b && runs[p] > most) most = runs[p];
         runs[b] = most;
     }

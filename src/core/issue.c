@@ -19,9 +19,8 @@ void scheduler_reset(scheduler *q) {
 }
 
 // ---- slots --------------------------------------------------------------------------------------
-void scheduler_add(scheduler *q, uint32_t slot, uint32_t block, uint64_t age) {
+void scheduler_add(scheduler *q, uint32_t slot, uint64_t age) {
     q->live |= 1ull << slot;
-    q->block[slot] = block;
     q->age[slot] = age;
 }
 

@@ -51,11 +51,10 @@ typedef struct scheduler {
     // the slots
     uint64_t wants[ORR_GPU_UNITS_MAX]; // mask: the next instruction needs this unit
     uint64_t ready[MAX_WARPS];
-    uint64_t age[MAX_WARPS];   // order of arrival on the SM
-    uint32_t block[MAX_WARPS]; // thread block, as a slot of the SM
-    uint8_t unit[MAX_WARPS];   // that the next instruction needs
-    uint8_t why[MAX_WARPS];    // enum orr_stall: what it waits for until `ready`
-    uint64_t active;           // mask: two-level, the ones it chooses from
+    uint64_t age[MAX_WARPS]; // order of arrival on the SM
+    uint8_t unit[MAX_WARPS]; // that the next instruction needs
+    uint8_t why[MAX_WARPS];  // enum orr_stall: what it waits for until `ready`
+    uint64_t active;         // mask: two-level, the ones it chooses from
     // instructions behind a load of constants that misses
     uint64_t constants_until; // they wait for it until then,
     uint32_t constants_queue; // and so many do
@@ -66,7 +65,7 @@ const issue_policy *issue_policy_of(int which); // ORR_SCHED_*
 void scheduler_reset(scheduler *q);
 
 // A warp of age `age` has come to `slot`, or has gone.
-void scheduler_add(scheduler *q, uint32_t slot, uint32_t block, uint64_t age);
+void scheduler_add(scheduler *q, uint32_t slot, uint64_t age);
 void scheduler_remove(scheduler *q, uint32_t slot);
 // The warp in `slot` has issued its last instruction and waits for memory before it is gone.
 void scheduler_drain(scheduler *q, uint32_t slot);

@@ -43,7 +43,6 @@ typedef struct shared_access {
     const orr_tinst *i;
     uint32_t sub;       // sub-core
     uint64_t warp_free; // in and out: when the warp's next access can begin, after one with conflicts
-    uint64_t stored;    // out, of a store: when it is done
 } shared_access;
 
 void shared_spec_read(shared_spec *s, const orr_gpu *g);

@@ -15,6 +15,7 @@
 // On random fragments (subnormals, infinities, NaNs among them) all shapes and types here gave the bits
 // that an H200 gave. f64 is a chain of fma along k, to nearest. Integers are exact.
 #include "exec/ops/mma.h"
+#include "exec/ops/vectors.h"
 
 enum { STEP_BYTES = 32, GUARD = MMA_GUARD, NO_EXP = -1000 };
 
@@ -89,18 +90,6 @@ static double power(int e) { return f64_of((uint64_t)(e + 1023) << 52); } // -10
 
 // Four columns of D at a time, as vectors of the width that every host has.
 
-typedef int32_t ints __attribute__((vector_size(16)));
-typedef float floats __attribute__((vector_size(16)));
-ALWAYS ints ints_at(const int32_t *p) {
-    ints v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-ALWAYS floats floats_at(const float *p) {
-    floats v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
 ALWAYS ints larger(ints x, ints y) {
     ints m = x > y;
     return (x & m) | (y & ~m);

@@ -12,20 +12,15 @@
 
 #include <string.h>
 
+#include "exec/ops/vectors.h"
+
 enum { ZERO = -1000, FAR = 60, LOW = -100, LEAST = -126, FITS = 1 << 30 };
 
 typedef int16_t shorts __attribute__((vector_size(16)));
-typedef int32_t ints __attribute__((vector_size(16)));
 typedef uint32_t words __attribute__((vector_size(16))); // for sums that may wrap
-typedef float floats __attribute__((vector_size(16)));
 
 ALWAYS shorts shorts_at(const int16_t *p) {
     shorts v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-ALWAYS ints ints_at(const void *p) {
-    ints v;
     memcpy(&v, p, sizeof v);
     return v;
 }

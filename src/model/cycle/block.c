@@ -19,7 +19,7 @@ static warp *place_warp(sm *s, uint32_t block) {
         w->slot = (uint8_t)slot;
         w->age = s->tb.next_age++;
         w->block = block;
-        scheduler_add(&s->sched[at], slot, block, w->age);
+        scheduler_add(&s->sched[at], slot, w->age);
         return w;
     }
     return NULL;

@@ -105,17 +105,6 @@ static void count_all(tallied *t) {
 }
 
 // ---- edges ------------------------------------------------------------------------------------------
-static int ways_out(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
-    const orr_block *x = &k->blocks[b];
-    const orr_inst *last = x->count ? &k->insts[x->first + x->count - 1] : NULL;
-    int n = 0;
-    if (last && last->op == ORR_OP_BRA && last->target >= 0 && (uint32_t)last->target < k->nblocks)
-        out[n++] = (uint32_t)last->target;
-    if (x->next >= 0 && (uint32_t)x->next < k->nblocks && (!n || out[0] != (uint32_t)x->next))
-        out[n++] = (uint32_t)x->next;
-    return n;
-}
-
 static int ways_in(const orr_tally_block *b) {
     int n = 0;
     while (n < ORR_TALLY_FROM && b->from[n] != UINT32_MAX) n++;
@@ -126,7 +115,7 @@ static int ways_in(const orr_tally_block *b) {
 // runs.
 static double edge(const orr_kernel *k, const orr_tally *t, const double *runs, uint32_t p, uint32_t b) {
     uint32_t out[2];
-    int n = ways_out(k, p, out);
+    int n = orr_match_successors(k, p, out);
     if (n < 2) return runs[p];
     uint32_t other = out[0] == b ? out[1] : out[0];
     if (ways_in(&t->blocks[b]) == 1) return runs[b];
