@@ -68,7 +68,7 @@ broken && truncate -s -1 bad/0000001.launch && refused "truncated" "$orrery" run
 broken && printf x >>bad/0000001.launch && refused "longer" "$orrery" run bad
 broken && : >bad/0000001.launch && refused "empty" "$orrery" run bad
 broken && ln -sf /etc/passwd bad/0000001.launch && refused "a link" "$orrery" run bad
-broken && echo 'orrery capture 2' >bad/capture.txt && refused "another version" "$orrery" run bad
+broken && echo 'orrery capture 9' >bad/capture.txt && refused "another version" "$orrery" run bad
 for at in 0 4 8 45 60 500 2000; do # a byte changed here and there: refused, or other memory, never a crash
     broken
     printf '\377' | dd of=bad/0000000.launch bs=1 seek=$at conv=notrunc status=none

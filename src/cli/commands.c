@@ -12,7 +12,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: precision html output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -68,7 +68,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
-    {"capture", cli_capture, " kernels launches measure memory output ! ",
+    {"capture", cli_capture,
+     " kernels launches range measure metrics memory all-memory inputs-only sample quiet output ! ",
      "[options] -o DIR PROGRAM [ARGUMENTS]",
      "keep a program's launches on a real GPU, to replay them anywhere",
      "Runs any CUDA program on this machine's GPU (also with cuBLAS, PyTorch, Triton) and writes each launch "
