@@ -22,7 +22,8 @@ static _Thread_local unsigned depth; // may go beyond DEPTH: such ranges have no
 static range started[DEPTH];
 static unsigned nstarted;
 static uint64_t last_id;
-static orr_map paths;       // texts that live for ever
+static orr_map paths; // texts that live for ever
+static const char *last_root;
 static orr_numbers forward; // by an autograd node's number: the path around the operator that made it
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -59,15 +60,22 @@ static void add(char path[PATH], const char *name) {
     memcpy(path + n, name, m + 1);
 }
 
+// "step/layer 3" becomes "step/backward/layer 3".
+static void add_backward(char path[PATH], const char *forward_path) {
+    char root[PATH];
+    size_t n = strcspn(forward_path, "/");
+    snprintf(root, sizeof root, "%.*s", (int)n, forward_path);
+    if (n) add(path, root);
+    add(path, "backward");
+    if (forward_path[n]) add(path, forward_path + n + 1);
+}
+
 // The path of the first `n` ranges of this thread.
 static const char *path_of(unsigned n) {
     char path[PATH] = "";
     for (unsigned i = 0; i < nstarted; i++) add(path, started[i].name);
     for (unsigned i = 0; i < n && i < DEPTH; i++) {
-        if (stack[i].before) {
-            add(path, "backward");
-            if (*stack[i].before) add(path, stack[i].before);
-        }
+        if (stack[i].before) add_backward(path, stack[i].before);
         add(path, stack[i].name);
     }
     return *path ? kept(path) : NULL;
@@ -81,6 +89,12 @@ const char *orr_nvtx_path(void) {
     return p;
 }
 
+static const char *kept_root(const char *path) {
+    char root[PATH];
+    snprintf(root, sizeof root, "%.*s", (int)strcspn(path, "/"), path);
+    return kept(root);
+}
+
 // ---- autograd ---------------------------------------------------------------------------------------------
 #define BACKWARD "autograd::engine::evaluate_function: "
 
@@ -90,16 +104,20 @@ static bool within_same(long long seq) {
     return false;
 }
 
+// The engine's range has no number; the one of the node's function, inside it, has. What has neither is under
+// the outermost range of the operator that came last.
 static void note_operator(range *r) {
-    if (r->seq < 0) return;
     uint64_t seq = (uint64_t)r->seq;
     if (!strncmp(r->name, BACKWARD, strlen(BACKWARD))) {
-        const uint64_t *around = orr_numbers_get(&forward, seq);
-        r->before = around ? (const char *)(uintptr_t)*around : "";
         memmove(r->name, r->name + strlen(BACKWARD), strlen(r->name + strlen(BACKWARD)) + 1);
-    } else if (!within_same(r->seq)) { // an operator inside another has its number
+        r->before = last_root ? last_root : "";
+    } else if (r->seq >= 0 && depth > 1 && depth <= DEPTH && stack[depth - 2].before) {
+        const uint64_t *around = orr_numbers_get(&forward, seq);
+        if (around) stack[depth - 2].before = (const char *)(uintptr_t)*around;
+    } else if (r->seq >= 0 && !within_same(r->seq)) { // an operator inside another has its number
         const char *around = path_of(depth - 1);
         orr_numbers_put(&forward, seq, (uintptr_t)(around ? around : ""));
+        last_root = around ? kept_root(around) : NULL;
     }
 }
 

@@ -5,9 +5,9 @@
 // programs (src/app) and the one that captures them (src/hook) have this in them.
 //
 // PyTorch names its operators so (torch.autograd.profiler.emit_nvtx), with the number of the autograd node
-// that an operator makes: "aten::addmm, seq = 7". Its backward runs on another thread under the same number;
-// the ranges that were open around the operator are put in front of the backward's own, after "backward", so
-// that a layer's backward is found under the layer's name.
+// that an operator makes: "aten::addmm, seq = 7". Its backward runs on another thread under the same number,
+// and is told as if the ranges that were open around the operator were open again: what was in "step/layer 3"
+// is in "step/backward/layer 3".
 #ifndef ORR_NVTX_H
 #define ORR_NVTX_H
 
