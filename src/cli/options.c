@@ -39,7 +39,7 @@ static const option options[] = {
     {"on", 0, JOB, 0, "cpu|gpu",
      "where kernels are executed: by Orrery on the CPU (default), or natively on the GPU of this machine, "
      "which "
-     "tells what they do (docs/on-gpu.md)"},
+     "tells what they do (docs/guides/on-gpu.md)"},
     {"set", 0, JOB, 0, "KEY=VALUE",
      "replace a constant of the script or a value of the GPU; may be repeated"},
     {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module and not a script"},
@@ -84,7 +84,7 @@ static const option options[] = {
      "also write the launches' streams to DIR, a file each, for `orrery run DIR` with other models or GPUs"},
     {"digests", 0, JOB, 0, "FILE", "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
     {"sample", 0, JOB_FLAG, 0, NULL,
-     "simulate some launches and thread blocks and predict the others (--model cycle; docs/sampling.md)"},
+     "simulate some launches and thread blocks and predict the others (--model cycle; docs/how/sampling.md)"},
     {"profile", 0, JOB, 0, "FILE",
      "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
     {"warm:", 0, JOB, 0, "none|functional",
