@@ -59,7 +59,7 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     const l1_policy *p = &c->spec->policy;
     if (p->tag_ways) {
         // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
-        // footprint, docs/h200/l1.md).
+        // footprint, docs/archive/h200/l1.md).
         uint64_t data = bytes - (bytes > p->reserved ? p->reserved : 0);
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
         orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
@@ -480,7 +480,7 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
 // A line that is stored to again while what was stored before waits to leave for L2: of L1's it has only
 // what is stored now (H200: two stores to 32 rows of local memory, then a load of what was stored first, or
 // long ago: 21 rows miss when the second comes behind the first at once, 7 when it comes 28 cycles later,
-// none after 56; docs/h200/l1.md, Local memory in place).
+// none after 56; docs/archive/h200/l1.md, Local memory in place).
 static void lose_line(l1_cache *c, orr_cache_line *l, const uint64_t bytes[2]) {
     l->valid = full_sectors(bytes);
     *part_of(c, l->tag) = (l1_part){.line = l->tag + 1, .bytes = {bytes[0], bytes[1]}};

@@ -127,7 +127,7 @@ typedef struct orr_timing {
     const struct orr_raw *raw; // the model's own counts (cycle/raw.h)
 } orr_timing;
 
-// What the analytic model found to bound a launch (docs/analytic.md).
+// What the analytic model found to bound a launch (docs/how/analytic.md).
 #define ORR_LIMIT_PARTS 44
 typedef struct orr_limits {
     double latency;    // cycles if no warp waited for another

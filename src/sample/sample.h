@@ -3,7 +3,7 @@
 // The method is TBPoint's (J.-C. Huang, L. Nai, H. Kim, H.-H. S. Lee, "TBPoint: Reducing Simulation Time for
 // Large-Scale GPGPU Kernels", IPDPS 2014): a profile that knows no hardware says which launches are alike and
 // where in a launch neighbouring thread blocks are; of each group of launches one is simulated, of each
-// stretch of alike thread blocks as many as it takes until the IPC is steady. docs/sampling.md says what
+// stretch of alike thread blocks as many as it takes until the IPC is steady. docs/how/sampling.md says what
 // differs.
 #ifndef ORR_SAMPLE_H
 #define ORR_SAMPLE_H
