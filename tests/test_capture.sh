@@ -36,6 +36,7 @@ grep -q '3 of 3 launches were replayed; 3 left memory bit for bit as the GPU did
 "$orrery" run all --model cycle --launches 1 --json >r.json 2>err || fail "one of them, timed"
 grep -q '1 of 3 launches were replayed; 1 left' err && grep -q '"cycles": *[1-9]' r.json || fail "the second alone"
 "$orrery" sweep all --model analytic --vary sm.count=66,132 -o s.db >out 2>err || fail "sweep"
+"$orrery" compare all --gpu h200 --model analytic,abstract >out 2>err || fail "compare"
 # What is captured of a program that is killed stays.
 rc=0
 FAKE_CUDA=killed "$orrery" capture -o killed ./program "$cubin" >out 2>err || rc=$?
@@ -44,7 +45,7 @@ FAKE_CUDA=killed "$orrery" capture -o killed ./program "$cubin" >out 2>err || rc
 FAKE_CUDA=wrong "$orrery" capture --launches 1-2 -o wrong ./program "$cubin" >out 2>err
 rc=0
 "$orrery" run wrong >out 2>err || rc=$?
-[ $rc -eq 1 ] && grep -q "launch 1, kernel 'saxpy': memory is not as the GPU left it in 1 pieces" err && grep -q '2 of 2 launches left other memory' err || fail "wrong: $rc"
+[ $rc -eq 1 ] && grep -q 'model functional' out && grep -q "launch 1, kernel 'saxpy': memory is not as the GPU left it in 1 pieces" err && grep -q '2 of 2 launches left other memory' err || fail "wrong: $rc"
 "$orrery" run wrong --no-check >out 2>err || fail "not compared"
 # Times, a limit of memory, kernels by name.
 "$orrery" capture --kernels 'nothing*' -o none ./program "$cubin" >out 2>err
@@ -53,6 +54,35 @@ refused "without launches" "$orrery" run none
 "$orrery" capture --memory 30k -o small ./program "$cubin" >out 2>err
 grep -q '3 of them without memory' err || fail "--memory"
 refused "without memory" "$orrery" run small -q
+
+# Kernels of graphs, node by node, and ranges of NVTX; what a kernel cannot reach is not there.
+"$cc" -O1 "$source/tests/capture_graph.c" -o graph -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
+"$orrery" capture -o graphs ./graph "$cubin" >out 2>err
+[ "$(cat out)" = 12497499.0 ] && grep -q '5 of 5 launches were captured' err || fail "graphs: $(cat out)"
+"$orrery" run graphs --model cycle --json >r.json 2>err || fail "graphs replayed"
+grep -q '5 of 5 launches were replayed; 5 left memory bit for bit' err || fail "not what the graph left"
+[ "$(grep -c '"range": "graphs"' r.json)" = 5 ] && grep -q '"range": "alone/inner"' r.json || fail "ranges"
+"$orrery" run graphs 2>err | grep -Eq '^  inner +1 ' || fail "a table of ranges"
+[ "$(grep -ac '^region ' graphs/0000000.launch)" = 3 ] || fail "x, y and what x points to, and nothing else"
+"$orrery" capture --all-memory -o whole ./graph "$cubin" >out 2>err
+[ "$(grep -ac '^region ' whole/0000000.launch)" = 4 ] || fail "--all-memory"
+"$orrery" capture --range 'inn*' -o inner ./graph "$cubin" >out 2>err
+grep -q '1 of 5 launches were captured' err && "$orrery" run inner >out 2>err || fail "--range"
+FAKE_CUDA=host "$orrery" capture -o hosts ./graph "$cubin" >out 2>err
+grep -q 'because it has a host function' err && grep -q '1 of 1 launches were captured' err || fail "a host function"
+"$orrery" run graphs --range alone >out 2>err && grep -q '1 of 5 launches were replayed' err || fail "run --range"
+refused "a range of a script" "$orrery" run saxpy --range x
+# Without what kernels leave: each launch finds what the one before left here.
+"$orrery" capture --inputs-only -o inputs ./graph "$cubin" >out 2>err
+"$orrery" run inputs --launches 4 --json >r.json 2>err || fail "--inputs-only"
+grep -q '5 left memory bit for bit' err && [ "$(grep -c '"index": 4' r.json)" = 1 ] || fail "all are executed for one"
+[ "$(cat inputs/*.launch | wc -c)" -lt "$(cat graphs/*.launch | wc -c)" ] || fail "it is no smaller"
+# One launch of a kind stands for the others.
+"$orrery" capture --sample -o sampled ./graph "$cubin" >out 2>err
+grep -q '4 of them without memory, because they are like others' err || fail "--sample"
+"$orrery" run sampled --model cycle --json >r.json 2>err || fail "a sampled capture"
+[ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 5 ] && grep -q '"index": 4' r.json || fail "launches like others"
+refused "not measured" "$orrery" correlate graphs
 
 # Mistakes, and folders that are not as they should be
 refused "no program" "$orrery" capture -o x

@@ -118,6 +118,7 @@ int cli_run(cli_options *o, orr_err *e) {
     bool array = o->out.json && jobs > 1, several = gpus.n > 1;
     orr_text out = {0};
     page_runs runs = {0};
+    orr_err differs = {0}; // a capture that left other memory than the GPU: there is a report all the same
     cli_table table = {.gpus = &gpus};
     if (array) orr_text_add(&out, "[\n");
     for (int k = 0; !e->status && k < jobs; k++) {
@@ -126,6 +127,10 @@ int cli_run(cli_options *o, orr_err *e) {
         if (several && !orr_options_set(o->job, "gpu", gpus.name[gpu], e)) break;
         if (k && (!several || o->out.json)) orr_text_add(&out, o->out.json ? ",\n" : "\n");
         orr_report *r = orr_run(input, o->job, e);
+        if (r && e->status) {
+            differs = *e;
+            *e = (orr_err){0};
+        }
         const char *text = r && (!several || o->out.json) ? orr_report_as(r, format_of(o)) : NULL;
         if (text)
             orr_text_addn(&out, text, strlen(text));
@@ -141,6 +146,7 @@ int cli_run(cli_options *o, orr_err *e) {
     cli_table_free(&table);
     write_page(o->out.html, &runs, e);
     if (!e->status) cli_write(o, out.s, e);
+    if (!e->status) *e = differs;
     free(out.s);
     return e->status;
 }
