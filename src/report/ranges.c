@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 200, MOST_KERNELS = 40, MOST_SORTED = 20000 };
+enum {
+    MOST_ROWS = 200,
+    LEVELS = 3, // of the text: a step, its layers, their parts
+    MOST_KERNELS = 40,
+    MOST_SORTED = 20000
+};
 
 static void add_launch(range_sum *x, const orr_launch_result *l) {
     x->launches++;
@@ -119,13 +124,18 @@ void page_ranges(const page *p, const orr_result *r) {
         size_t n = kernels ? s.kernels.n : s.at.n, most = kernels ? MOST_KERNELS : MOST_ROWS;
         orr_text_add(p->t, "\n%s%-58s %9s %16s %10s %6s%s\n", bold(p), kernels ? "kernel" : "range",
                      "launches", "warp insts", isnan(s.time_ns) ? "" : "time", "%", plain(p));
-        for (size_t i = 0; i < n && i < most; i++) {
+        size_t shown = 0, deeper = 0;
+        for (size_t i = 0; i < n; i++) {
+            bool deep = !kernels && at[i].depth >= LEVELS;
+            deeper += deep || shown == most;
+            if (deep || shown == most) continue;
+            shown++;
             const char *last = kernels ? NULL : strrchr(at[i].path, '/');
             page_name(name, last ? last + 1 : at[i].path);
             snprintf(line, sizeof line, "%*s%s", (int)(at[i].depth < 20 ? 2 * at[i].depth : 40), "", name);
             row(p, &s, &at[i], line);
         }
-        if (n > most) orr_text_add(p->t, "and %zu more; --json has all\n", n - most);
+        if (deeper) orr_text_add(p->t, "and %zu more, further in or fewer; --json has all\n", deeper);
     }
     range_sums_free(&s);
 }
