@@ -41,9 +41,9 @@ SPEED = ["saxpy", "sgemm_tiled", "stencil3d_shared", "bfs", "btree"]
 
 # Name -> the words of a command whose output a page shows.
 TRANSCRIPTS = {
-    "first_kernel": ["run", "transpose_naive", "--gpu", "h200", "--model", "cycle"],
+    "first_kernel": ["run", "transpose_naive", "--set", "width=512", "--set", "height=384", "--gpu", "h200", "--model", "cycle"],
     "first_explain": ["explain", "transpose_naive", "--set", "width=512", "--set", "height=384"],
-    "first_diff": ["diff", "transpose_naive", "transpose_tiled"],
+    "first_diff": ["diff", "transpose_naive", "transpose_tiled", "--set", "width=512", "--set", "height=384"],
     "tasks": ["run", "docs/tutorials/stencil.tasks", "--gpu", "h200", "--model", "analytic"],
     "gpus": ["run", "saxpy", "--size", "medium", "--gpu", "k40,v100,h200", "--model", "analytic"],
 }

@@ -228,7 +228,8 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     orr_sampled_free(&sampling);
     r->sampling = NULL;
     r->o = NULL;
-    if (ok) return orr_report_new(r, make, free_runner);
+    if (ok || (e->status == ORR_STOPPED && r->result.launches.n)) // stopped: the launches that are done
+        return orr_report_new(r, make, free_runner);
     free_runner(r);
     return NULL;
 }
