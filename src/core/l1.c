@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_BYTES UINT64_MAX
-
 // ---- from the description -----------------------------------------------------------------------
 static l1_policy read_policy(const orr_gpu *g) {
     return (l1_policy){.size = (uint64_t)g->l1_size,
@@ -379,29 +377,14 @@ void l1_drop(l1_cache *c) {
 }
 
 // ---- bytes of a line ----------------------------------------------------------------------------
-static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
-    for (int h = 0; h < 2; h++) {
-        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
-        if (a >= 64 || b == 0) continue;
-        if (b > 64) b = 64;
-        if (a < b) bytes[h] |= (b - a == 64 ? ALL_BYTES : ((1ull << (b - a)) - 1)) << a;
-    }
-}
-
 // The bytes of its next line that the access touches.
 static void bytes_of(const l1_access *a, uint64_t line, uint64_t out[2]) {
-    out[0] = out[1] = 0;
     if (a->local) {
+        out[0] = out[1] = 0;
         orr_local_bytes(&a->lanes, a->i->bytes, a->next_line, out);
         return;
     }
-    uint64_t first = line * ORR_LINE;
-    for (uint32_t m = a->lanes.mask; m; m &= m - 1) {
-        uint64_t from = a->lanes.addr[orr_ffs(m)] - first, to = from + a->i->bytes;
-        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
-        if (from >= ORR_LINE) from = 0;
-        set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
-    }
+    orr_access_bytes(&a->lanes, a->i->bytes, line, out);
 }
 
 static uint8_t full_sectors(const uint64_t bytes[2]) {
