@@ -347,5 +347,19 @@ for signal in INT TERM; do
     fi
 done
 
+# Ctrl-C stops a job of many parts, and what is done is reported.
+env --default-signal=INT "$orrery" correlate "$source/hardware/h200/workloads.csv" -- --gpu h200 --size small >"$dir/out" 2>"$dir/err" &
+pid=$!
+sleep 1
+kill -s INT $pid
+got=0
+wait $pid || got=$?
+if [ $got -ne 130 ]; then
+    echo "FAILED: Ctrl-C gave exit status $got, not 130"
+    failed=1
+fi
+says out '^scripts: [0-9]+, kernels: [0-9]+'
+says err '^orrery: correlate: stopped$'
+
 [ $failed -eq 0 ] && echo "all as it should be"
 exit $failed
