@@ -99,6 +99,8 @@ says out '"thread_insts": [0-9]+'
 says out '"buffers_checked": 1'
 expect 0 "run --counts-only" "$orrery" run saxpy --size small --counts-only
 expect 2 "lines without counting" "$orrery" run saxpy --size small --counts-only --lines
+expect 0 "lines of a model that has none" "$orrery" run saxpy --size small --model analytic --lines
+says err "the analytic model does not tell lines apart"
 expect 0 "equals signs" "$orrery" run --size=small --threads=1 --json saxpy
 expect 0 "another size by --set" "$orrery" run saxpy --set n=1000 --no-check
 
