@@ -290,10 +290,10 @@ orr_cubin *orr_cubin_read(const void *bytes, size_t n, const char *path, orr_err
     if (elf.machine != SASS_EM_CUDA)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: an ELF file, but not a cubin", path);
     else if (!orr_sass_supported(c->sm))
-        ok = orr_fail(
-            e, ORR_BAD_INPUT,
-            "%s: code for sm_%u, which Orrery does not know; it knows sm_70, 72, 75, 80, 86, 87, 89, 90, 100 and 120",
-            path, c->sm);
+        ok = orr_fail(e, ORR_BAD_INPUT,
+                      "%s: code for sm_%u, which Orrery does not know; it knows sm_70, 72, 75, 80, 86, 87, "
+                      "89, 90, 100 and 120",
+                      path, c->sm);
     ok = ok && read_sections(c, &elf, e) && read_symbols(c, e) && read_relocs(c, e) && read_funcs(c, e);
     if (ok) {
         read_info(c);
