@@ -229,6 +229,9 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     o = orr_asked(o);
     const orr_model *m = orr_model_find(o->model.model ? o->model.model : "functional", e);
     if (!m || !check(o, m, input, e)) return NULL;
+    if (o->run.lines && (m == &orr_model_abstract || m == &orr_model_analytic))
+        orr_note(&o->notes, "--lines: the %s model does not tell lines apart; cycle and functional do",
+                 m->name);
     runner *r = orr_calloc(1, sizeof *r);
     *r = (runner){.o = o, .model = m, .lines = o->run.lines};
     orr_sampled sampling = {0};
@@ -246,8 +249,9 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     orr_sampled_free(&sampling);
     r->sampling = NULL;
     r->o = NULL;
-    bool differs = e->status == ORR_PROGRAM_FAILED && r->in.captured && r->result.launches.n;
-    if (ok || differs) return orr_report_new(r, make, free_runner); // memory differs, times are told all the same
+    bool differs = e->status == ORR_PROGRAM_FAILED && r->in.captured; // times are told all the same
+    bool stopped = e->status == ORR_STOPPED;                          // the launches that are done
+    if (ok || ((differs || stopped) && r->result.launches.n)) return orr_report_new(r, make, free_runner);
     free_runner(r);
     return NULL;
 }

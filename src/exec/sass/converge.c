@@ -269,6 +269,22 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     w->polled = 0;
 }
 
+// All lanes of the warp wait at BSYNCs for each other, as may be in a recursion whose code saves barriers
+// around calls: those that came last go on alone.
+static frag *break_circle(warp *w) {
+    uint32_t waiting = 0;
+    frag *last = NULL;
+    for (int n = 0; n < ORR_WARP; n++) {
+        frag *f = &w->frags[n];
+        if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;
+        waiting |= f->mask;
+        if (!last || f->turn > last->turn) last = f;
+    }
+    if (!last || w->live & ~waiting) return NULL;
+    let_go(w, last, needs(w, last) & ~last->mask);
+    return last;
+}
+
 frag *orr_sass_choose(warp *w, bool yields) {
     bool merge = yields;
     for (bool polled = false;; yields = false) {
@@ -284,7 +300,7 @@ frag *orr_sass_choose(warp *w, bool yields) {
             uint32_t when = f->bar == BY_WARP && merge ? f->since : f->blocked;
             if (!waits || when < since) waits = f, since = when;
         }
-        if (!best) return NULL;
+        if (!best) return break_circle(w);
         if (waits && since < best->since && waits->bar == BY_WARP && !polled) {
             poll(w, waits);
             polled = true;
