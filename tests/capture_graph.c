@@ -1,6 +1,7 @@
-// A CUDA program for tests/test_capture.sh, on the fake driver: a graph of a fill and two kernels, launched twice in
-// a range of NVTX, with a kernel after it in two ranges; one allocation that no kernel can reach, and one that a
-// pointer in memory leads to. Prints the sum of what it gets.
+// A CUDA program for tests/test_capture.sh, on the fake driver: a graph of a fill and two kernels, launched
+// twice in a range of NVTX, with a kernel after it in two ranges, and one in what PyTorch calls its backward;
+// one allocation that no kernel can reach, and one that a pointer in memory leads to. Prints the sum of what
+// it gets.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,9 +66,14 @@ int main(int argc, char **argv) {
     cuLaunchKernel(function, 20, 1, 1, 256, 1, 1, 0, NULL, args, NULL);
     range_pop();
     range_pop();
+    range_push("autograd::engine::evaluate_function: InnerBackward"); // as PyTorch tells of a backward
+    range_push("InnerBackward, seq = 5, op_id = 9");
+    cuLaunchKernel(function, 20, 1, 1, 256, 1, 1, 0, NULL, args, NULL);
+    range_pop();
+    range_pop();
     cuMemcpyDtoH_v2(h, y, sizeof h);
     double sum = 0;
     for (int i = 2; i < N; i++) sum += (double)h[i];
-    printf("%.1f\n", sum); // 4 x 0.25 x (2 + 3 + ... + 4999)
+    printf("%.1f\n", sum); // 4.5 x 0.25 x (2 + 3 + ... + 4999)
     return 0;
 }

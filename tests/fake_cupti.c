@@ -128,7 +128,8 @@ static void saxpy(const struct arguments *k) {
     if (is("wrong")) k->y[k->n - 1] += 1;
 }
 
-// ---- graphs: a list of kernels and fills, each after the one before --------------------------------------------
+// ---- graphs: a list of kernels and fills, each after the one before
+// --------------------------------------------
 struct kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
     void *function;
     unsigned grid[3], block[3], shared;
@@ -164,7 +165,8 @@ int cuGraphAddKernelNode_v2(void **node, void *g, void *const *after, size_t n, 
     *node = graph->nodes[graph->n++] = x;
     return 0;
 }
-int cuGraphAddMemsetNode(void **node, void *g, void *const *after, size_t n, const void *params, void *context) {
+int cuGraphAddMemsetNode(void **node, void *g, void *const *after, size_t n, const void *params,
+                         void *context) {
     struct graph *graph = g;
     struct node *x = calloc(1, sizeof *x);
     (void)after, (void)n, (void)context;
@@ -188,7 +190,9 @@ int cuGraphGetEdges(void *g, void **from, void **to, size_t *n) {
     for (size_t i = 0; from && i < *n; i++) from[i] = graph->nodes[i], to[i] = graph->nodes[i + 1];
     return 0;
 }
-int cuGraphNodeGetType(void *node, int *type) { return *type = is("host") ? 3 : ((struct node *)node)->type, 0; }
+int cuGraphNodeGetType(void *node, int *type) {
+    return *type = is("host") ? 3 : ((struct node *)node)->type, 0;
+}
 int cuGraphChildGraphNodeGetGraph(void *node, void **g) { return (void)node, *g = NULL, 1; }
 int cuGraphKernelNodeGetParams_v2(void *node, void *params) {
     return memcpy(params, &((struct node *)node)->kernel, sizeof(struct kernel_node)), 0;
@@ -224,7 +228,8 @@ int cuGraphLaunch(void *exec, void *stream) {
     return 0;
 }
 
-// ---- NVTX, as its headers do it --------------------------------------------------------------------------------
+// ---- NVTX, as its headers do it
+// --------------------------------------------------------------------------------
 static int (*push)(const char *);
 static int (*pop)(void);
 static int table_of(int module, void ****table, unsigned *n) {

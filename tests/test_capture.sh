@@ -58,30 +58,31 @@ refused "without memory" "$orrery" run small -q
 # Kernels of graphs, node by node, and ranges of NVTX; what a kernel cannot reach is not there.
 "$cc" -O1 "$source/tests/capture_graph.c" -o graph -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 "$orrery" capture -o graphs ./graph "$cubin" >out 2>err
-[ "$(cat out)" = 12497499.0 ] && grep -q '5 of 5 launches were captured' err || fail "graphs: $(cat out)"
+[ "$(cat out)" = 14059686.4 ] && grep -q '6 of 6 launches were captured' err || fail "graphs: $(cat out)"
 "$orrery" run graphs --model cycle --json >r.json 2>err || fail "graphs replayed"
-grep -q '5 of 5 launches were replayed; 5 left memory bit for bit' err || fail "not what the graph left"
-[ "$(grep -c '"range": "graphs"' r.json)" = 5 ] && grep -q '"range": "alone/inner"' r.json || fail "ranges"
+grep -q '6 of 6 launches were replayed; 6 left memory bit for bit' err || fail "not what the graph left"
+[ "$(grep -c '"range": "graphs"' r.json)" = 5 ] && grep -q '"range": "alone/inner"' r.json &&
+    grep -q '"range": "alone/backward/InnerBackward/InnerBackward"' r.json || fail "ranges"
 "$orrery" run graphs 2>err | grep -Eq '^  inner +1 ' || fail "a table of ranges"
 [ "$(grep -aoE 'region [0-9a-f]+ [0-9]+' graphs/0000000.launch | wc -l)" = 3 ] || fail "x, y and what x points to, and nothing else"
 "$orrery" capture --all-memory -o whole ./graph "$cubin" >out 2>err
 [ "$(grep -aoE 'region [0-9a-f]+ [0-9]+' whole/0000000.launch | wc -l)" = 4 ] || fail "--all-memory"
 "$orrery" capture --range 'inn*' -o inner ./graph "$cubin" >out 2>err
-grep -q '1 of 5 launches were captured' err && "$orrery" run inner >out 2>err || fail "--range"
+grep -q '1 of 6 launches were captured' err && "$orrery" run inner >out 2>err || fail "--range"
 FAKE_CUDA=host "$orrery" capture -o hosts ./graph "$cubin" >out 2>err
-grep -q 'because it has a host function' err && grep -q '1 of 1 launches were captured' err || fail "a host function"
-"$orrery" run graphs --range alone >out 2>err && grep -q '1 of 5 launches were replayed' err || fail "run --range"
+grep -q 'because it has a host function' err && grep -q '2 of 2 launches were captured' err || fail "a host function"
+"$orrery" run graphs --range alone >out 2>err && grep -q '2 of 6 launches were replayed' err || fail "run --range"
 refused "a range of a script" "$orrery" run saxpy --range x
 # Without what kernels leave: each launch finds what the one before left here.
 "$orrery" capture --inputs-only -o inputs ./graph "$cubin" >out 2>err
 "$orrery" run inputs --launches 4 --json >r.json 2>err || fail "--inputs-only"
-grep -q '5 left memory bit for bit' err && [ "$(grep -c '"index": 4' r.json)" = 1 ] || fail "all are executed for one"
+grep -q '6 left memory bit for bit' err && [ "$(grep -c '"index": 4' r.json)" = 1 ] || fail "all are executed for one"
 [ "$(cat inputs/*.launch | wc -c)" -lt "$(cat graphs/*.launch | wc -c)" ] || fail "it is no smaller"
 # One launch of a kind stands for the others.
 "$orrery" capture --sample -o sampled ./graph "$cubin" >out 2>err
-grep -q '4 of them without memory, because they are like others' err || fail "--sample"
+grep -q '5 of them without memory, because they are like others' err || fail "--sample"
 "$orrery" run sampled --model cycle --json >r.json 2>err || fail "a sampled capture"
-[ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 5 ] && grep -q '"index": 4' r.json || fail "launches like others"
+[ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 6 ] && grep -q '"index": 5' r.json || fail "launches like others"
 refused "not measured" "$orrery" correlate graphs
 
 # Mistakes, and folders that are not as they should be
