@@ -73,6 +73,8 @@ FAKE_CUDA=host "$orrery" capture -o hosts ./graph "$cubin" >out 2>err
 grep -q 'because it has a host function' err && grep -q '2 of 2 launches were captured' err || fail "a host function"
 "$orrery" run graphs --range alone >out 2>err && grep -q '2 of 6 launches were replayed' err || fail "run --range"
 refused "a range of a script" "$orrery" run saxpy --range x
+"$orrery" info graphs >out 2>err && grep -Eq '^ +4  saxpy .* alone/inner$' out || fail "info"
+"$orrery" info graphs --json | grep -q '"range": "alone/inner", "incomplete": null' || fail "info --json"
 # Without what kernels leave: each launch finds what the one before left here.
 "$orrery" capture --inputs-only -o inputs ./graph "$cubin" >out 2>err
 "$orrery" run inputs --launches 4 --json >r.json 2>err || fail "--inputs-only"

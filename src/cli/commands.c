@@ -113,10 +113,10 @@ const cli_subcommand cli_subcommands[] = {
      "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
      "orrery cl --annotate --gpu gtx480 ./vector_add\n"
      "orrery cl annotate k.cl -o k.annotated.cl"},
-    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
+    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file, a trace or a capture",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
-     "headers say.",
+     "headers say, of a capture its launches.",
      "orrery record bfs -o bfs.orr\n"
      "orrery info bfs.orr\n"
      "orrery info --json bfs.orr\n" WITH_YOUR_FILES "orrery info traces/kernelslist.g"},
