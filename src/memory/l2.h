@@ -377,6 +377,12 @@ static inline bool orr_l2_same_packet(const orr_l2_spec *c, orr_l2_merge *e, uin
     e->to[e->to_n++] = (uint16_t)sm;
     return room;
 }
+// How long a store of so many sectors, whole and in part, takes a slice's port, with so much for a whole one.
+static inline uint64_t orr_l2_store_time(const orr_l2_spec *c, uint64_t whole, uint64_t part,
+                                         uint64_t sector) {
+    if (!c->store.turn) return whole * sector + part * c->store.partial;
+    return whole * sector + (part ? part + 1 : 0) * c->store.mask;
+}
 // Which of a slice's units for atomics a line has.
 static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
     return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;

@@ -193,6 +193,7 @@ typedef struct acode {
 #define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
 #define BATCH         8  // warps at most
+#define PARTS_MAX     256
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments
@@ -304,6 +305,13 @@ typedef struct acore {
         uint64_t line, leaves;
         uint8_t sectors;
     } stores[64];
+    // Stores of part of a sector: so many are on their way at most (xbar.partial_stores), and some more wait
+    // at the port (xbar.merge_lines).
+    struct {
+        uint64_t done[PARTS_MAX]; // ticks: when the SM has heard of the last ones,
+        uint64_t left[PARTS_MAX]; // and when they left; rings
+        uint32_t n;
+    } parts;
     int side; // of L2
     tbuf *done;
     uint32_t places, accesses; // that its warps have room for
@@ -318,6 +326,7 @@ typedef struct access { // one memory instruction at work
     uint16_t each; // shared memory: cycles of a pass
     uint8_t space;
     bool scattered; // its lanes have no regular distance
+    bool row;       // lanes in a row: how many of them are in each line is not worked out
 } access;
 
 // A line's way to L2.
@@ -366,6 +375,7 @@ typedef struct machine {
     const orr_kernel *kernel;
     acore *cores;
     uint32_t ncores, nsched, per_sched, lsu_queue;
+    uint32_t batch; // warps of a batch at most
     const orr_occupancy_result *occ;
     uint64_t from, until; // the window
     bool more, perfect, control, collector;

@@ -99,6 +99,8 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->ncores = (uint32_t)g->sm_count;
     m->nsched = m->c->nsched;
     m->per_sched = m->c->per_sched;
+    // One of each scheduler, where there are some: warps of a scheduler get in each other's way.
+    m->batch = m->nsched >= 4 && m->nsched < BATCH ? m->nsched : BATCH;
     m->lsu_queue = (uint32_t)g->lsu_queue;
     m->perfect = m->c->perfect;
     m->collector = m->c->core.operands.collectors != 0;

@@ -333,6 +333,7 @@ void abt_memory_start(acore *s) {
     memset(s->coming, 0, sizeof s->coming);
     memset(&s->lsu, 0, sizeof s->lsu);
     memset(s->stores, 0, sizeof s->stores);
+    s->parts.n = 0;
     s->side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
     if (s->m->perfect) return;
     s->l1 = &s->m->l1[s->id];
