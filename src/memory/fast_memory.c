@@ -489,9 +489,8 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
 }
 
 // When a store to a line can be taken that has been stored to before: l2.same_line_store after the last. With
-// l2.side_switch it can at once, unless both halves store to the line. Then they have turns: a half has
-// l2.side_switch_far until the other one's first store is taken, and when it is the far half's turn that is
-// over the near one waits for l2.side_switch. Of two such turns each store has its share.
+// l2.side_switch it can at once, unless both halves store to the line: then one half's go before the other's,
+// which wait, and all of them are one after the other.
 static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, bool far, uint64_t t,
                              uint64_t own) {
     stored *last = &s->stored[tag % ORR_L2_FAST_STORES];
@@ -504,7 +503,7 @@ static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, b
     if (turn) last->both |= last->far != far && apart < turn;
     last->far = far;
     last->last = t;
-    if (turn) return last->both ? book(&last->times, t, own + own * turn / (2 * max(q->l2.store.far, 1))) : t;
+    if (turn) return last->both ? book(&last->times, t, own) : t;
     return q->l2.store.again ? book(&last->times, t, q->l2.store.again) : t;
 }
 
@@ -605,6 +604,12 @@ void orr_fast_restart(orr_fast_memory *q) {
     uint64_t past = q->stats.last + (q->l2.to_dram + q->l2.from_dram), stretch = 1ull << ORR_FAST_SLOT;
     q->base = ((q->base + past) / stretch + 4 * ORR_RESERVATION_SLOTS) * stretch;
     q->stats = (orr_memsys_stats){0};
+}
+
+uint64_t orr_fast_barriers(const orr_fast_memory *q, uint64_t sms) {
+    uint64_t each = q->stats.requests / q->map.slices + 1, n = sms < each ? sms : each;
+    return q->l2.halves.copies ? orr_l2_barrier_time(&q->l2, n / 2, n - n / 2)
+                               : orr_l2_barrier_time(&q->l2, n, 0);
 }
 
 const orr_memsys_stats *orr_fast_stats(const orr_fast_memory *q) { return &q->stats; }

@@ -45,6 +45,9 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
 void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes);
 void orr_fast_flush(orr_fast_memory *q);
 void orr_fast_restart(orr_fast_memory *q); // time is 0 again; L2 stays
+// A kernel's end: what the barriers of `sms` SMs take at a slice that all of them have asked. Which have is
+// not kept: where there are fewer requests than SMs and slices, as many as that makes.
+uint64_t orr_fast_barriers(const orr_fast_memory *q, uint64_t sms);
 const orr_memsys_stats *orr_fast_stats(const orr_fast_memory *q);
 // Since it was made, no evicted line was asked for again and none had to be written back: with a larger L2
 // all times would be the same.

@@ -383,6 +383,12 @@ static inline uint64_t orr_l2_store_time(const orr_l2_spec *c, uint64_t whole, u
     if (!c->store.turn) return whole * sector + part * c->store.partial;
     return whole * sector + (part ? part + 1 : 0) * c->store.mask;
 }
+// A kernel's end: how long a slice takes for the barriers of so many SMs of its half, of which `far` have
+// asked for lines of the other half too (l2.fence_interval).
+static inline uint64_t orr_l2_barrier_time(const orr_l2_spec *c, uint64_t near, uint64_t far) {
+    uint64_t takes = (near + 3 * far) * c->fence;
+    return far && takes < c->halves.latency ? c->halves.latency : takes;
+}
 // Which of a slice's units for atomics a line has.
 static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
     return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;

@@ -292,6 +292,7 @@ typedef struct acore {
     uint64_t finished, since, active;
     // load/store unit
     slots lsu;                // cycles of L1 and shared memory
+    slots idc;                // cycles of the constant cache's port
     uint64_t held_from, held; // L1 takes nothing: its port or its lines on their way are in the way
     orr_tags *l1;
     orr_cache l1i;
@@ -303,8 +304,10 @@ typedef struct acore {
     uint64_t send_free; // ticks
     struct {            // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
         uint64_t line, leaves;
+        uint32_t number; // of all stores: only the last ones are still there (xbar.merge_lines)
         uint8_t sectors;
     } stores[64];
+    uint32_t nstores;
     // Stores of part of a sector: so many are on their way at most (xbar.partial_stores), and some more wait
     // at the port (xbar.merge_lines).
     struct {

@@ -183,7 +183,9 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     if (part) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
     uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
     bool joins = m->gpu->xbar_join && !m->mem->strong;
-    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
+    uint32_t places = m->c->core.port.stores ? m->c->core.port.stores : UINT32_MAX;
+    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS &&
+        s->nstores - s->stores[at].number < places) {
         r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
         s->stores[at].sectors |= x->sectors;
         if (!r.sectors) return;
@@ -200,6 +202,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     }
     if (!joins) return;
     s->stores[at].line = x->line + 1;
+    s->stores[at].number = s->nstores++;
     s->stores[at].leaves = leaves;
     s->stores[at].sectors = x->sectors;
 }
