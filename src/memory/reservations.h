@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 
-#define ORR_RESERVATION_SLOTS 64u
+#define ORR_RESERVATION_SLOTS 256u
 #define ORR_RESERVATION_BITS  18 // of an entry for what is taken; the others say which slot
 
 typedef struct orr_reservations {
