@@ -23,9 +23,6 @@
 
 typedef struct stored { // a line that was stored to, + 1, how often, and when, if that is more than once
     uint64_t line, n;
-    uint64_t last; // when
-    bool far;      // by the other half,
-    bool both;     // or by both in turn (l2.side_switch)
     orr_reservations times;
 } stored;
 
@@ -489,22 +486,20 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
 }
 
 // When a store to a line can be taken that has been stored to before: l2.same_line_store after the last. With
-// l2.side_switch it can at once, unless both halves store to the line: then one half's go before the other's,
-// which wait, and all of them are one after the other.
-static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, bool far, uint64_t t,
-                             uint64_t own) {
+// l2.side_switch it can at once; where both halves store to the line one half's go before the other's, which
+// wait, and where one does they share a port: so they are one after the other, whoever stores.
+static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
     stored *last = &s->stored[tag % ORR_L2_FAST_STORES];
-    uint64_t turn = q->l2.store.turn, apart = t > last->last ? t - last->last : last->last - t;
     if (last->line != tag + 1) {
-        *last = (stored){.line = tag + 1, .last = t, .far = far};
+        if (last->n > 1) // one that many store to stays
+            last->n -= last->n / 8 + 1;
+        else
+            *last = (stored){.line = tag + 1};
         return t;
     }
     if (!last->n++) memset(&last->times, 0, sizeof last->times); // of another line
-    if (turn) last->both |= last->far != far && apart < turn;
-    last->far = far;
-    last->last = t;
-    if (turn) return last->both ? book(&last->times, t, own) : t;
-    return q->l2.store.again ? book(&last->times, t, q->l2.store.again) : t;
+    uint64_t apart = q->l2.store.turn ? own : q->l2.store.again;
+    return apart ? book(&last->times, t, apart) : t;
 }
 
 // A store at its line's own slice: when it is taken, and in *done when it is in L2.
@@ -514,7 +509,7 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
     uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
     bool masked = part && q->l2.store.turn, made;
     uint64_t own = orr_l2_store_time(&q->l2, n - part, part, q->l2.fill ? q->l2.sector : q->l2.store.sector);
-    uint64_t then = after_stores(q, s, p->tag, p->far, t, own);
+    uint64_t then = after_stores(q, s, p->tag, t, own);
     if (masked) { // what is no such store passes in between, unless too many wait for their line
         bool stands = then > t + q->l2.store.queue * own;
         if (!p->far) then = book(&s->in, then, stands ? own : q->least);
