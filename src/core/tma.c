@@ -13,7 +13,6 @@ void tma_spec_read(tma_spec *s, const orr_gpu *g) {
                     .map_miss = whole_cycles(g->tma_map_miss),
                     .each = whole_cycles(g->tma_each),
                     .requests = (uint32_t)g->tma_requests,
-                    .l1_latency = whole_cycles(g->l1_latency),
                     .perfect = g->memory == ORR_MEMORY_PERFECT,
                     .l2_latency = whole_cycles(g->l2_latency)};
 }
@@ -113,6 +112,7 @@ static void send_line(tma_unit *t, uint32_t copy, uint64_t when) {
     r.line = next_line(c, bytes, &r.sectors);
     uint32_t n = (uint32_t)orr_popc(r.sectors);
     t->n.sectors += n;
+    t->n.kind[c->kind % TMA_KINDS] += n;
     if (c->kind == TMA_LOAD || c->kind == TMA_PREFETCH) {
         r.token = event_token(EVENT_TMA, TMA_ANSWER | copy);
         c->open++;
@@ -141,14 +141,13 @@ void tma_turn(tma_unit *t) {
     }
     if (t->next < (double)now) t->next = (double)now;
     for (int n = 0; n < BURST && !t->copies.at[at].sent && t->open < t->spec->requests; n++) {
-        send_line(t, at, (uint64_t)t->next + t->spec->l1_latency);
+        send_line(t, at, (uint64_t)t->next);
         t->next += t->spec->interval;
     }
     tma_copy *c = &t->copies.at[at];
     bool out = c->kind == TMA_STORE || c->kind == TMA_REDUCE;
     uint64_t left = t->port->send_free / ORR_TICKS;
-    if (out && t->next + (double)t->spec->l1_latency < (double)left)
-        t->next = (double)(left - t->spec->l1_latency);
+    if (out && t->next < (double)left) t->next = (double)left;
     if (c->sent) {
         if (++t->first == t->queue.n) t->first = t->queue.n = 0;
         t->next += (double)t->spec->each;

@@ -15,6 +15,7 @@
 #ifndef ORR_CORE_TMA_H
 #define ORR_CORE_TMA_H
 
+#include "core/kinds.h"
 #include "core/pipe.h"
 #include "core/port.h"
 
@@ -23,17 +24,14 @@
 
 typedef struct tma_spec {
     double interval;           // cycles for a line
-    uint64_t latency;          // of a load, more than an access past L1 takes
+    uint64_t latency;          // from the last line of a load until who waits for it goes on
     uint64_t store_latency;    // from the last packet of a store until its warp knows that it has been read
     uint64_t tensor, map_miss; // more for a box of a tensor; for a tensor map that is not there
     uint64_t each;             // cycles from one copy to the next at least
     uint32_t requests;         // unanswered, at most
-    uint64_t l1_latency;       // requests are on their way to the port so long
     bool perfect;              // there is no memory: copies take the latency of L2
     uint64_t l2_latency;
 } tma_spec;
-
-enum { TMA_LOAD, TMA_STORE, TMA_REDUCE, TMA_PREFETCH };
 
 typedef struct tma_copy { // one bulk copy
     uint64_t begin;       // address in global memory of its first row
@@ -63,6 +61,7 @@ typedef struct tma_client {
 
 typedef struct tma_counters {
     uint64_t copies, bytes, sectors; // asked for; moved; asked of L2 or sent there
+    uint64_t kind[TMA_KINDS];        // sectors
 } tma_counters;
 
 typedef struct tma_unit {

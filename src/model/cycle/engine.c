@@ -109,8 +109,9 @@ static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
     if (c->cluster > 1) {
-        cyc_clusters_deal(c, x->from, hand_out_now, x);
+        cyc_clusters_deal(c, &(cluster_dealer){.hand_out = hand_out_now, .arg = x, .now = x->from});
         x->filled = true;
+        for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0; // none will in the window itself
         return;
     }
     for (size_t n = 0; n < x->nwave && !x->filled && !x->ended; n++) hand_out(x, &c->sms[x->wave[n]], true);

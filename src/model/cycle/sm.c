@@ -239,7 +239,11 @@ static void release_fenced(sm *s) {
 }
 
 static void fence(sm *s, warp *w, const orr_tinst *i) {
-    w->front = fence_issue(&s->fence, warp_id(w), i->imm);
+    if (cyc_warp_fence_is_off(s, w, i)) {
+        w->fences = false;
+        return;
+    }
+    w->front = fence_issue(&s->fence, warp_id(w), i->imm, i->warps);
     w->front_why = ORR_STALL_MEMBAR;
     release_fenced(s);
 }
@@ -528,6 +532,7 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     n.shared_busy = shared->busy;
     n.tma_sectors = s->tma.n.sectors;
     n.tma_bytes = s->tma.n.bytes;
+    memcpy(n.tma_kind, s->tma.n.kind, sizeof n.tma_kind);
     n.cluster_accesses = s->cluster.accesses;
     return n;
 }

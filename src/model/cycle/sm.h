@@ -66,6 +66,7 @@ typedef struct warp {
     uint32_t sent;           // its last memory instruction, + 1; 0: none
     uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;         // when the last of the others is there
+    uint64_t far;            // when what it has done to other blocks' shared memory is known to be done
     uint64_t fetched;        // code line it fetched last, + 1
     uint64_t age;            // order of arrival on the SM
     uint64_t operand_cycles; // its scheduler's when it was last updated
@@ -264,6 +265,7 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
 }
 
 // ---- warp.c: what a warp's next instruction waits for -------------------------------------------
+bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i); // its predicate is false
 void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
