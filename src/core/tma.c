@@ -42,8 +42,16 @@ void tma_free(tma_unit *t) {
 static void finish(tma_unit *t, uint32_t at, uint64_t when) {
     tma_copy copy = t->copies.at[at];
     t->copies.at[at].next = t->free_copy;
+    t->copies.at[at].load = 0;
     t->free_copy = at;
     t->client.done(t->client.self, &copy, when);
+}
+
+uint64_t tma_first_open(const tma_unit *t) {
+    uint64_t first = NEVER;
+    for (size_t n = 0; n < t->copies.n; n++)
+        if (t->copies.at[n].load && t->copies.at[n].load < first) first = t->copies.at[n].load;
+    return first;
 }
 
 static uint64_t map_ready(tma_unit *t, uint64_t map, uint64_t now) {
@@ -70,6 +78,7 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now) {
     tma_copy *c = &t->copies.at[at];
     *c = *copy;
     c->ready = now;
+    c->load = c->kind == TMA_LOAD ? ++t->loads : 0;
     if (c->map) c->ready = latest(now + t->spec->tensor, map_ready(t, c->map, now));
     t->n.copies++;
     t->n.bytes += c->bytes;

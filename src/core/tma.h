@@ -52,6 +52,7 @@ typedef struct tma_copy { // one bulk copy
     uint32_t open;                     // requests that have not been answered
     bool sent;                         // all of them have been sent
     uint32_t next;                     // in the free list
+    uint64_t load;                     // which of the SM's loads it is, from 1; 0: none, or it is done
 } tma_copy;
 
 typedef struct tma_client {
@@ -79,6 +80,7 @@ typedef struct tma_unit {
     uint64_t maps[TMA_MAPS], map_ready[TMA_MAPS];
     uint32_t nmaps;
     uint64_t prefetched; // when tensor maps were asked for ahead; 0: they were not
+    uint64_t loads;      // that there have been
     tma_counters n;
 } tma_unit;
 
@@ -91,6 +93,8 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now);
 // Events, and what their payload says (EVENT_TMA).
 enum { TMA_TURN = 1 << 26, TMA_ANSWER = 2 << 26, TMA_WORD = 3 << 26, TMA_EVENTS = 3 << 26 };
 void tma_turn(tma_unit *t);
+// The first of the SM's loads that is not there (tma_copy.load); NEVER: all are.
+uint64_t tma_first_open(const tma_unit *t);
 void tma_answer(tma_unit *t, uint32_t copy, uint64_t ready);
 static inline void tma_prefetch_maps(tma_unit *t, uint64_t now) {
     if (!t->prefetched) t->prefetched = now + 1;

@@ -773,6 +773,11 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     engine x = {.c = c, .out = out, .crew = cyc_crew_new(threads)};
     prepare_workers(c, cyc_crew_size(x.crew));
     c->in_order = c->kernel->machine;
+    c->hands_on = false;
+    for (uint32_t n = 0; n < c->program->ninsts; n++) {
+        const orr_tinst *i = &c->program->insts[n];
+        c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
+    }
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;

@@ -59,6 +59,8 @@ typedef struct warp {
     uint32_t cluster_phase;  // of its cluster's barrier, that it has arrived for
     uint8_t barrier;         // that it waits at, + 1; 0: none
     bool fences;             // the instruction before was a fence that its loads may outlast
+    uint64_t bulk_fence;     // its fence waits for the SM's bulk loads up to this one; 0: it does not,
+    uint64_t bulk_floor;     //   and is not over before
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
     uint16_t restored;       // barrier registers that BMOV has written since BSSY did
     uint64_t through;        // when it is past the last barrier
@@ -229,6 +231,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     network net;        // and of the network and the memory
     fetch_code code;    // the program's
     bool in_order;      // accesses are used in the order of the stream
+    bool hands_on;      // warps arrive at barriers whose number is in a register, and do not wait there
     bool timeline;
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
@@ -298,6 +301,7 @@ void cyc_block_check(sm *s, block *b); // warps have ended, or wait elsewhere
 
 // ---- arrive.c: barriers in shared memory --------------------------------------------------------
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
+void cyc_fence_bulk_landed(sm *s, uint64_t when);                      // a bulk load is there
 void cyc_bulk_done(void *self, const tma_copy *copy, uint64_t when);   // tma_client.done
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
 
