@@ -296,6 +296,12 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     if (i->sass == ORR_SASS_WARPSYNC && strstr(p->names[i->name], ".COLLECTIVE"))
         i->flags |= ORR_TF_COLLECTIVE;
+    if (i->sass == ORR_SASS_USETMAXREG && k->codes &&
+        k->codes[n].nargs) { // how many, and whether it asks for them
+        const orr_arg *last = &k->codes[n].args[k->codes[n].nargs - 1];
+        i->warps = (uint16_t)(last->value & 0x3ff);
+        i->imm = strstr(p->names[i->name], ".TRY_ALLOC") != NULL;
+    }
     if (i->sass == ORR_SASS_CCTL) i->imm = strstr(p->names[i->name], ".IVALL") != NULL;
     if (orr_inst_observable(k, n) & ORR_OBS_CLOCK && i->kind == ORR_TK_ALU) i->kind = ORR_TK_CLOCK;
     asynchronous(p, i);

@@ -67,7 +67,8 @@ typedef struct orr_tinst {
     uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS. FENCE: one under the
                      // same predicate
     uint16_t warps; // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
-                    // scoreboard, + 1. FENCE of such code: 1 where no ERRBAR follows
+                    // scoreboard, + 1. FENCE of such code: 1 where no ERRBAR follows.
+                    // USETMAXREG: registers of a thread; imm: it asks for them
     uint32_t reads; // in program->reads: nreads registers it reads, on a core without collectors
     uint32_t regs;  // in program->regs: nsrc sources, then ndst destinations
     uint32_t ctrl;  // control bits, when program->control; else the stall count alone, where it is known

@@ -21,7 +21,7 @@ typedef struct dispatched {
     uint64_t queued;       // of them in the queue of its unit
 } dispatched;
 
-static void count_issue(sm *s, const warp *w, uint32_t inst) {
+void cyc_count_issue(sm *s, const warp *w, uint32_t inst) {
     s->worker->issued[inst]++;
     s->worker->threads[inst] += w->pc.lanes;
     s->n.thread_insts += w->pc.lanes;
@@ -92,7 +92,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
     charge(s, inst, ORR_STALL_ISSUED, 1);
     w->since++;
-    count_issue(s, w, inst);
+    cyc_count_issue(s, w, inst);
     s->n.branches++;
 }
 
@@ -289,6 +289,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
         l1_drop(&s->l1);
         if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
     }
+    if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
     if (i->sass == ORR_SASS_UTMACCTL) tma_prefetch_maps(&s->tma, s->clock.now);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
@@ -355,7 +356,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     } else {
         s->n.dual++;
     }
-    count_issue(s, w, d.inst);
+    cyc_count_issue(s, w, d.inst);
     q->last = w->slot;
     q->last_age = w->age;
     if (w->exec) d.live = cyc_step_issue(s, w, d.i);
