@@ -4,7 +4,7 @@
 // that into the text nvdisasm prints, an executor switches on the same values. And a reader of cubins, of
 // fatbins and of the programs and libraries that carry them.
 //
-// Methods and sources are described in docs/sass.md.
+// Methods and sources are described in docs/how/sass.md.
 #ifndef ORR_SASS_H
 #define ORR_SASS_H
 

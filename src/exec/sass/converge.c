@@ -24,12 +24,12 @@
 // places. Lanes that are at a BSYNC, have not executed it, and see others meet there, deeper, are passed by:
 // when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for (`passed`).
 // And at a register that was restored with lanes that have ended since, nobody waits (H200: fib, hanoi and
-// others with 166 sets of arguments, clocks of each lane; docs/h200/atomics.md, Recursion).
+// others with 166 sets of arguments, clocks of each lane; docs/archive/h200/atomics.md, Recursion).
 //
 // Where lanes part the fewer go first, of as many those that are later in the code, unless they come to a
 // BSYNC there and would wait; when they wait, those that parted from them last go on; and after a YIELD lanes
 // at the same place go on together. None of this is in a manual: an H200 executes as many instructions, of
-// warps and of threads, in micro/race and tests/features (docs/h200/atomics.md, Lanes that yield).
+// warps and of threads, in micro/race and tests/features (docs/archive/h200/atomics.md, Lanes that yield).
 #include "exec/sass/translate.h"
 #include "exec/ops/pair.h"
 #include "sass/module.h"
