@@ -73,7 +73,10 @@ static bool simulate_all(correlator *x, orr_err *e) {
         }
         orr_compare_missing(x->c, x->group, "the simulation makes fewer launches");
         orr_progress_step(&x->progress, k + 1);
-        if (!orr_progress_go(&x->progress, e)) return false;
+        if (orr_progress_go(&x->progress, e)) continue;
+        while (++k < x->c->groups.n) orr_compare_missing(x->c, &x->c->groups.at[k], "stopped");
+        x->c->seconds = orr_seconds() - start;
+        return false;
     }
     x->c->seconds = orr_seconds() - start;
     if (failed == 1)
@@ -153,7 +156,7 @@ bool orr_correlate_rows(const orr_options *o, orr_hardware *h, orr_comparison *c
         ok = simulate_all(&x, e);
         orr_progress_end(&x.progress);
     }
-    if (ok) orr_compare_end(c);
+    if (ok || e->status == ORR_STOPPED) orr_compare_end(c);
     orr_gpu_free(x.gpu);
     return ok;
 }
@@ -196,7 +199,8 @@ orr_report *orr_correlate(const char *const *files, int n, const orr_options *o,
     x->c.files = x->files.at;
     x->c.nfiles = x->files.n;
     for (int k = 0; ok && k < n; k++) ok = orr_hardware_read(&x->h, files[k], e);
-    if (ok && orr_correlate_rows(o, &x->h, &x->c, e)) return orr_report_new(x, make, free_correlation);
+    if (ok && (orr_correlate_rows(o, &x->h, &x->c, e) || e->status == ORR_STOPPED))
+        return orr_report_new(x, make, free_correlation); // stopped: the scripts that are done
     free_correlation(x);
     return NULL;
 }

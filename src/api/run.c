@@ -211,6 +211,9 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     o = orr_asked(o);
     const orr_model *m = orr_model_find(o->model.model ? o->model.model : "functional", e);
     if (!m || !check(o, m, input, e)) return NULL;
+    if (o->run.lines && (m == &orr_model_abstract || m == &orr_model_analytic))
+        orr_note(&o->notes, "--lines: the %s model does not tell lines apart; cycle and functional do",
+                 m->name);
     runner *r = orr_calloc(1, sizeof *r);
     *r = (runner){.o = o, .model = m, .lines = o->run.lines};
     orr_sampled sampling = {0};
@@ -228,7 +231,8 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     orr_sampled_free(&sampling);
     r->sampling = NULL;
     r->o = NULL;
-    if (ok) return orr_report_new(r, make, free_runner);
+    if (ok || (e->status == ORR_STOPPED && r->result.launches.n)) // stopped: the launches that are done
+        return orr_report_new(r, make, free_runner);
     free_runner(r);
     return NULL;
 }

@@ -35,6 +35,11 @@ typedef struct cli_options {
 bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e);
 void cli_free(cli_options *o);
 
+// Ctrl-C: a job of a subcommand that has called cli_stops_gently is stopped, and what is there is reported; a
+// second one ends the command at once, as the first one does elsewhere.
+void cli_stops_gently(void);
+bool cli_interrupted(void);
+
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_page, cli_record, cli_info, cli_list; // run.c

@@ -260,12 +260,17 @@ static void say_note(void *arg, const char *line) {
     fprintf(stderr, "orrery: %s\n", line);
 }
 
+// The line of progress on a terminal; stops the job after Ctrl-C.
+static bool watch(void *arg, const orr_status *s) {
+    static bool line;
+    const cli_options *o = arg;
+    return (o->out.quiet || orr_progress_line(&line, s)) && !cli_interrupted();
+}
+
 static void connect(cli_options *o) {
-    static bool line;                                   // of progress, on the terminal
     if (o->out.json) orr_options_print(o->job, stderr); // standard output is for the result
-    if (o->out.quiet) return;
-    orr_options_notes(o->job, say_note, NULL);
-    if (isatty(STDERR_FILENO)) orr_options_watch(o->job, orr_progress_line, &line);
+    orr_options_watch(o->job, watch, o);
+    if (!o->out.quiet) orr_options_notes(o->job, say_note, NULL);
 }
 
 static bool parse_words(const cli_subcommand *c, int argc, char **argv, cli_options *o, orr_err *e) {
