@@ -217,6 +217,13 @@ ORR_API orr_report *orr_gpu_occupancy(const char *gpu, const orr_options *o, orr
 // A description, as text, from gpgpusim.config and (NULL: none) trace.config. Notes say what was left out.
 ORR_API orr_report *orr_gpu_import(const char *gpgpusim, const char *trace, const orr_options *o, orr_err *e);
 
+// ---- nodes ----------------------------------------------------------------------------------
+// A machine with several GPUs and the links between them is named ("dgx_h200") or is the path of a description
+// (*.conf). The option `node` of orr_app_run runs a program on one.
+ORR_API orr_report *orr_nodes(orr_err *e);     // all that come with Orrery
+ORR_API orr_report *orr_node_keys(orr_err *e); // what a description can say
+ORR_API orr_report *orr_node_describe(const char *node, orr_err *e);
+
 // ---- a simulated device ---------------------------------------------------------------------
 // Memory, modules and launches under the caller's control, as the CUDA driver has them. Of the options: gpu,
 // set, model, threads, max-insts, and orr_options_print.

@@ -64,6 +64,7 @@ typedef struct orr_app_options { // a program that is started
     const char *bounds;          // gpu, strict
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters
+    const char *node;            // the machine around the GPU; NULL: one GPU alone
 } orr_app_options;
 
 struct orr_options {

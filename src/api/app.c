@@ -14,6 +14,7 @@
 // and its launches are recorded; then they are sampled as any recorded streams are (run.c).
 #include "api/api.h"
 #include "base/temp.h"
+#include "node/node.h"
 #include "report/html.h"
 
 #include <dlfcn.h>
@@ -128,6 +129,16 @@ static bool check_outputs(const orr_options *o, orr_err *e) {
     return !e->status;
 }
 
+static bool check_node(const orr_options *o, orr_err *e) {
+    if (!o->app.node) return true;
+    if (o->app.opencl) return orr_fail(e, ORR_BAD_INPUT, "cl: --node is for CUDA programs (orrery app)");
+    orr_node *n = orr_node_load(o->app.node, e);
+    orr_gpu *g = n && !o->model.gpu ? orr_gpu_load(n->gpu_name, NULL, 0, e) : NULL;
+    orr_gpu_free(g);
+    orr_node_free(n);
+    return !e->status;
+}
+
 // Mistakes are found here and not in the middle of the program.
 static bool check_options(const orr_options *o, orr_err *e) {
     const char *model = model_of(o);
@@ -149,7 +160,8 @@ static bool check_options(const orr_options *o, orr_err *e) {
             e, ORR_BAD_INPUT,
             "cl: --annotate counts on the program's own device and predicts with --model analytic; leave "
             "out --sample, --record, --timeline and --counts-only");
-    if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !orr_asked_gpu(o, &gpu, e)) return false;
+    if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !check_node(o, e)) return false;
+    if (!orr_asked_gpu(o, &gpu, e)) return false;
     orr_gpu_free(gpu);
     if (o->sampling.on && (strcmp(model, "functional") == 0 || o->run.timeline || o->run.counts_only))
         return orr_fail(e, ORR_BAD_INPUT,
@@ -175,11 +187,17 @@ static void put(variables *v, const char *name, const char *value) {
 
 static const char *flag(bool set) { return set ? "1" : NULL; }
 
+// A file is named from here: the program may change its folder. Names stay names.
+static const char *node_path(orr_arena *a, const char *node) {
+    return strchr(node, '/') || strstr(node, ".conf") ? from_here(a, node) : node;
+}
+
 static void put_options(variables *v, const orr_options *o, const char *program, const wanted *w) {
     orr_arena *a = &v->arena;
     orr_text set = {0};
     for (size_t i = 0; i < o->sets.n; i++) orr_text_add(&set, "%s\n", o->sets.at[i]);
     put(v, "GPU", o->model.gpu);
+    put(v, "NODE", o->app.node ? node_path(a, o->app.node) : NULL);
     put(v, "MODEL", w->sampled ? "functional" : model_of(o));
     put(v, "SET", set.s);
     put(v, "THREADS", orr_arena_printf(a, "%d", o->in.threads));
@@ -234,7 +252,8 @@ static void in_front(variables *v, const char *dir) {
 static void load_first(variables *v) {
     const char *old = getenv("LD_PRELOAD");
     *ORR_PUSH(&v->at) = orr_arena_printf(
-        &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1",
+        &v->arena,
+        "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1:libnccl.so.2",
         old ? old : "", old && *old ? ":" : "");
 }
 

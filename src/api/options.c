@@ -46,6 +46,7 @@ static const struct option {
     {"measure", FLAG, AT(app.measure)},
     {"memory", COUNT, AT(app.memory)},
     {"model", STRING, AT(model.model)},
+    {"node", STRING, AT(app.node)},
     {"no-check", FLAG, AT(in.no_check)},
     {"on", STRING, AT(in.on)},
     {"opencl", FLAG, AT(app.opencl)},

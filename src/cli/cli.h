@@ -39,6 +39,7 @@ void cli_free(cli_options *o);
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_page, cli_record, cli_info, cli_list; // run.c
 cli_command cli_gpu;                                           // gpu.c
+cli_command cli_node;                                          // node.c
 cli_command cli_compare, cli_correlate, cli_tune;              // lab.c
 cli_command cli_sweep;                                         // sweep.c
 cli_command cli_explain, cli_diff;                             // explain.c

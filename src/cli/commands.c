@@ -50,7 +50,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record my.launch --size medium -o my.orr\n"
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
     {"app", cli_app,
-     " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
+     " gpu node model on set source kernels launches threads max-insts bounds counts-only sample precision "
+     "warm: "
      "record lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
@@ -66,6 +67,7 @@ const cli_subcommand cli_subcommands[] = {
      "standard error. --timeline writes copies and kernels over streams.",
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
+     "orrery app --node dgx_h200 ./simpleMultiGPU\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"capture", cli_capture, " kernels launches measure memory output ! ",
@@ -124,6 +126,13 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
+    {"node", cli_node, " json output quiet ", "list | keys | show NAME|FILE",
+     "the descriptions of machines with several GPUs",
+     "`node list` names the machines that come with Orrery, for `orrery app --node` and `orrery cluster`;\n"
+     "`node show` prints one with units and why each value is what it is; `node keys` lists what a\n"
+     "description can say.",
+     "orrery node list\n"
+     "orrery node show dgx_h200"},
     {"hw", cli_hw, " all repeat no-check digests json log warm metrics output quiet" INPUT_OPTIONS,
      "run [options] INPUT... | profile [options] INPUT... -o FILE | micro [-o FILE]",
      "run launch scripts on the GPU of this machine",

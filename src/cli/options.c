@@ -67,6 +67,9 @@ static const option options[] = {
      "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
      "ends the "
      "kernel (strict)"},
+    {"node", 0, JOB, 0, "NODE",
+     "the machine around the GPU, by name (orrery node list) or a .conf file: several GPUs and their links "
+     "(app)"},
     {"measure", 0, JOB_FLAG, 0, NULL, "also write what each launch takes, between two events, to times.csv"},
     {"memory", 0, JOB, 0, "BYTES",
      "a launch of a program that has more memory is captured without it and cannot be replayed (default 4G)"},

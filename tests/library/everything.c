@@ -216,6 +216,9 @@ static void sampling(void) {
 static void descriptions(void) {
     done(orr_gpus(NULL, &e), NULL);
     done(orr_gpu_keys(&e), NULL);
+    done(orr_nodes(&e), NULL);
+    done(orr_node_keys(&e), NULL);
+    done(orr_node_describe("dgx_h200", &e), NULL);
     done(orr_workloads(&e), NULL);
     orr_options *o = OPTIONS("set=sm.count=66");
     orr_report *r = orr_gpu_describe("h200", o, &e);

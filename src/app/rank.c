@@ -1,0 +1,133 @@
+// A program of several ranks in one process: what SimGrid's SMPI makes of an MPI program (orrery cluster).
+//
+// Each rank is an actor of SimGrid with a copy of the program's variables; all call the one library that this
+// file is part of, one at a time. The host's clock of a rank is SimGrid's: it is read when a function of CUDA
+// is entered, and a rank that has to wait for its GPU sleeps in SimGrid when it leaves. SimGrid's functions
+// are found in the process, so this library does not need it to be built or to run.
+#include "app/app.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+static struct {
+    bool asked, here;
+    int (*pid)(void);
+    void *(*host)(void);
+    double (*clock)(void);
+    int (*sleep)(double);
+    void (*bench_end)(void), (*bench_begin)(void);
+    void *(*mutex_new)(void), *(*cond_new)(void);
+    void (*mutex_lock)(void *), (*mutex_unlock)(void *), (*cond_wait)(void *, void *), (*cond_all)(void *);
+    double (*bandwidth)(void *, void *), (*latency)(void *, void *);
+    void *mutex, *cond; // of those that wait for another rank
+} simgrid;
+
+typedef struct rank {
+    int device, error, node;
+} rank;
+static ORR_VEC(rank) ranks;
+static ORR_VEC(void *) hosts; // SimGrid's, one for each node, in the order in which they are met
+
+static void find(void) {
+    simgrid.asked = true;
+    if (!getenv("ORRERY_APP_CLUSTER")) return;
+    *(void **)&simgrid.pid = dlsym(RTLD_DEFAULT, "sg_actor_self_get_pid");
+    *(void **)&simgrid.host = dlsym(RTLD_DEFAULT, "sg_host_self");
+    *(void **)&simgrid.clock = dlsym(RTLD_DEFAULT, "simgrid_get_clock");
+    *(void **)&simgrid.sleep = dlsym(RTLD_DEFAULT, "sg_actor_sleep_for");
+    *(void **)&simgrid.bench_end = dlsym(RTLD_DEFAULT, "smpi_bench_end");
+    *(void **)&simgrid.bench_begin = dlsym(RTLD_DEFAULT, "smpi_bench_begin");
+    *(void **)&simgrid.mutex_new = dlsym(RTLD_DEFAULT, "sg_mutex_init");
+    *(void **)&simgrid.mutex_lock = dlsym(RTLD_DEFAULT, "sg_mutex_lock");
+    *(void **)&simgrid.mutex_unlock = dlsym(RTLD_DEFAULT, "sg_mutex_unlock");
+    *(void **)&simgrid.cond_new = dlsym(RTLD_DEFAULT, "sg_cond_init");
+    *(void **)&simgrid.cond_wait = dlsym(RTLD_DEFAULT, "sg_cond_wait");
+    *(void **)&simgrid.cond_all = dlsym(RTLD_DEFAULT, "sg_cond_notify_all");
+    *(void **)&simgrid.bandwidth = dlsym(RTLD_DEFAULT, "sg_host_get_route_bandwidth");
+    *(void **)&simgrid.latency = dlsym(RTLD_DEFAULT, "sg_host_get_route_latency");
+    simgrid.here = simgrid.cond_wait && simgrid.cond_all && simgrid.mutex_lock && simgrid.pid &&
+                   simgrid.host && simgrid.clock && simgrid.sleep;
+}
+
+bool app_in_cluster(void) {
+    if (!simgrid.asked) find();
+    return simgrid.here;
+}
+
+int app_rank_now(void) {
+    int pid = app_in_cluster() ? simgrid.pid() : 1;
+    return pid > 0 ? pid - 1 : 0; // 0 is SimGrid itself
+}
+
+static rank *self(void) {
+    size_t n = (size_t)app_rank_now();
+    while (ranks.n <= n) *ORR_PUSH(&ranks) = (rank){.node = -1};
+    rank *r = &ranks.at[n];
+    if (r->node >= 0) return r;
+    void *host = simgrid.host();
+    size_t at = 0;
+    while (at < hosts.n && hosts.at[at] != host) at++;
+    if (at == hosts.n) *ORR_PUSH(&hosts) = host;
+    r->node = (int)at < the_app.ndevices / app_device_count() ? (int)at : 0;
+    return r;
+}
+
+int *app_rank_device(void) { return &self()->device; }
+int *app_rank_error(void) { return &self()->error; }
+int app_rank_node(void) { return app_in_cluster() ? self()->node : 0; }
+
+void app_rank_enter(void) {
+    if (!app_in_cluster() || !simgrid.pid()) return;
+    double now = simgrid.clock() * 1e9;
+    the_app.host = now;
+}
+
+double app_rank_leave(void) {
+    if (!app_in_cluster() || !simgrid.pid()) return 0;
+    return the_app.host / 1e9 - simgrid.clock();
+}
+
+void app_rank_wait(double seconds) {
+    if (simgrid.here) app_rank_tell();
+    if (seconds > 0) simgrid.sleep(seconds);
+}
+
+// ---- waiting for another rank -----------------------------------------------------------------------
+// A call of SimGrid may give the turn to another rank, which must find this library's lock free: these are
+// made with no lock held. What has changed is counted, so that no change is missed between looking and
+// waiting.
+static uint64_t changes, told; // told: up to which those who wait have been woken
+
+void app_rank_change(void) { changes++; }
+uint64_t app_rank_changes(void) { return changes; }
+
+static void make(void) {
+    if (simgrid.mutex) return;
+    simgrid.mutex = simgrid.mutex_new();
+    simgrid.cond = simgrid.cond_new();
+}
+
+void app_rank_park(uint64_t seen) {
+    app_rank_tell();
+    make();
+    simgrid.mutex_lock(simgrid.mutex);
+    if (changes == seen) simgrid.cond_wait(simgrid.cond, simgrid.mutex);
+    simgrid.mutex_unlock(simgrid.mutex);
+}
+
+void app_rank_tell(void) {
+    if (told == changes) return;
+    told = changes;
+    make();
+    simgrid.mutex_lock(simgrid.mutex);
+    simgrid.cond_all(simgrid.cond);
+    simgrid.mutex_unlock(simgrid.mutex);
+}
+
+// Between two nodes of the platform, as its routes say; of the first two that ranks are on.
+void app_rank_network(double *bandwidth, double *latency) {
+    *bandwidth = *latency = 0;
+    if (!app_in_cluster() || hosts.n < 2 || !simgrid.bandwidth || !simgrid.latency) return;
+    *bandwidth = simgrid.bandwidth(hosts.at[0], hosts.at[1]) / 1e9;
+    *latency = simgrid.latency(hosts.at[0], hosts.at[1]) * 1e6;
+}
