@@ -173,7 +173,8 @@ static bool check_options(const orr_options *o, orr_err *e) {
 // ---- its environment ------------------------------------------------------------------------------------
 typedef struct wanted { // where a job wants what comes of it
     const char *output, *record, *forms;
-    bool sampled; // by somebody else, later: now it only runs
+    bool sampled;            // by somebody else, later: now it only runs
+    const char *const *more; // of a cluster: more variables, up to a NULL
 } wanted;
 
 typedef struct variables { // "NAME=value"
@@ -257,7 +258,7 @@ static void load_first(variables *v) {
         old ? old : "", old && *old ? ":" : "");
 }
 
-static bool put_cuda(variables *v, const orr_options *o, const char *program, orr_err *e) {
+static bool put_cuda(variables *v, const orr_options *o, const char *program, const wanted *w, orr_err *e) {
     orr_arena *a = &v->arena;
     const char *dir = library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
     if (!dir || !check_program(program, e)) return false;
@@ -265,7 +266,9 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, or
     const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;
     if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
     in_front(v, dir);
-    load_first(v);
+    // smpirun is a script that starts many programs: the library is found by its name there.
+    if (!w->more) load_first(v);
+    for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
     return true;
 }
 
@@ -312,7 +315,7 @@ static bool put_opencl(variables *v, const orr_options *o, orr_err *e) {
 static char **environment(const char *program, const orr_options *o, const wanted *w, orr_err *e) {
     variables v = {0};
     char **all = NULL;
-    if (check_options(o, e) && (o->app.opencl ? put_opencl(&v, o, e) : put_cuda(&v, o, program, e))) {
+    if (check_options(o, e) && (o->app.opencl ? put_opencl(&v, o, e) : put_cuda(&v, o, program, w, e))) {
         put_options(&v, o, program, w);
         all = joined(&v);
     }
@@ -325,6 +328,12 @@ char **orr_app_environment(const char *program, const orr_options *o, orr_err *e
     if (e->status) return NULL;
     o = orr_asked(o);
     wanted w = {.output = o->files.output, .record = o->files.record};
+    return environment(program, o, &w, e);
+}
+
+char **orr_app_cluster_environment(const char *program, const orr_options *o, const char *forms,
+                                   const char *const *more, orr_err *e) {
+    wanted w = {.forms = forms, .more = more};
     return environment(program, o, &w, e);
 }
 
@@ -362,7 +371,7 @@ static void give_signals(const struct sigaction was[SIGNALS]) {
     for (int i = 0; i < SIGNALS; i++) sigaction(handed[i], &was[i], NULL);
 }
 
-static bool wait_for(char *const *argv, char **env, int *status, orr_err *e) {
+bool orr_app_wait(char *const *argv, char **env, int *status, orr_err *e) {
     struct sigaction was[SIGNALS];
     fflush(NULL);
     running = 0;
@@ -393,7 +402,7 @@ static orr_report *run_sampled(char *const *argv, const orr_options *o, const ch
                                orr_err *e) {
     wanted w = {.record = o->files.record ? o->files.record : temp, .sampled = true};
     char **env = environment(argv[0], o, &w, e);
-    bool ok = env && wait_for(argv, env, status, e);
+    bool ok = env && orr_app_wait(argv, env, status, e);
     free(env);
     if (ok && !orr_stream_probe(w.record))
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: made no launches that --sample could look at", argv[0]);
@@ -427,7 +436,7 @@ static orr_report *run_plain(char *const *argv, const orr_options *o, const char
                              orr_err *e) {
     wanted w = {.output = o->files.output, .record = o->files.record, .forms = temp};
     char **env = environment(argv[0], o, &w, e);
-    bool ok = env && wait_for(argv, env, status, e);
+    bool ok = env && orr_app_wait(argv, env, status, e);
     free(env);
     if (!ok) return NULL;
     orr_text text = {0}, json = {0};

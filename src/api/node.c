@@ -41,6 +41,6 @@ orr_report *orr_node_keys(orr_err *e) {
     if (e->status) return NULL;
     orr_text text = {0}, json = {0};
     orr_node_print_keys(&text);
-    orr_text_json(&json, text.s);
+    orr_node_json_keys(&json);
     return orr_report_of(text, json);
 }

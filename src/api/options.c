@@ -15,6 +15,7 @@ static const struct option {
     enum kind kind;
     size_t at;
 } options[] = {
+    {"alike", STRING, AT(cluster.alike)},
     {"annotate", FLAG, AT(app.annotate)},
     {"arch", STRING, AT(code.arch)},
     {"arg", LIST, AT(args)},
@@ -35,6 +36,7 @@ static const struct option {
     {"gpu", STRING, AT(model.gpu)},
     {"grid", STRING, AT(in.direct.grid)},
     {"hardware", STRING, AT(lab.hardware)},
+    {"host", STRING, AT(cluster.host)},
     {"images", INT, AT(code.images)},
     {"kernel", STRING, AT(in.direct.kernel)},
     {"kernels", STRING, AT(in.kernels)},
@@ -51,12 +53,15 @@ static const struct option {
     {"on", STRING, AT(in.on)},
     {"opencl", FLAG, AT(app.opencl)},
     {"output", STRING, AT(files.output)},
+    {"per-node", INT, AT(cluster.per_node)},
     {"piece", COUNT, AT(sampling.piece)},
+    {"platform", STRING, AT(cluster.platform)},
     {"plot", STRING, AT(files.plot)},
     {"precision", STRING, AT(sampling.precision)},
     {"profile", STRING, AT(sampling.profile)},
     {"ptx", FLAG, AT(code.ptx)},
     {"quiet", FLAG, AT(files.quiet)},
+    {"ranks", INT, AT(cluster.ranks)},
     {"raw", FLAG, AT(code.raw)},
     {"record", STRING, AT(files.record)},
     {"regs", INT, AT(regs)},

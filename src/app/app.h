@@ -111,7 +111,7 @@ enum { // what works on something at a time, of each device
 typedef struct app_span { // of the timeline
     const char *name;
     uint64_t stream;
-    int device;
+    int device, rank;
     uint8_t engine;
     double from, to; // ns
     uint64_t bytes;
@@ -202,6 +202,15 @@ typedef struct app_device {
     uint32_t launches;
 } app_device;
 
+typedef struct app_rank { // of a cluster; of a program alone there is one
+    int device, error, node;
+    uint32_t launches;
+    uint64_t copies, copy_bytes;
+    double kernel_ns, copy_ns, nccl_ns;
+    double wait_ns; // for its GPU, in functions of CUDA
+    double last_ns; // when it called the last of them
+} app_rank;
+
 typedef struct app {
     bool open, closed;
     int failed;
@@ -225,6 +234,8 @@ typedef struct app {
     orr_progress progress;
     bool counts_only;
     uint32_t nlaunches, skipped; // all; of them not simulated
+    uint32_t nalike;             // as one that was simulated before
+    bool alike, only_time;       // --alike; what is alike is not even executed
     double exec_seconds;
     app_module *modules;
     app_function *functions;
@@ -279,7 +290,19 @@ void app_rank_change(void);                                // something has that
 uint64_t app_rank_changes(void);                           // how often
 void app_rank_park(uint64_t seen); // waits for another change than the last; no lock is held
 void app_rank_tell(void);          // those who wait look again; no lock is held
-int *app_rank_device(void);        // of this rank
+app_rank *app_rank_self(void);
+size_t app_rank_all(const app_rank **ranks);
+uint64_t app_alike_key(const app_call *c, const orr_kernel *k);
+typedef struct app_kernel_total {
+    const orr_kernel *kernel;
+    uint64_t launches;
+    double ns;
+} app_kernel_total;
+void app_kernel_count(const orr_kernel *k, double ns);
+size_t app_kernel_totals(const app_kernel_total **all);
+bool app_alike_find(uint64_t key, double *ns); // what one alike took
+void app_alike_add(uint64_t key, double ns);
+int *app_rank_device(void); // of this rank
 int *app_rank_error(void);
 int app_rank_now(void);             // 0 where there is one
 int app_rank_node(void);            // the node that this rank is on

@@ -37,6 +37,7 @@ static void note(const app_stream *s, int engine, app_span span) {
     if (!a->timeline) return;
     span.stream = s->id;
     span.device = s->device;
+    span.rank = app_rank_now();
     span.engine = (uint8_t)engine;
     if (a->spans.n < MAX_TIMELINE)
         *ORR_PUSH(&a->spans) = span;
@@ -96,9 +97,10 @@ static void name_streams(const app *a, orr_text *t) {
         size_t at = s->stream > 1 ? s->stream : a->next_stream + 2 * (uint64_t)s->device + s->stream;
         if (at >= room || named[at]) continue;
         named[at] = true;
+        int process = (app_in_cluster() ? s->rank : s->device) + 1;
         orr_text_add(
             t, ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%llu,\"name\":\"thread_name\",\"args\":{\"name\":\"",
-            s->device + 1, (unsigned long long)s->stream);
+            process, (unsigned long long)s->stream);
         orr_text_add(t, s->stream == 0 ? "default stream" : "stream %llu", (unsigned long long)s->stream);
         orr_text_add(t, "\"}}");
     }
@@ -117,7 +119,7 @@ bool app_timeline_write(const char *path, orr_err *e) {
         a->result.gpu, a->result.model, (unsigned long long)a->spans_left_out);
     orr_text_json(&t, a->result.input);
     orr_text_add(&t, "}}");
-    for (int d = 1; d < a->ndevices; d++)
+    for (int d = 1; d < a->ndevices && !app_in_cluster(); d++)
         orr_text_add(&t,
                      ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"GPU %d\"}}",
                      d + 1, d);
@@ -126,8 +128,8 @@ bool app_timeline_write(const char *path, orr_err *e) {
         const app_span *s = &a->spans.at[i];
         orr_text_add(
             &t, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%llu,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":",
-            s->device + 1, (unsigned long long)s->stream, s->from / 1e3, (s->to - s->from) / 1e3,
-            engine_name[s->engine]);
+            (app_in_cluster() ? s->rank : s->device) + 1, (unsigned long long)s->stream, s->from / 1e3,
+            (s->to - s->from) / 1e3, engine_name[s->engine]);
         orr_text_json(&t, s->name);
         if (s->engine == ENGINE_KERNELS)
             orr_text_add(&t, ",\"args\":{\"launch\":%u}}", s->launch);

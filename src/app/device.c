@@ -157,6 +157,8 @@ static bool open_device(app *a, orr_err *e) {
     a->result.input = a->program ? a->program : "program";
     a->next_stream = 2;
     a->counts_only = option("COUNTS_ONLY") != NULL;
+    a->only_time = app_in_cluster() && option("ALIKE") && !strcmp(option("ALIKE"), "time");
+    a->alike = app_in_cluster() && (!option("ALIKE") || strcmp(option("ALIKE"), "no") != 0);
     claim_forms(a);
     catch_signals();
     static bool line; // on the terminal
@@ -347,6 +349,30 @@ static void make_report(const app *a, bool json, orr_text *out) {
                      (unsigned long long)a->strays);
 }
 
+// For `orrery cluster`: what each rank did, a line each.
+static void write_ranks(const app *a, orr_err *e) {
+    orr_text out = {0};
+    orr_arena name = {0};
+    const app_rank *ranks;
+    size_t n = app_rank_all(&ranks);
+    orr_text_add(&out, "launches %u alike %u nccl %llu\n", a->nlaunches, a->nalike,
+                 (unsigned long long)a->nccl_calls);
+    const app_kernel_total *kernels;
+    size_t nkernels = app_kernel_totals(&kernels);
+    for (size_t i = 0; i < nkernels; i++)
+        orr_text_add(&out, "kernel %llu %.17g %s\n", (unsigned long long)kernels[i].launches, kernels[i].ns,
+                     kernels[i].kernel->name);
+    for (size_t i = 0; i < n; i++) {
+        const app_rank *r = &ranks[i];
+        orr_text_add(&out, "%zu %d %u %.17g %llu %llu %.17g %.17g %.17g %.17g\n", i, r->node, r->launches,
+                     r->kernel_ns, (unsigned long long)r->copies, (unsigned long long)r->copy_bytes,
+                     r->copy_ns, r->nccl_ns, r->wait_ns, r->last_ns);
+    }
+    write_file(orr_arena_printf(&name, "%s/ranks", a->forms), &out, e);
+    orr_arena_free(&name);
+    free(out.s);
+}
+
 // For the process that started this one (api/app.c).
 static void write_forms(const app *a, orr_err *e) {
     static const char *const names[] = {"report.txt", "report.json", "report.page"};
@@ -380,6 +406,7 @@ static void write_report(app *a) {
     }
     make_report(a, a->json, &out);
     if (a->forms) write_forms(a, &e);
+    if (a->forms && app_in_cluster()) write_ranks(a, &e);
     if (a->output) {
         write_file(a->output, &out, &e);
     } else if (a->forms) {

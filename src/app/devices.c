@@ -59,6 +59,10 @@ static void on_path(app_stream *s, int engine, const char *name, const orr_path 
     a->times.copies++;
     a->times.copy_bytes += bytes;
     a->times.copy_ns += end - start;
+    app_rank *r = app_rank_self();
+    r->copies++;
+    r->copy_bytes += bytes;
+    r->copy_ns += end - start;
 }
 
 void app_copy_on_links(app_stream *s, int engine, const char *name, int gpu, uint64_t bytes) {

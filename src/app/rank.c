@@ -11,32 +11,28 @@
 
 static struct {
     bool asked, here;
+    void *(*self)(void);
     int (*pid)(void);
     void *(*host)(void);
     double (*clock)(void);
     int (*sleep)(double);
-    void (*bench_end)(void), (*bench_begin)(void);
     void *(*mutex_new)(void), *(*cond_new)(void);
     void (*mutex_lock)(void *), (*mutex_unlock)(void *), (*cond_wait)(void *, void *), (*cond_all)(void *);
     double (*bandwidth)(void *, void *), (*latency)(void *, void *);
     void *mutex, *cond; // of those that wait for another rank
 } simgrid;
 
-typedef struct rank {
-    int device, error, node;
-} rank;
-static ORR_VEC(rank) ranks;
-static ORR_VEC(void *) hosts; // SimGrid's, one for each node, in the order in which they are met
+static ORR_VEC(app_rank) ranks;
+static app_rank alone;
 
 static void find(void) {
     simgrid.asked = true;
     if (!getenv("ORRERY_APP_CLUSTER")) return;
+    *(void **)&simgrid.self = dlsym(RTLD_DEFAULT, "sg_actor_self");
     *(void **)&simgrid.pid = dlsym(RTLD_DEFAULT, "sg_actor_self_get_pid");
     *(void **)&simgrid.host = dlsym(RTLD_DEFAULT, "sg_host_self");
     *(void **)&simgrid.clock = dlsym(RTLD_DEFAULT, "simgrid_get_clock");
     *(void **)&simgrid.sleep = dlsym(RTLD_DEFAULT, "sg_actor_sleep_for");
-    *(void **)&simgrid.bench_end = dlsym(RTLD_DEFAULT, "smpi_bench_end");
-    *(void **)&simgrid.bench_begin = dlsym(RTLD_DEFAULT, "smpi_bench_begin");
     *(void **)&simgrid.mutex_new = dlsym(RTLD_DEFAULT, "sg_mutex_init");
     *(void **)&simgrid.mutex_lock = dlsym(RTLD_DEFAULT, "sg_mutex_lock");
     *(void **)&simgrid.mutex_unlock = dlsym(RTLD_DEFAULT, "sg_mutex_unlock");
@@ -45,8 +41,8 @@ static void find(void) {
     *(void **)&simgrid.cond_all = dlsym(RTLD_DEFAULT, "sg_cond_notify_all");
     *(void **)&simgrid.bandwidth = dlsym(RTLD_DEFAULT, "sg_host_get_route_bandwidth");
     *(void **)&simgrid.latency = dlsym(RTLD_DEFAULT, "sg_host_get_route_latency");
-    simgrid.here = simgrid.cond_wait && simgrid.cond_all && simgrid.mutex_lock && simgrid.pid &&
-                   simgrid.host && simgrid.clock && simgrid.sleep;
+    simgrid.here = simgrid.cond_wait && simgrid.cond_all && simgrid.mutex_lock && simgrid.self &&
+                   simgrid.pid && simgrid.host && simgrid.clock && simgrid.sleep;
 }
 
 bool app_in_cluster(void) {
@@ -54,41 +50,60 @@ bool app_in_cluster(void) {
     return simgrid.here;
 }
 
+// A rank is running, and not SimGrid itself; when all have ended and the process does, there is none.
+static bool in_rank(void) { return app_in_cluster() && simgrid.self() && simgrid.pid() > 0; }
+
 int app_rank_now(void) {
-    int pid = app_in_cluster() ? simgrid.pid() : 1;
+    int pid = in_rank() ? simgrid.pid() : 1;
     return pid > 0 ? pid - 1 : 0; // 0 is SimGrid itself
 }
 
-static rank *self(void) {
+// Ranks are laid out node by node, as `orrery cluster` writes SimGrid's list of hosts.
+app_rank *app_rank_self(void) {
+    if (!app_in_cluster()) return &alone;
     size_t n = (size_t)app_rank_now();
-    while (ranks.n <= n) *ORR_PUSH(&ranks) = (rank){.node = -1};
-    rank *r = &ranks.at[n];
-    if (r->node >= 0) return r;
-    void *host = simgrid.host();
-    size_t at = 0;
-    while (at < hosts.n && hosts.at[at] != host) at++;
-    if (at == hosts.n) *ORR_PUSH(&hosts) = host;
-    r->node = (int)at < the_app.ndevices / app_device_count() ? (int)at : 0;
+    while (ranks.n <= n) *ORR_PUSH(&ranks) = (app_rank){0};
+    app_rank *r = &ranks.at[n];
+    const char *v = getenv("ORRERY_APP_PER_NODE");
+    int per_node = v ? atoi(v) : 1, nodes = the_app.open ? the_app.ndevices / app_device_count() : 1;
+    r->node = per_node > 0 && nodes > 0 ? (int)n / per_node % nodes : 0;
     return r;
 }
 
-int *app_rank_device(void) { return &self()->device; }
-int *app_rank_error(void) { return &self()->error; }
-int app_rank_node(void) { return app_in_cluster() ? self()->node : 0; }
+size_t app_rank_all(const app_rank **all) {
+    *all = app_in_cluster() ? ranks.at : &alone;
+    return app_in_cluster() ? ranks.n : 1;
+}
+
+int *app_rank_device(void) { return &app_rank_self()->device; }
+int *app_rank_error(void) { return &app_rank_self()->error; }
+int app_rank_node(void) { return app_in_cluster() ? app_rank_self()->node : 0; }
+
+// SimGrid's, the first two that are met: what is between them stands for the network.
+static void *hosts[2];
+static void hosts_met(void *host) {
+    if (!hosts[0]) hosts[0] = host;
+    if (!hosts[1] && host != hosts[0]) hosts[1] = host;
+}
 
 void app_rank_enter(void) {
-    if (!app_in_cluster() || !simgrid.pid()) return;
-    double now = simgrid.clock() * 1e9;
-    the_app.host = now;
+    if (!in_rank()) return;
+    if (simgrid.host) hosts_met(simgrid.host());
+    the_app.host = simgrid.clock() * 1e9;
 }
 
 double app_rank_leave(void) {
-    if (!app_in_cluster() || !simgrid.pid()) return 0;
-    return the_app.host / 1e9 - simgrid.clock();
+    if (!in_rank()) return 0;
+    double wait = the_app.host / 1e9 - simgrid.clock();
+    app_rank *r = app_rank_self();
+    if (wait > 0) r->wait_ns += wait * 1e9;
+    r->last_ns = the_app.host;
+    return wait;
 }
 
 void app_rank_wait(double seconds) {
-    if (simgrid.here) app_rank_tell();
+    if (!in_rank()) return;
+    app_rank_tell();
     if (seconds > 0) simgrid.sleep(seconds);
 }
 
@@ -127,7 +142,7 @@ void app_rank_tell(void) {
 // Between two nodes of the platform, as its routes say; of the first two that ranks are on.
 void app_rank_network(double *bandwidth, double *latency) {
     *bandwidth = *latency = 0;
-    if (!app_in_cluster() || hosts.n < 2 || !simgrid.bandwidth || !simgrid.latency) return;
-    *bandwidth = simgrid.bandwidth(hosts.at[0], hosts.at[1]) / 1e9;
-    *latency = simgrid.latency(hosts.at[0], hosts.at[1]) * 1e6;
+    if (!app_in_cluster() || !hosts[1] || !simgrid.bandwidth || !simgrid.latency) return;
+    *bandwidth = simgrid.bandwidth(hosts[0], hosts[1]) / 1e9;
+    *latency = simgrid.latency(hosts[0], hosts[1]) * 1e6;
 }

@@ -176,7 +176,8 @@ static bool record(app *a, const orr_launch *l, orr_work w, orr_err *e) {
 // *least: what it takes at least, for what it does beside what the model sees.
 static bool simulate(app *a, const orr_launch *l, int device, double *least, orr_err *e) {
     *least = 0;
-    orr_work w = {.launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
+    orr_work w = {
+        .launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress, .part = a->only_time};
     w.info = orr_info_of(l);
     if (a->recorded) return record(a, l, w, e);
     if (a->devices[device].peers && !a->counts_only && !l->elsewhere)
@@ -260,9 +261,14 @@ static int kernel(app_stream *s, const app_call *c) {
     bool simulated = orr_input_chosen(a->kernels, a->launches, k, l.index);
     double before = orr_seconds(), least = 0;
     size_t had = a->result.launches.n;
+    uint64_t key = a->alike ? app_alike_key(c, k) : 0;
+    double ns = 0;
+    bool known = a->alike && simulated && app_alike_find(key, &ns), ok = true;
+    if (known) a->nalike++;
     exchange(a, true);
-    bool ok = simulated ? simulate(a, &l, s->device, &least, &e)
-                        : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
+    if (!known || !a->only_time)
+        ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
+                                 : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     exchange(a, false);
     tell_strays(a, k);
@@ -272,12 +278,12 @@ static int kernel(app_stream *s, const app_call *c) {
         app_say("%s", e.text);
         return a->sticky = fault_code(fault);
     }
-    double ns = 0;
     if (a->result.launches.n > had) {
         ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
         if (!(ns >= 0)) ns = 0; // a model without time
         if (ns > 0 && ns < least) ns = least;
     }
+    if (a->alike && simulated && !known) app_alike_add(key, ns);
     if (a->node) app_managed_here(s, c);
     double start = app_clock_start(s, ENGINE_KERNELS);
     app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
@@ -285,6 +291,9 @@ static int kernel(app_stream *s, const app_call *c) {
     a->times.kernel_ns += ns;
     a->devices[s->device].launches++;
     a->devices[s->device].kernel_ns += ns;
+    if (a->alike || app_in_cluster()) app_kernel_count(k, ns);
+    app_rank_self()->launches++;
+    app_rank_self()->kernel_ns += ns;
     a->times.gap_ns += g->launch_latency * 1e3;
     return E_OK;
 }

@@ -70,6 +70,20 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --node dgx_h200 ./simpleMultiGPU\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+    {"cluster", cli_cluster,
+     " ranks per-node node platform host alike gpu model set source kernels launches threads max-insts "
+     "bounds "
+     "timeline json output quiet ! ",
+     "[options] -n N PROGRAM [ARGUMENTS]", "run an unmodified MPI program with CUDA on a simulated cluster",
+     "Runs a program that was built with SimGrid's smpicc (nvcc -ccbin smpicxx -cudart shared) as N ranks "
+     "on\n"
+     "nodes of --node, connected by --platform: messages take what SimGrid's network says, kernels what "
+     "--model\n"
+     "says, which is partial unless you say otherwise. The report tells the time of ranks, kernels and calls "
+     "of\n"
+     "MPI, and what bounds the run; --timeline shows all ranks.",
+     "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
+     "orrery cluster -n 1024 --platform fat-tree:2 --alike time --json -o run.json ./jacobi 4096"},
     {"capture", cli_capture, " kernels launches measure memory output ! ",
      "[options] -o DIR PROGRAM [ARGUMENTS]",
      "keep a program's launches on a real GPU, to replay them anywhere",

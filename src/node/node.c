@@ -290,3 +290,14 @@ void orr_node_print_keys(orr_text *out) {
         orr_text_add(out, " | %s |\n", node_params[i].meaning);
     }
 }
+
+void orr_node_json_keys(orr_text *out) {
+    for (int i = 0; i < ORR_NODE_PARAMS; i++) {
+        orr_text_add(out, "%s{\"key\":\"%s\",\"unit\":", i ? ",\n" : "[", node_params[i].key);
+        orr_text_json(out, node_params[i].unit);
+        orr_text_add(out, ",\"meaning\":");
+        orr_text_json(out, node_params[i].meaning);
+        orr_text_add(out, "}");
+    }
+    orr_text_add(out, "]\n");
+}

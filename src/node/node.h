@@ -40,6 +40,7 @@ char **orr_node_list(int *n); // names, sorted; free with orr_gpu_list_free
 void orr_node_print(const orr_node *n, orr_text *out);
 void orr_node_json(const orr_node *n, orr_text *out);
 void orr_node_print_keys(orr_text *out); // a Markdown table, that of docs/nodes.md
+void orr_node_json_keys(orr_text *out);
 
 // ---- links --------------------------------------------------------------------------------------
 enum { ORR_NODE_HOST = -1, ORR_PATH_LINKS = 8 };

@@ -1,4 +1,5 @@
-// Any bytes as a node's description. What is accepted must print, turn into JSON, and have paths between all GPUs.
+// Any bytes as a node's description. What is accepted must print, turn into JSON, and have paths between all
+// GPUs.
 #include "node/collective.h"
 
 #include <stdlib.h>

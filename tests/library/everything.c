@@ -303,6 +303,7 @@ static void programs(char *program, char *fatbin) {
     orr_options_free(o);
     char nothing[] = "/bin/true", *idle[] = {nothing, NULL};
     CHECK(!orr_app_run(idle, NULL, &status, &e) && e.status == 1 && status == 0);
+    CHECK(!orr_mpi_run(idle, NULL, &status, &e) && e.status == 2); // how many ranks is not said
 }
 
 // ---- a device -------------------------------------------------------------------------------------------
