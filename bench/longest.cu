@@ -5,7 +5,7 @@
 //   nvcc -arch=sm_90 -cudart shared -o longest bench/longest.cu && ./longest 16 12
 //   orrery app --gpu h200 ./longest 16 1
 //
-// hardware/h200/longest.csv has what an H200 printed; docs/h200/atomics.md, Equal blocks, compares.
+// hardware/h200/longest.csv has what an H200 printed; docs/archive/h200/atomics.md, Equal blocks, compares.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -106,7 +106,7 @@ ORR_API void orr_options_print(orr_options *o, FILE *file);
 typedef struct orr_report orr_report;
 enum orr_format {
     ORR_TEXT, // for people
-    ORR_JSON, // for programs: docs/design.md, section 6, and each job's page
+    ORR_JSON, // for programs: docs/how/design.md, section 6, and each job's page
     ORR_CSV,  // compare, correlate, sweep, sample model, micro
     ORR_HTML, // run, compare, sweep, sample, explain, diff, correlate: a page for the browser that needs no
               // other file

@@ -4,7 +4,7 @@
 ptxas avoids bank conflicts, so they cannot be had from PTX. An instruction has 128 bits: opcode in bits 0-11 (with
 three registers FFMA: 0x223, HFMA2: 0x231, HFMA2.MMA: 0x235), destination in 16-23, sources in 24-31, 32-39 and 64-71,
 bits 105-108 are the stall count, and bits 122-124 say which sources are kept for the next instruction
-(docs/sass.md)."""
+(docs/how/sass.md)."""
 import struct
 import sys
 

@@ -1,4 +1,4 @@
-// What L2 is asked for, counted by the profiler: `orrery hw profile micro/meet --metrics lts__t_sectors...` (docs/counters.md).
+// What L2 is asked for, counted by the profiler: `orrery hw profile micro/meet --metrics lts__t_sectors...` (docs/reference/counters.md).
 //
 //   lines_read, lines_store, lines_reduce   each block has n lines of its own, a warp a line; sectors_store: a sector of each.
 //   lines_fence     one warp stores n lines and fences, `rounds` times.

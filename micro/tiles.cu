@@ -1,4 +1,4 @@
-// Products by tiles and without, where blocks of several SMs load the same rows (docs/h200/l2.md).
+// Products by tiles and without, where blocks of several SMs load the same rows (docs/archive/h200/l2.md).
 //
 //   tile_dot, tile_mul   blocks of 16 by 16 threads: a tile of 16 x 16 words of a and of b into shared memory, barrier, 16 steps of
 //                        it, barrier, `rounds` times. dot: b by rows (dp4a); mul: b by columns (f32).

@@ -1,5 +1,5 @@
 // Lists of Accel-Sim's traces, single files and compressed ones: in which order they come, and what is said
-// of those that cannot be read (docs/accel-sim.md).
+// of those that cannot be read (docs/guides/accel-sim.md).
 #include "accel_rig.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 // Reading Accel-Sim's traces. What a line means is the tracer's documentation and source put in words in
-// docs/accel-sim.md; addresses, counts and registers here are worked out by hand from that.
+// docs/guides/accel-sim.md; addresses, counts and registers here are worked out by hand from that.
 #include "accel_rig.h"
 #include "model/model.h"
 

@@ -1,5 +1,5 @@
-// Writing Accel-Sim's traces. Expected lines follow from the format (docs/accel-sim.md) by hand; bundled
-// workloads are written, held against the rules of Accel-Sim's own reader, and read back: the same
+// Writing Accel-Sim's traces. Expected lines follow from the format (docs/guides/accel-sim.md) by hand;
+// bundled workloads are written, held against the rules of Accel-Sim's own reader, and read back: the same
 // instructions, lanes and addresses as program and stream say.
 #include <setjmp.h>
 #include <stdarg.h>

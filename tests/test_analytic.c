@@ -1,5 +1,5 @@
 // The analytic model: each figure is worked out in the comment above it, for the GPU with round numbers of
-// cycle.h, by the rules of docs/cycle.md (an instruction is issued in a cycle; one that needs its result
+// cycle.h, by the rules of docs/how/cycle.md (an instruction is issued in a cycle; one that needs its result
 // `latency` later; the next one of the warp a cycle later; the launch ends the cycle after the last issue).
 #include "cycle.h"
 

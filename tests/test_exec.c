@@ -372,7 +372,7 @@ static void which_blocks_keep_apart(void **state) {
     }
 }
 
-// Is it known without data what is accessed? (docs/lab.md, regular kernels)
+// Is it known without data what is accessed? (docs/guides/lab.md, regular kernels)
 static void which_kernels_are_regular(void **state) {
     (void)state;
 #define P ".reg .pred %p<4>;\n"

@@ -516,8 +516,8 @@ static void tiles_on_paper(void **state) {
     paper_end(&b);
 }
 
-// The graph of bfs.launch by the definitions of docs/launch-scripts.md, searched here level by level; a
-// warp's loads are those of its lanes in step.
+// The graph of bfs.launch by the definitions of docs/reference/launch-scripts.md, searched here level by
+// level; a warp's loads are those of its lanes in step.
 enum { NODES = 4000, DEGREE = 4 };
 static uint32_t first_edge[NODES + 1], edge_to[(NODES + 1) * DEGREE];
 static int32_t level_of[NODES];
@@ -617,12 +617,12 @@ static void unknown_model(void **state) {
     assert_ptr_equal(orr_model_find("functional", &e), &orr_model_functional);
 }
 
-// docs/counters.md has the table as the program has it.
+// docs/reference/counters.md has the table as the program has it.
 static void counters_documented(void **state) {
     (void)state;
     orr_err e = {0};
     size_t n;
-    char *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/counters.md", 1 << 20, &n, &e);
+    char *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/reference/counters.md", 1 << 20, &n, &e);
     assert_non_null(doc);
     orr_text t = {0};
     orr_report_counters(&t);

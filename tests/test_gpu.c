@@ -443,17 +443,17 @@ static void print_reads_back(void **state) {
     free(copy), free(shown.s), free(again.s), free(file.s);
 }
 
-// docs/gpus.md holds the table that `orrery gpu keys` prints.
+// docs/reference/gpus.md holds the table that `orrery gpu keys` prints.
 static void documented(void **state) {
     (void)state;
     orr_err e = {0};
     size_t n;
-    char *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/gpus.md", 1 << 20, &n, &e);
+    char *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/reference/gpus.md", 1 << 20, &n, &e);
     if (!doc) fail_msg("%s", e.text);
     orr_text keys = {0};
     orr_gpu_print_keys(&keys);
     if (!strstr(doc, keys.s))
-        fail_msg("docs/gpus.md is out of date; put what `orrery gpu keys` prints in it");
+        fail_msg("docs/reference/gpus.md is out of date; put what `orrery gpu keys` prints in it");
     free(keys.s);
     free(doc);
 }

@@ -53,20 +53,20 @@ if command -v pkg-config >/dev/null; then
     }
     # The examples of the page are programs.
     # shellcheck disable=SC2016
-    sed -n '/^```c$/,/^```$/p' "$source/docs/library.md" | sed '1d;$d' >example.c
+    sed -n '/^```c$/,/^```$/p' "$source/docs/guides/library.md" | sed '1d;$d' >example.c
     # shellcheck disable=SC2046
     "${CC:-cc}" -std=gnu17 -Wall -Wextra -Werror example.c $(pkg-config --cflags --libs orrery) -o example
     ORRERY_DATA=$dir/moved/share/orrery LD_LIBRARY_PATH=$(dirname "$library") ./example >example.txt
     grep -qE '^saxpy: [0-9]+ cycles$' example.txt || {
-        echo "the example of docs/library.md says: $(cat example.txt)"
+        echo "the example of docs/guides/library.md says: $(cat example.txt)"
         exit 1
     }
     if command -v python3 >/dev/null; then
         # shellcheck disable=SC2016
-        sed -n '/^```python$/,/^```$/p' "$source/docs/library.md" | sed '1d;$d' >example.py
+        sed -n '/^```python$/,/^```$/p' "$source/docs/guides/library.md" | sed '1d;$d' >example.py
         ORRERY_DATA=$dir/moved/share/orrery LD_LIBRARY_PATH=$(dirname "$library") python3 example.py >example.txt
         grep -q "'cycles': [1-9]" example.txt || {
-            echo "the Python of docs/library.md says: $(cat example.txt)"
+            echo "the Python of docs/guides/library.md says: $(cat example.txt)"
             exit 1
         }
         # The package finds the library and the data of the tree that it is in.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A folder never includes one to its right (docs/design.md). Each file of src/FOLDER is checked; src/exec itself,
+# A folder never includes one to its right (docs/how/design.md). Each file of src/FOLDER is checked; src/exec itself,
 # whose headers its three parts share, includes none of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,7 +2,7 @@
 // spilled. What is expected was counted in the machine code that ptxas 13.0 writes for the same PTX (sm_90).
 #include "lower_rig.h"
 
-// Stall counts, as ptxas 13.0 writes them for sm_90 (docs/lowering.md, Stalls).
+// Stall counts, as ptxas 13.0 writes them for sm_90 (docs/how/lowering.md, Stalls).
 static uint32_t stall_of(const orr_program *p, const char *name) {
     size_t n = strlen(name);
     for (uint32_t i = 0; i < p->ninsts; i++)

@@ -80,7 +80,7 @@ static void near(double is, double want, double part) {
     if (fabs(is / want - 1) > part) fail_msg("%g is not within %g %% of %g", is, part * 100, want);
 }
 
-// What NVIDIA has said of nccl-tests on 8 GPUs (docs/nodes.md has the places). These figures set the
+// What NVIDIA has said of nccl-tests on 8 GPUs (docs/guides/nodes.md has the places). These figures set the
 // bandwidths in nodes/, so at large sizes they check the arithmetic; the times by size were not used for
 // anything.
 static void published(void **state) {
@@ -98,7 +98,7 @@ static void published(void **state) {
     near(bus(&t, ORR_COLL_ALL_REDUCE, large), 370, 0.03);
     // Eight H20, which have the H100's NVLink, without SHARP: us by size
     // (github.com/kvcache-ai/Mooncake/pull/3484). Left out, because the model is further off there: 2 MiB (17
-    // % too long) and less than 512 KiB (docs/nodes.md).
+    // % too long) and less than 512 KiB (docs/guides/nodes.md).
     static const struct {
         double mib, us;
     } h20[] = {{0.5, 20.39}, {1, 27.76},    {4, 53.24},     {8, 81.16},    {16, 121.33},

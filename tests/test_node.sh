@@ -106,5 +106,5 @@ for node in $(cd "$source/nodes" && ls ./*.conf); do # every value has evidence
 done
 "$orrery" node list | grep -q '^dgx_h200 *8 x h200' || fail "node list"
 "$orrery" node keys >keys
-while IFS= read -r line; do grep -qxF "$line" "$source/docs/nodes.md" || fail "docs/nodes.md lacks: $line"; done <keys
+while IFS= read -r line; do grep -qxF "$line" "$source/docs/guides/nodes.md" || fail "docs/guides/nodes.md lacks: $line"; done <keys
 echo "all right"

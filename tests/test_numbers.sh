@@ -12,25 +12,10 @@ fail() {
 }
 
 # ---- invariants ---------------------------------------------------------------------------------
-cat >"$work/check.awk" <<'AWK'
-# JSON of one report, a field a line (tr '{},' '\n'): what it says of one launch.
-function wrong(text) { print name ": " text; bad = 1 }
-/"cycles":/ && !cycles { cycles = $2 }
-/"percent":/ && resource != "" && $2 != "null" && $2 > 100.001 { wrong(resource " at " $2 " %") }
-/"used":/ && $2 != "null" { used = $2 }
-/"peak":/ && $2 != "null" && used > $2 * 1.00001 { wrong(resource " " used " of " $2) }
-/"occupancy":/ { fits = $2 }
-/"occupancy_achieved":/ && $2 != "null" && $2 > fits + 1e-9 { wrong("occupancy " $2 " of " fits) }
-/pct_of_peak|\.pct"/ && $2 != "null" && $2 > 100.001 { wrong($0) }
-$2 ~ /^-[0-9]/ { wrong("below 0: " $0) }
-/nan|inf/ { wrong($0) }
-{ resource = $0; gsub(/^[ \t]*"|": *$/, "", resource) }
-END { if (!(cycles > 0)) wrong("no cycles"); exit bad }
-AWK
 fields() { tr '{},' '\n\n\n' | sed 's/^ *//'; }
 invariants() { # WORKLOAD GPU MODEL
     "$orrery" run "$1" --size small --gpu "$2" --model "$3" --json -q >"$work/one.json" || fail "$1 $2 $3 fails"
-    fields <"$work/one.json" | awk -F': *' -v name="$1 $2 $3" -f "$work/check.awk" >"$work/said" || fail "$(head -3 "$work/said")"
+    fields <"$work/one.json" | awk -F': *' -v name="$1 $2 $3" -f "$SOURCE/tests/invariants.awk" >"$work/said" || fail "$(head -3 "$work/said")"
 }
 for gpu in h200 b200 a100 v100 rtx5090 k40; do
     for model in abstract partial analytic; do

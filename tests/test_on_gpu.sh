@@ -124,10 +124,13 @@ done
 "$orrery" sample profile fdtd2d --on gpu -q >gpu.txt
 "$orrery" sample profile fdtd2d --source ptx -q >cpu.txt
 grep -q fdtd_hz gpu.txt && cmp -s cpu.txt gpu.txt || { diff cpu.txt gpu.txt || true; fail "the profile differs"; }
-# Profiled there, then simulated there: the driver is opened twice in one process.
+# Profiled there, then simulated there: the driver is opened twice in one process. Counting there does not tell which lines no
+# launch before has touched, so that weights of launches differ a little.
 "$orrery" run fdtd2d --on gpu --model cycle --sample --json -q >gpu.json
 "$orrery" run fdtd2d --source ptx --model cycle --sample --json -q >cpu.json
-cmp -s <(result cpu.json) <(result gpu.json) || { diff cpu.json gpu.json || true; fail "the sampled result differs"; }
+total() { grep '"totals"' "$1" | grep -o '"cycles": [0-9.]*' | sed 's/.*: //'; }
+awk -v a="$(total cpu.json)" -v b="$(total gpu.json)" 'BEGIN { exit !(a > 0 && b > a * 0.99 && b < a * 1.01) }' ||
+    fail "sampled: $(total cpu.json) cycles by the profile made here, $(total gpu.json) by the one counted there"
 # A line for each model: its name and the cycles.
 "$orrery" compare saxpy --on gpu -q | awk '/abstract|partial|cycle/ { print $1, $2, $3 }' >gpu.txt
 "$orrery" compare saxpy --source ptx -q | awk '/abstract|partial|cycle/ { print $1, $2, $3 }' >cpu.txt

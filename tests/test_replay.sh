@@ -32,7 +32,7 @@ for name in $("$orrery" list --names); do
         head -5 "$dir/diff"
     }
 done
-# Divisions that take the long way (docs/lowering.md): their streams have it, and who counts PTX does not.
+# Divisions that take the long way (docs/how/lowering.md): their streams have it, and who counts PTX does not.
 quotients="$(dirname "$0")/data/ptx/quotients.ptx --kernel quotients --grid 4 --block 64 --arg buf:f32:64:zero"
 "$orrery" record $quotients -o "$dir/q.orr" -q || wrong "quotients cannot be recorded"
 for model in functional cycle abstract; do

@@ -658,20 +658,20 @@ static void no_timeline(void **state) {
     bench_free(b);
 }
 
-// docs/report.md names every reason with its meaning, and every bound.
+// docs/reference/report.md names every reason with its meaning, and every bound.
 static void documented(void **state) {
     (void)state;
     orr_err e = {0};
     size_t n;
-    char row[300], *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/report.md", 1 << 20, &n, &e);
+    char row[300], *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/reference/report.md", 1 << 20, &n, &e);
     assert_non_null(doc);
     for (int s = 0; s < ORR_STALLS; s++) {
         snprintf(row, sizeof row, "| `%s` | %s |\n", orr_stalls[s].name, orr_stalls[s].meaning);
-        if (!strstr(doc, row)) fail_msg("docs/report.md lacks: %s", row);
+        if (!strstr(doc, row)) fail_msg("docs/reference/report.md lacks: %s", row);
     }
     for (int b = ORR_BOUND_NONE + 1; b < ORR_BOUNDS; b++) {
         snprintf(row, sizeof row, "`%s`", orr_bound_name[b]);
-        if (!strstr(doc, row)) fail_msg("docs/report.md lacks: %s", row);
+        if (!strstr(doc, row)) fail_msg("docs/reference/report.md lacks: %s", row);
     }
     free(doc);
 }

@@ -1,6 +1,6 @@
 // PTX with its blocks as ptxas makes them (lower/ifconvert.c), and traces of it (lower/remap.c). What becomes
-// one block and what is unrolled follows what ptxas 13.0 does with the same PTX (docs/lowering.md); that no
-// access is lost, invented or moved to another lane is checked on traces made here and on random ones.
+// one block and what is unrolled follows what ptxas 13.0 does with the same PTX (docs/how/lowering.md); that
+// no access is lost, invented or moved to another lane is checked on traces made here and on random ones.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -289,7 +289,7 @@ static void test_bodies(void **state) {
     }
 }
 
-// What a round costs decides (docs/lowering.md): a load 2, a sum and an address 1 each, which is 4 of 47
+// What a round costs decides (docs/how/lowering.md): a load 2, a sum and an address 1 each, which is 4 of 47
 // here.
 static bool unrolls(const char *what, int times) {
     orr_text t = {0};
@@ -319,7 +319,8 @@ static void test_costs(void **state) {
 }
 
 // Loops of which it is known how many rounds they have, of products alone: what ptxas writes out completely,
-// and the next larger that it does not (docs/lowering.md); products besides four multiples of the counter.
+// and the next larger that it does not (docs/how/lowering.md); products besides four multiples of the
+// counter.
 static void test_completely(void **state) {
     (void)state;
     static const struct {

@@ -161,14 +161,15 @@ static double predicted_sum(const orr_sampling_profile *p, const orr_plan *plan,
     return sum / want;
 }
 
-// Of 130 equal launches the one in the middle stands for all.
+// Of 130 equal launches the one in the middle stands for all, even for the first, which is apart because its
+// code is not in the caches yet.
 static void many_equal_launches(void **state) {
     (void)state;
     orr_sampling_profile p = one_kernel();
     for (int i = 0; i < 130; i++) add_launch(&p, 0, 100);
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.02);
-    assert_true(plan.nclusters == 1 && plan.nsimulated == 1 && sqrt(plan.variance) <= 0.02);
-    for (int i = 0; i < 130; i++) {
+    orr_plan plan = orr_plan_make(&p, 0.1, ORR_SP_TOTAL);
+    assert_true(plan.nclusters == 2 && plan.nsimulated == 1 && sqrt(plan.variance) <= ORR_SP_TOTAL);
+    for (int i = 1; i < 130; i++) {
         const orr_plan_launch *l = &plan.launches[i];
         assert_true(l->by == 65 && l->nparts == 1 && near(l->parts[0].weight, 1, 1e-3));
     }
@@ -182,17 +183,49 @@ static void where_the_work_is(void **state) {
     (void)state;
     orr_sampling_profile p = one_kernel();
     orr_sp_run first[] = {{1, 1000, 0}, {9, 10, 0}}, last[] = {{9, 10, 0}, {1, 1000, 0}};
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 100; i++)
         *ORR_PUSH(&p.launches) =
             (orr_sp_launch){.blocks = 10, .warp_insts = 1090, .runs = i % 2 ? first : last, .nruns = 2};
     orr_plan plan = orr_plan_make(&p, 0.1, 0);
     assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
     orr_plan_free(&plan);
     plan = orr_plan_make(&p, 0.1, 0.02);
-    assert_true(plan.nclusters == 2 && plan.nsimulated == 2);
-    for (uint32_t i = 0; i < 10; i++) assert_int_equal(plan.launches[i].by % 2, i % 2);
+    assert_true(plan.nclusters == 3 && plan.nsimulated == 2); // the first launch is apart
+    for (uint32_t i = 1; i < 100; i++) assert_int_equal(plan.launches[i].by % 2, i % 2);
     orr_plan_free(&plan);
     orr_sp_free(&p);
+}
+
+// Lines are counted once, in whatever order sets are put together.
+static void lines_once(void **state) {
+    (void)state;
+    orr_line_set all = {0}, one = {0};
+    for (uint64_t n = 0; n < 1000; n++) orr_line_set_add(&one, n * 7 % 500);
+    assert_int_equal(orr_line_set_merge(&all, &one), 500);
+    assert_int_equal(orr_line_set_merge(&all, &one), 0);
+    orr_line_set_add(&one, 1ull << 50);
+    assert_int_equal(orr_line_set_merge(&all, &one), 1);
+    orr_line_set_free(&all);
+    orr_line_set_free(&one);
+}
+
+// Launches that do the same, but the first finds nothing in the caches: of four it is simulated, and its time
+// is not taken for the others'. Of a thousand it hardly counts.
+static void cold_launch(void **state) {
+    (void)state;
+    for (int n = 4; n <= 1000; n += 996) {
+        orr_sampling_profile p = one_kernel();
+        for (int i = 0; i < n; i++) {
+            add_launch(&p, 0, 100000);
+            p.launches.at[i].first = i ? 0 : 100000;
+        }
+        orr_plan plan = orr_plan_make(&p, 0.1, ORR_SP_TOTAL);
+        assert_int_equal(plan.launches[0].by == 0, n == 4);
+        assert_int_equal(plan.nsimulated, n == 4 ? 2 : 1);
+        assert_true(plan.launches[n - 1].by != 0);
+        orr_plan_free(&plan);
+        orr_sp_free(&p);
+    }
 }
 
 // 41 launches of 400 to 1600: as many clusters as there are steps of 0.1 / sqrt(3) or more. TBPoint simulates
@@ -229,11 +262,11 @@ static void a_small_kernel(void **state) {
     (void)state;
     orr_sampling_profile p = one_kernel();
     *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"b", 1};
-    for (uint64_t i = 0; i < 10; i++) {
-        add_launch(&p, 0, 100000);
-        add_launch(&p, 1, 20 + 20 * i);
+    for (uint64_t i = 0; i < 100; i++) {
+        add_launch(&p, 0, 100000000);
+        if (i < 10) add_launch(&p, 1, 20 + 20 * i);
     }
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.02);
+    orr_plan plan = orr_plan_make(&p, 0.1, ORR_SP_TOTAL);
     assert_true(plan.nclusters > 5 && plan.nsimulated == 2);
     orr_plan_free(&plan);
     orr_sp_free(&p);
@@ -638,6 +671,8 @@ int main(void) {
         cmocka_unit_test(launches_by_kernel),
         cmocka_unit_test(many_equal_launches),
         cmocka_unit_test(where_the_work_is),
+        cmocka_unit_test(lines_once),
+        cmocka_unit_test(cold_launch),
         cmocka_unit_test(launches_from_others),
         cmocka_unit_test(a_small_kernel),
         cmocka_unit_test(by_chance),

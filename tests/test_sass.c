@@ -177,7 +177,7 @@ static void unknown(void **state) {
     assert_string_equal(t.s, ".inst 0x00000000000001230000000000000000");
     free(t.s);
     assert_true(orr_sass_supported(90));
-    assert_false(orr_sass_supported(70));
+    assert_false(orr_sass_supported(62));
     // VIADD came with sm_90
     assert_int_equal(decode(90, 0x0000000107077836, 0, 0).op, ORR_SASS_VIADD);
     assert_int_equal(decode(86, 0x0000000107077836, 0, 0).op, ORR_SASS_NONE);

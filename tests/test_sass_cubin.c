@@ -184,8 +184,8 @@ static void damaged(void **state) {
     }
     uint8_t sm = b[0x31];
     assert_int_equal(sm, 90); // since CUDA 13 the architecture is in the second byte of the flags
-    b[0x31] = 70;
-    refused(b, n, "sm_70");
+    b[0x31] = 62;
+    refused(b, n, "sm_62");
     b[0x31] = sm;
     b[0x12] = 62; // x86-64
     refused(b, n, "without code for a GPU");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The kernels that the models are checked with and were not made for (docs/unseen.md): the small size of each, from PTX and from
+# The kernels that the models are checked with and were not made for (docs/how/unseen.md): the small size of each, from PTX and from
 # machine code, leaves what the plain C references say.
 set -uo pipefail
 orrery=${ORRERY:?the path of the command}

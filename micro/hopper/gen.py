@@ -4,7 +4,7 @@
 usage: gen.py > hopper.cu; nvcc -O1 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o hopper hopper.cu; ./hopper > hopper.csv
 
 A program of its own, because sm_90a and launch attributes are needed. hardware/h200/hopper_micro.csv is what it printed on an
-H200; docs/hopper.md says what was read from it. bulk.issue has a 64-bit remainder in front of each copy, some 280 cycles.
+H200; docs/how/hopper.md says what was read from it. bulk.issue has a 64-bit remainder in front of each copy, some 280 cycles.
 """
 types={'f16':('f32.f16.f16',16,',1,1,0,0',',1,1,0','f'),'bf16':('f32.bf16.bf16',16,',1,1,0,0',',1,1,0','f'),'tf32':('f32.tf32.tf32',8,',1,1',',1,1','f'),'e4m3':('f32.e4m3.e4m3',32,',1,1',',1,1','f'),'s8':('s32.s8.s8',32,'','','r'),'f16h':('f16.f16.f16',16,',1,1,0,0',',1,1,0','h')}
 print('''// Products of groups of warps, bulk copies, mbarriers and clusters, timed with the SM's clock.

@@ -104,7 +104,7 @@ def _flat(row: Any, before: str = "") -> Dict[str, Any]:
 
 
 class Run(Report):
-    """Launches through a model (docs/design.md, section 6, has the JSON)."""
+    """Launches through a model (docs/how/design.md, section 6, has the JSON)."""
 
     table_key = "launches"
 
@@ -156,7 +156,7 @@ class Sweep(Report):
 
 
 class Explanation(Report):
-    """What would help (docs/explain.md)."""
+    """What would help (docs/guides/explain.md)."""
 
     table_key = "ideals"
 

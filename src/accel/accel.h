@@ -1,10 +1,10 @@
 // Accel-Sim's files: traces in and out, GPGPU-Sim configurations in.
 //
 // A trace is text: for each thread block and warp the instructions it executed, with registers, masks and
-// addresses (docs/accel-sim.md). It becomes what every model takes: a kernel, made of the instructions that
-// were seen, and streams. The kernel grows while the file is read (kernel->grows), because what code there is
-// is known only when all of it has run; a block of the kernel is a run of instructions under one mask. Memory
-// is bounded however large the file is: one thread block at a time.
+// addresses (docs/guides/accel-sim.md). It becomes what every model takes: a kernel, made of the instructions
+// that were seen, and streams. The kernel grows while the file is read (kernel->grows), because what code
+// there is is known only when all of it has run; a block of the kernel is a run of instructions under one
+// mask. Memory is bounded however large the file is: one thread block at a time.
 #ifndef ORR_ACCEL_H
 #define ORR_ACCEL_H
 

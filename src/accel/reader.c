@@ -1,6 +1,6 @@
-// One trace file as a source of thread blocks (docs/accel-sim.md): its header, then for each thread block and
-// warp a count and that many instruction lines. Blocks come in file order, which is the order they are
-// dispatched in.
+// One trace file as a source of thread blocks (docs/guides/accel-sim.md): its header, then for each thread
+// block and warp a count and that many instruction lines. Blocks come in file order, which is the order they
+// are dispatched in.
 //
 // A warp's lines are cut into blocks of code: consecutive instructions under one mask, up to a branch, an
 // exit or a barrier. A stream names a block before its addresses, so those wait in `part` until the end of

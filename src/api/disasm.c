@@ -239,7 +239,7 @@ static void files(const orr_options *o, const char *path, unsigned sm, printer *
 // Nothing but instructions.
 static void raw(const char *path, const orr_options *o, unsigned sm, printer *p, orr_err *e) {
     if (!sm || !orr_sass_supported(sm)) {
-        orr_fail(e, ORR_BAD_INPUT, "disasm: --raw needs --arch, an architecture from sm_75 on");
+        orr_fail(e, ORR_BAD_INPUT, "disasm: --raw needs --arch, an architecture from sm_70 on");
         return;
     }
     size_t n;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #define INPUT_OPTIONS " size source set kernel grid block shared arg global local build "
+// Examples are pasted by tests/test_examples.sh, but for those behind a line that ends in a colon.
+#define WITH_YOUR_FILES "with files of yours:\n"
 #define DIRECT_EXAMPLE                                                                                       \
     "--kernel saxpy --grid 4096 --block 256 \\\n    --arg i32:1048576 --arg f32:2.5 --arg "                  \
     "buf:f32:1048576:random --arg buf:f32:1048576:random"
@@ -21,13 +23,14 @@ const cli_subcommand cli_subcommands[] = {
      "how\n"
      "busy each part was and what the warps waited for.",
      "orrery run saxpy\n"
-     "orrery run saxpy --size medium --gpu h200 --model cycle --timeline saxpy.json\n"
-     "orrery run bfs --size medium --lines\n"
+     "orrery run saxpy --gpu h200 --model cycle --timeline saxpy.json\n"
+     "orrery run bfs --lines\n"
      "orrery run reduce --gpu h200 --model cycle --html reduce.html\n"
-     "orrery run my.launch --set n=65536 --json\n"
-     "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy --gpu k40,v100,h200\n"
-     "orrery run saxpy --source ptx\n"
+     "orrery run saxpy --source ptx --set n=65536 --json\n" WITH_YOUR_FILES
+     "orrery run my.launch --size medium --model abstract\n"
+     "orrery run plan.tasks --model partial --gpu b200\n"
+     "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy.cubin " DIRECT_EXAMPLE "\n"
      "orrery run k.cl --kernel scale --global 4096 --local 256 --build \"-D N=4\" --arg buf:f32:4096:iota"},
     {"page", cli_page, " output quiet ", "REPORT.json... -o PAGE.html",
@@ -39,6 +42,8 @@ const cli_subcommand cli_subcommands[] = {
      "source and machine code side by side. Several reports are shown next to each other. `orrery run "
      "--html`\n"
      "makes the same page at once, with the source text in it.",
+     "orrery run transpose_naive --model cycle --lines --json -o before.json\n"
+     "orrery run transpose_tiled --model cycle --lines --json -o after.json\n"
      "orrery page before.json after.json -o page.html"},
     {"record", cli_record, " gpu on threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
@@ -47,8 +52,9 @@ const cli_subcommand cli_subcommands[] = {
      "checksummed file that can be replayed without the program or its data. With --format accel-sim, to a\n"
      "folder with kernelslist.g and traces that Accel-Sim runs: the code as lowered for --gpu.",
      "orrery record bfs -o bfs.orr\n"
-     "orrery record my.launch --size medium -o my.orr\n"
-     "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
+     "orrery run bfs.orr --gpu v100 --model cycle\n"
+     "orrery record saxpy --gpu v100 --format accel-sim -o traces\n" WITH_YOUR_FILES
+     "orrery record my.launch --size medium -o my.orr"},
     {"app", cli_app,
      " gpu node model on set source kernels launches threads max-insts bounds counts-only sample precision "
      "warm: "
@@ -65,6 +71,7 @@ const cli_subcommand cli_subcommands[] = {
      "--output.\n"
      "--json without --output writes nothing but JSON to standard output: what the program prints goes to\n"
      "standard error. --timeline writes copies and kernels over streams.",
+     "with programs of yours:\n"
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --node dgx_h200 ./simpleMultiGPU\n"
@@ -93,6 +100,7 @@ const cli_subcommand cli_subcommands[] = {
      "a\n"
      "GPU, at the same addresses, has them timed by --model, and compares memory bit for bit. Needs CUPTI,\n"
      "which comes with CUDA and with PyTorch.",
+     "on a machine with a GPU:\n"
      "orrery capture -o step python3 train.py\n"
      "orrery capture --kernels '*gemm*' --launches 0-99 -o gemms ./program\n"
      "orrery run gemms --gpu h200 --model cycle"},
@@ -114,6 +122,7 @@ const cli_subcommand cli_subcommands[] = {
      "With --annotate the program runs on the device it has, natively: its kernels get counters, and the "
      "analytic\n"
      "model predicts from those what --gpu would take. `cl annotate` writes such a source.",
+     "with programs of yours:\n"
      "orrery cl clinfo\n"
      "orrery cl --gpu h200 --model cycle ./vector_add\n"
      "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
@@ -123,9 +132,9 @@ const cli_subcommand cli_subcommands[] = {
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
      "headers say.",
+     "orrery record bfs -o bfs.orr\n"
      "orrery info bfs.orr\n"
-     "orrery info traces/kernelslist.g\n"
-     "orrery info --json bfs.orr"},
+     "orrery info --json bfs.orr\n" WITH_YOUR_FILES "orrery info traces/kernelslist.g"},
     {"gpu", cli_gpu, " evidence names set json block shared regs barriers output quiet ",
      "list | keys | show NAME|FILE | occupancy NAME|FILE | import CONFIG [TRACE_CONFIG] -o FILE",
      "the GPU descriptions",
@@ -138,7 +147,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu show h200\n"
      "orrery gpu show h200 --evidence\n"
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
-     "orrery gpu show h200 --set sm.count=66 --json\n"
+     "orrery gpu show h200 --set sm.count=66 --json\n" WITH_YOUR_FILES
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
     {"node", cli_node, " json output quiet ", "list | keys | show NAME|FILE",
      "the descriptions of machines with several GPUs",
@@ -159,6 +168,7 @@ const cli_subcommand cli_subcommands[] = {
      "it writes is what `orrery correlate` reads.\n"
      "`hw micro` runs the microbenchmarks, which time themselves, and writes what they found (for `orrery "
      "tune`).",
+     "on a machine with a GPU:\n"
      "orrery hw run saxpy --size medium\n"
      "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json\n"
      "orrery hw run --all --size medium\n"
@@ -176,8 +186,10 @@ const cli_subcommand cli_subcommands[] = {
      "--kernels, --no-check); --size and names of scripts choose among the measurements. Without --model it "
      "is\n"
      "cycle. Caches are empty before a kernel (l2.flush) where they were flushed on the GPU.",
-     "orrery correlate hardware/h200/workloads.csv --html h200.html -- --gpu h200\n"
-     "orrery correlate hardware/h200/workloads.csv --json -- --gpu h200 --size small --threads 8\n"
+     "orrery correlate hardware/h200/workloads.csv --html h200.html -- --gpu h200 --size small saxpy bfs\n"
+     "all of them takes minutes:\n"
+     "orrery correlate hardware/h200/workloads.csv --json -- --gpu h200 --size small --threads "
+     "8\n" WITH_YOUR_FILES
      "orrery correlate mine.csv --csv points.csv -- --gpu h200 --set l2.latency=280 saxpy bfs"},
     {"tune", cli_tune, " output log threads source quiet ", "[options] FINDINGS.csv [HARDWARE.csv...]",
      "a GPU's description from what microbenchmarks found on it",
@@ -190,9 +202,11 @@ const cli_subcommand cli_subcommands[] = {
      "memory accesses) in simulation, and takes the one that comes nearest. Readings that no hardware can "
      "have\n"
      "are refused with a line that says so, and the family's value stays. --log has what was tried.",
+     "orrery tune hardware/h200/micro.csv -o my.conf\n"
+     "orrery run saxpy --gpu my.conf --model cycle\n"
+     "choices that are tried in simulation take minutes:\n"
      "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv hardware/h200/micro_sectors.csv -o "
-     "my.conf\n"
-     "orrery run saxpy --gpu my.conf --model cycle"},
+     "my.conf"},
     {"sweep", cli_sweep,
      " vary gpu model on latencies kernels launches threads max-insts no-check json html csv plot output "
      "quiet" INPUT_OPTIONS,
@@ -206,9 +220,10 @@ const cli_subcommand cli_subcommands[] = {
      "new.\n"
      "Beside it are the same as CSV (--csv) and a plot (--plot, by gnuplot). A point that fails, because a\n"
      "kernel cannot be launched there, is kept with its message.",
-     "orrery sweep sgemm_tiled --vary sm.count=66:132:6 --vary core.schedulers+core.subcores=1,2,4\n"
+     "orrery sweep sgemm_tiled --vary sm.count=66:132:33 --vary core.schedulers+core.subcores=2,4\n"
+     "orrery sweep saxpy --vary n=4096:65536:*4 --vary core.policy=gto,lrr --json\n"
+     "minutes:\n"
      "orrery sweep bfs --size medium --vary l2.size=10MB:50MB:10MB --model cycle -o bfs.sqlite\n"
-     "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
     {"explain", cli_explain,
      " gpu on kernels launches threads max-insts no-check json html output quiet" INPUT_OPTIONS,
@@ -220,8 +235,9 @@ const cli_subcommand cli_subcommands[] = {
      "conflicts.\n"
      "Says what each is worth for the kernel and on which lines, which two hide each other, and what to do.",
      "orrery explain transpose_naive\n"
-     "orrery explain sgemm_naive --set n=128 --json\n"
-     "orrery explain reduce --gpu v100 --source ptx"},
+     "orrery explain saxpy --gpu v100 --source ptx\n"
+     "half a minute:\n"
+     "orrery explain sgemm_naive --set n=128 --json"},
     {"diff", cli_diff,
      " gpu model second fail-if kernels launches threads max-insts no-check json html output "
      "quiet" INPUT_OPTIONS,
@@ -250,8 +266,9 @@ const cli_subcommand cli_subcommands[] = {
      "flushed\n"
      "before each kernel they are here (l2.flush); --warm takes measurements that were not.",
      "orrery compare saxpy --gpu h200\n"
-     "orrery compare saxpy bfs --gpu k40,v100,h200 --model cycle,abstract\n"
-     "orrery compare --all --size small --threads 1 --csv models.csv\n"
+     "orrery compare saxpy bfs --gpu k40,v100,h200 --model analytic,abstract\n"
+     "a minute:\n"
+     "orrery compare --all --size small --threads 1 --csv models.csv\n" WITH_YOUR_FILES
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,
      " gpu on threads max-insts no-check json html csv plot profile piece full precision output "
@@ -270,6 +287,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sample model --plot figure5.svg --csv figure5.csv\n"
      "orrery sample profile bfs --profile bfs.profile\n"
      "orrery run bfs --gpu h200 --model cycle --sample --profile bfs.profile\n"
+     "a minute:\n"
      "orrery sample study bfs hotspot --gpu fermi_tbpoint"},
     {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
@@ -284,10 +302,10 @@ const cli_subcommand cli_subcommands[] = {
      "module "
      "of a PTX\n"
      "file as PTX again, as other passes over it see it.",
-     "orrery show saxpy.ptx\n"
-     "orrery show sgemm.cubin --kernel sgemm_tiled\n"
-     "orrery show saxpy.ptx --timed --gpu v100\n"
-     "orrery show saxpy.ptx --ptx"},
+     "orrery show workloads/saxpy/saxpy.ptx\n"
+     "orrery show workloads/sgemm_tiled/sgemm_tiled.cubin --kernel sgemm_tiled\n"
+     "orrery show workloads/saxpy/saxpy.ptx --timed --gpu v100\n"
+     "orrery show workloads/saxpy/saxpy.ptx --ptx"},
     {"disasm", cli_disasm, " kernel arch images dump raw json quiet ", "[options] FILE",
      "the machine code of a cubin, program or library",
      "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has "
@@ -301,9 +319,9 @@ const cli_subcommand cli_subcommands[] = {
      "as one array of functions. With --dump the code itself is written, for other tools (nvdisasm -b SM90 "
      "FILE);\n"
      "with --raw such a file is read.",
-     "orrery disasm saxpy.cubin\n"
+     "orrery disasm workloads/saxpy/saxpy.cubin\n"
+     "orrery disasm --json workloads/saxpy/saxpy.cubin\n" WITH_YOUR_FILES
      "orrery disasm a.out --arch sm_90 --kernel saxpy\n"
-     "orrery disasm --json saxpy.cubin\n"
      "orrery disasm libcublas.so --arch sm_90 --images 5 --dump code\n"
      "orrery disasm --raw --arch sm_90 code/00001.sm_90.bin"},
     {0}};

@@ -39,7 +39,7 @@ static const option options[] = {
     {"on", 0, JOB, 0, "cpu|gpu",
      "where kernels are executed: by Orrery on the CPU (default), or natively on the GPU of this machine, "
      "which "
-     "tells what they do (docs/on-gpu.md)"},
+     "tells what they do (docs/guides/on-gpu.md)"},
     {"set", 0, JOB, 0, "KEY=VALUE",
      "replace a constant of the script or a value of the GPU; may be repeated"},
     {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module and not a script"},
@@ -97,7 +97,7 @@ static const option options[] = {
      "also write the launches' streams to DIR, a file each, for `orrery run DIR` with other models or GPUs"},
     {"digests", 0, JOB, 0, "FILE", "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
     {"sample", 0, JOB_FLAG, 0, NULL,
-     "simulate some launches and thread blocks and predict the others (--model cycle; docs/sampling.md)"},
+     "simulate some launches and thread blocks and predict the others (--model cycle; docs/how/sampling.md)"},
     {"profile", 0, JOB, 0, "FILE",
      "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
     {"warm:", 0, JOB, 0, "none|functional",
@@ -377,23 +377,38 @@ void cli_help(FILE *f, const cli_subcommand *c) {
         help_of(f, c);
         return;
     }
-    fputs("usage: orrery SUBCOMMAND [options] INPUT\n"
-          "\n"
-          "Orrery simulates GPUs: give it a kernel and the description of a GPU.\n"
-          "\n"
-          "subcommands:\n",
-          f);
-    for (c = cli_subcommands; c->name; c++) fprintf(f, "  %-8s  %s\n", c->name, c->summary);
     fputs(
-        "  help      this, or `orrery help SUBCOMMAND`\n"
+        "usage: orrery SUBCOMMAND [options] INPUT\n"
         "\n"
-        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a module "
-        "(*.ptx,\n"
-        "*.cubin, a fatbin, or a program that nvcc has made), OpenCL C (*.cl), a recorded stream, an "
-        "Accel-Sim\n"
-        "trace (kernelslist.g), or a task list (*.tasks: an application that has not been written; --model\n"
-        "partial or analytic, which know what is reused). Every subcommand has --help with examples; `orrery "
-        "--version` says which this is.\n"
-        "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",
+        "Orrery simulates GPUs: give it a kernel or a program and the description of a GPU, and it says how\n"
+        "long that takes there and why.\n"
+        "\n"
+        "subcommands:\n",
         f);
+    for (c = cli_subcommands; c->name; c++) fprintf(f, "  %-8s  %s\n", c->name, c->summary);
+    fputs("  help      this, or `orrery help SUBCOMMAND`\n"
+          "\n"
+          "An INPUT is\n"
+          "  the name of a bundled workload (`orrery list`), or a launch script (*.launch);\n"
+          "  a module: PTX (*.ptx), machine code (*.cubin, a fatbin, a program or library that nvcc has "
+          "made),\n"
+          "  OpenCL C (*.cl), with --kernel, --grid, --block and --arg;\n"
+          "  what was recorded (`orrery record`, `orrery app --record`) or captured on a GPU (`orrery "
+          "capture`);\n"
+          "  an Accel-Sim trace (kernelslist.g, *.traceg, *.traceg.xz);\n"
+          "  a task list (*.tasks): an application that has not been written; --model partial or analytic.\n"
+          "\n"
+          "A --model is\n"
+          "  functional  executes and counts, bit for bit;\n"
+          "  cycle       simulates the GPU in time, after Accel-Sim (Khairy et al.): how long, and why;\n"
+          "  abstract    characterises code once, after GATSim (Punniyamurthy et al.): for sweeps;\n"
+          "  partial     some thread blocks stand for all, after PPT-GPU (Chapuis et al.): large grids;\n"
+          "  analytic    works with counts and chances, after Gerum et al.: as fast as executing.\n"
+          "--sample leaves out launches and thread blocks that are alike, after TBPoint (Huang et al.).\n"
+          "\n"
+          "Every subcommand has --help with examples that work when pasted in the source tree; `orrery\n"
+          "--version` says which this is.\n"
+          "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage, 4 slower than\n"
+          "`orrery diff --fail-if` allows.\n",
+          f);
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_BYTES UINT64_MAX
-
 // ---- from the description -----------------------------------------------------------------------
 static l1_policy read_policy(const orr_gpu *g) {
     return (l1_policy){.size = (uint64_t)g->l1_size,
@@ -61,7 +59,7 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     const l1_policy *p = &c->spec->policy;
     if (p->tag_ways) {
         // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
-        // footprint, docs/h200/l1.md).
+        // footprint, docs/archive/h200/l1.md).
         uint64_t data = bytes - (bytes > p->reserved ? p->reserved : 0);
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
         orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
@@ -379,29 +377,14 @@ void l1_drop(l1_cache *c) {
 }
 
 // ---- bytes of a line ----------------------------------------------------------------------------
-static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
-    for (int h = 0; h < 2; h++) {
-        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
-        if (a >= 64 || b == 0) continue;
-        if (b > 64) b = 64;
-        if (a < b) bytes[h] |= (b - a == 64 ? ALL_BYTES : ((1ull << (b - a)) - 1)) << a;
-    }
-}
-
 // The bytes of its next line that the access touches.
 static void bytes_of(const l1_access *a, uint64_t line, uint64_t out[2]) {
-    out[0] = out[1] = 0;
     if (a->local) {
+        out[0] = out[1] = 0;
         orr_local_bytes(&a->lanes, a->i->bytes, a->next_line, out);
         return;
     }
-    uint64_t first = line * ORR_LINE;
-    for (uint32_t m = a->lanes.mask; m; m &= m - 1) {
-        uint64_t from = a->lanes.addr[orr_ffs(m)] - first, to = from + a->i->bytes;
-        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
-        if (from >= ORR_LINE) from = 0;
-        set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
-    }
+    orr_access_bytes(&a->lanes, a->i->bytes, line, out);
 }
 
 static uint8_t full_sectors(const uint64_t bytes[2]) {
@@ -497,7 +480,7 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
 // A line that is stored to again while what was stored before waits to leave for L2: of L1's it has only
 // what is stored now (H200: two stores to 32 rows of local memory, then a load of what was stored first, or
 // long ago: 21 rows miss when the second comes behind the first at once, 7 when it comes 28 cycles later,
-// none after 56; docs/h200/l1.md, Local memory in place).
+// none after 56; docs/archive/h200/l1.md, Local memory in place).
 static void lose_line(l1_cache *c, orr_cache_line *l, const uint64_t bytes[2]) {
     l->valid = full_sectors(bytes);
     *part_of(c, l->tag) = (l1_part){.line = l->tag + 1, .bytes = {bytes[0], bytes[1]}};

@@ -2,7 +2,7 @@
 //
 // A description is a text file, gpus/NAME.conf: lines of `key = value unit  # source`. A file may
 // start with `inherit = "family/hopper"` and says then only what is different. params.def lists
-// every key; docs/gpus.md tells the format. A model reads its numbers here and hard-codes none.
+// every key; docs/reference/gpus.md tells the format. A model reads its numbers here and hard-codes none.
 #ifndef ORR_GPU_H
 #define ORR_GPU_H
 
@@ -190,7 +190,7 @@ void orr_gpu_json(const orr_gpu *g, orr_text *out);
 // `orrery gpu list`: an aligned table, or a JSON array.
 void orr_gpu_print_list(orr_gpu *const *g, int n, orr_text *out);
 void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out);
-// Every key there is, as a Markdown table (the one in docs/gpus.md).
+// Every key there is, as a Markdown table (the one in docs/reference/gpus.md).
 void orr_gpu_print_keys(orr_text *out);
 void orr_gpu_json_keys(orr_text *out);
 

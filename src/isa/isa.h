@@ -1,4 +1,4 @@
-// The kernel: static code, independent of the instruction set it came from (docs/design.md).
+// The kernel: static code, independent of the instruction set it came from (docs/how/design.md).
 //
 // ptx/ and sass/ make kernels; exec/ runs them; every model reads them. A kernel is one entry
 // function and all the functions it can reach, laid out in one array of basic blocks over one array
@@ -717,7 +717,7 @@ bool orr_inst_traced(const orr_inst *i);
 enum { ORR_ORDER_WAITS = 1, ORR_ORDER_WRITES = 2 };
 uint8_t orr_inst_order(const orr_inst *i);
 // A copy of 16 bytes to shared memory past L1 (cp.async.cg). A stream says in the low bits of its address,
-// which are 0, where in 128 bytes it lands (docs/streams.md).
+// which are 0, where in 128 bytes it lands (docs/reference/streams.md).
 static inline bool orr_inst_lands(const orr_inst *i) {
     return i->op == ORR_OP_CPASYNC && i->cache == ORR_CACHE_CG && i->width == 16;
 }

@@ -284,7 +284,7 @@ static uint32_t deepest(calls *c, uint32_t f) {
 
 // PTX is not what runs: machine code needs a few registers more, for addresses and intermediate values that
 // PTX does not show. The constant is the one that fits best what ptxas 13.0 reports for 660 kernels of
-// the CUDA samples and of Rodinia (docs/design.md, "Registers").
+// the CUDA samples and of Rodinia (docs/how/design.md, "Registers").
 enum { MISSING = 6 };
 static uint32_t estimate(const orr_kernel *k, uint32_t live) {
     uint32_t regs = live + MISSING;

@@ -1,4 +1,4 @@
-// Is it known without a kernel's data which global and local memory it accesses? (docs/lab.md, regular
+// Is it known without a kernel's data which global and local memory it accesses? (docs/guides/lab.md, regular
 // kernels)
 //
 // It is when no access has an address or a guard that depends on loaded data, and none lies on a way from a

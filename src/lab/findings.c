@@ -1,5 +1,6 @@
-// What microbenchmarks found: a row for each reading (docs/micro.md). Written by `orrery hw micro`, read by
-// `orrery tune`. Values of repeats are kept apart until the file is written, which has their median and ends.
+// What microbenchmarks found: a row for each reading (docs/guides/micro.md). Written by `orrery hw micro`,
+// read by `orrery tune`. Values of repeats are kept apart until the file is written, which has their median
+// and ends.
 #include "lab/lab.h"
 
 #include <math.h>

@@ -32,7 +32,7 @@ bool orr_csv_uint(const char *cell, uint32_t *v);
 bool orr_csv_shape(const char *cell, uint32_t d[3]);
 void orr_csv_add_number(orr_text *t, double v); // nothing for NAN
 
-// ---- measurements (hardware.c, docs/lab.md) ---------------------------------------------------
+// ---- measurements (hardware.c, docs/guides/lab.md) ---------------------------------------------------
 typedef struct orr_measured { // one launch, once
     const char *script, *size;
     const char *cache; // "flushed": L1 and L2 were emptied before it; "warm": as the launch before left them
@@ -59,7 +59,7 @@ orr_measured *orr_hardware_add(orr_hardware *h);               // a row without 
 double orr_hardware_get(const orr_hardware *h, const orr_measured *m, const char *metric); // NAN: not there
 void orr_hardware_free(orr_hardware *h);
 
-// ---- microbenchmarks (findings.c, docs/micro.md) -------------------------------------------------
+// ---- microbenchmarks (findings.c, docs/guides/micro.md) -------------------------------------------------
 typedef struct orr_finding {
     const char *benchmark, *size; // the script and its size
     const char *metric, *unit;

@@ -59,7 +59,7 @@ static const char *const timing_metrics[] = {"gpc__cycles_elapsed.max", "gpu__ti
                                              "sm__cycles_active.avg", "gpc__cycles_elapsed.avg.per_second"};
 
 // What L2 was asked for, in one pass, too: where a kernel takes several, the profiler saves and restores
-// memory and L2 counts that as well (docs/counters.md, What L2's counters hold).
+// memory and L2 counts that as well (docs/reference/counters.md, What L2's counters hold).
 static const char *const l2_metrics[] = {
     "lts__t_sectors.sum",
     "lts__t_sectors_op_read.sum",

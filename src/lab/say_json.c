@@ -1,4 +1,4 @@
-// A comparison as one JSON object (docs/lab.md). Errors are in percent; what cannot be said is null.
+// A comparison as one JSON object (docs/guides/lab.md). Errors are in percent; what cannot be said is null.
 #include "lab/lab.h"
 
 #include <math.h>

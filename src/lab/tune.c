@@ -10,8 +10,8 @@
 // contradict each other (a cache that answers later than the one behind it). Formulas over many points let
 // some of them be wrong: medians, and means without the ends.
 //
-// The readings are of `orrery hw micro` (docs/micro.md); cycles of launches that do nothing are of `orrery hw
-// profile`.
+// The readings are of `orrery hw micro` (docs/guides/micro.md); cycles of launches that do nothing are of
+// `orrery hw profile`.
 #include "lab/readings.h"
 
 #include <math.h>
@@ -508,7 +508,7 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     orr_text_add(out, ", tuned by `orrery tune` from microbenchmarks of ");
     plain(out, f->date && *f->date ? f->date : "some day");
     orr_text_add(out, ". Behind each value is the reading it came from\n"
-                      "# (docs/micro.md); what is not here is as the family has it.\n");
+                      "# (docs/guides/micro.md); what is not here is as the family has it.\n");
     orr_text_add(out, "inherit = \"%s\"\n\n# published: as the driver calls it\n%-22s = \"", t->family,
                  "product");
     orr_text product = {0};
@@ -518,7 +518,7 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     orr_text_add(out, "\"\n");
     for (size_t k = 0; k < t->keys.n; k++) {
         const orr_tuned_key *x = &t->keys.at[k];
-        bool chosen = strncmp(x->why, "chosen: ", 8) == 0; // the words of evidence (docs/gpus.md)
+        bool chosen = strncmp(x->why, "chosen: ", 8) == 0; // the words of evidence (docs/reference/gpus.md)
         orr_text_add(out, "%-22s = %-20s # %s", x->key, x->value, chosen ? "" : "measured: ");
         plain(out, x->why);
         orr_text_add(out, "\n");

@@ -1,5 +1,5 @@
 // Launch scripts: parse one, run it against whatever can hold buffers and launch kernels.
-// The language: docs/launch-scripts.md.
+// The language: docs/reference/launch-scripts.md.
 #ifndef ORR_LAUNCH_H
 #define ORR_LAUNCH_H
 

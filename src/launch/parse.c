@@ -1,4 +1,4 @@
-// Statements of a launch script: text to a list of statements (docs/launch-scripts.md has the
+// Statements of a launch script: text to a list of statements (docs/reference/launch-scripts.md has the
 // language). A name must be defined in the text above its use, so that a misspelt one is found
 // before anything runs. Words such as `grid` or `seed` mean something only where they are expected
 // and can be names of variables elsewhere.

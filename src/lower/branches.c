@@ -178,9 +178,9 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
 }
 
 // ---- what is known before it runs --------------------------------------------------------------
-// ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large (docs/lowering.md;
-// ifconvert.c made four rounds of one). What was computed with nothing but constants is then gone: the
-// counter, its test and the branch, or all of it.
+// ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large
+// (docs/how/lowering.md; ifconvert.c made four rounds of one). What was computed with nothing but constants
+// is then gone: the counter, its test and the branch, or all of it.
 
 static bool not_known(const orr_inst *i) {
     return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || orr_inst_differs(i);
@@ -405,7 +405,7 @@ static void find_uniform(lower *l) {
 }
 
 // ---- predication ---------------------------------------------------------------------------------
-// Instructions that ptxas rather predicates than branches around: without loads, with (docs/lowering.md).
+// Instructions that ptxas rather predicates than branches around: without loads, with (docs/how/lowering.md).
 enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
 
 static uint32_t most_of(const lower *l, const orr_block *b) {

@@ -2,7 +2,7 @@
 //
 // A shuffle, a vote or a product of matrices waits for the lanes that it names. Where lanes cannot have
 // parted that is nothing, and ptxas schedules it as any other instruction; elsewhere it puts a test for
-// parted lanes (BRA.DIV) or a WARPSYNC in front, which ends the block (docs/lowering.md, "Lanes that work
+// parted lanes (BRA.DIV) or a WARPSYNC in front, which ends the block (docs/how/lowering.md, "Lanes that work
 // together"). What ptxas knows of lanes that part is this: what depends on the thread's index, on atomics, on
 // other lanes or on memory at such a place differs, and what is computed under a branch that depends on it. A
 // load from a place that is the same for all is the same for all. Lanes that have ended are not waited for.

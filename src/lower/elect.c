@@ -1,10 +1,11 @@
 // Atomics that one lane does for all.
 //
 // Where all lanes of a warp aim at one word, ptxas has one of them do it (sm_80 and later; seen in the
-// machine code of 52 small kernels, docs/lowering.md): the lanes vote who is there, the highest of them is
-// the leader, and its operand is their number times the common operand, or the sum, minimum, ... of theirs by
-// REDUX. Who wants the old value has the leader's by a shuffle, and adds what the lanes before it have added.
-// What differs from lane to lane and is returned takes a scan over the lanes, which needs all 32 of them.
+// machine code of 52 small kernels, docs/how/lowering.md): the lanes vote who is there, the highest of them
+// is the leader, and its operand is their number times the common operand, or the sum, minimum, ... of theirs
+// by REDUX. Who wants the old value has the leader's by a shuffle, and adds what the lanes before it have
+// added. What differs from lane to lane and is returned takes a scan over the lanes, which needs all 32 of
+// them.
 //
 // Not combined: floats; exchanges, compare and swap, inc and dec; minima and the like that are returned;
 // 64 bits unless all add the same; and where one thread of the block is all there is (tid.x == constant).

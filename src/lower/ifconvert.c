@@ -2,8 +2,8 @@
 // scheduled as one block. A chain is what comes of it: blocks that follow each other, of which some run
 // always and the others (bodies) under the guard of a branch that vanishes.
 //
-// The rules are those of ptxas 13.0 for sm_90, found by small branches written for that (docs/lowering.md):
-// a body of up to 7 instructions is predicated, one with loads up to 18 (ptxas.h).
+// The rules are those of ptxas 13.0 for sm_90, found by small branches written for that
+// (docs/how/lowering.md): a body of up to 7 instructions is predicated, one with loads up to 18 (ptxas.h).
 #include "lower/rewrite.h"
 
 static const orr_inst *last_of(const rewriter *m, uint32_t b) {

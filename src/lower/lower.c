@@ -1,5 +1,5 @@
 // PTX as a GPU runs it: the lowering from PTX to machine instructions, function by function (pass.h says who
-// does what, docs/lowering.md what comes out and how near it is to ptxas).
+// does what, docs/how/lowering.md what comes out and how near it is to ptxas).
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// The door of lower/: PTX as ptxas would make machine instructions of it (docs/lowering.md).
+// The door of lower/: PTX as ptxas would make machine instructions of it (docs/how/lowering.md).
 //
 // Two steps, both for the models alone; what is executed is the PTX as it stands. First the blocks of a
 // kernel are joined and its loops unrolled as ptxas does (orr_rewrite), and traces of the kernel are turned

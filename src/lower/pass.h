@@ -1,5 +1,5 @@
-// Private to lower/: the lowering of PTX to machine instructions (docs/lowering.md), a pass a file, in this
-// order. What happens to a kernel's blocks before it is in rewrite.h.
+// Private to lower/: the lowering of PTX to machine instructions (docs/how/lowering.md), a pass a file, in
+// this order. What happens to a kernel's blocks before it is in rewrite.h.
 //
 //   values.c        what each operand's value is: definitions, merges, dominators, loops
 //   select.c        which values cost nothing, which operations become one, which branches vanish

@@ -1,7 +1,7 @@
 // Private to lower/: what ptxas 13.0 was found to do for sm_90, as numbers. They hold for every GPU that PTX
 // is lowered for, because no other ptxas was looked at. Each was found by small kernels written for the
-// purpose, in which one thing grew until the machine code changed; docs/lowering.md, "Blocks first", has the
-// tables and what they miss.
+// purpose, in which one thing grew until the machine code changed; docs/how/lowering.md, "Blocks first", has
+// the tables and what they miss.
 #ifndef ORR_PTXAS_H
 #define ORR_PTXAS_H
 

@@ -84,7 +84,7 @@ uint32_t ifconvert_chain(rewriter *m, uint32_t b);
 // unroll.c: is a chain a loop that is unrolled, and what does it count by?
 bool unroll_counted(const rewriter *m, const chain *c, counter *out);
 // What ptxas counts an instruction for when it knows how many rounds a loop has, and whether it writes all of
-// them out: rounds, what one costs, how many instructions are left out besides (docs/lowering.md).
+// them out: rounds, what one costs, how many instructions are left out besides (docs/how/lowering.md).
 uint32_t unroll_cost(const orr_inst *i);
 bool unroll_completely(uint64_t rounds, uint64_t cost, uint64_t known);
 // How many accesses of machine code an instruction's one access becomes: four of a matrix of wmma in global

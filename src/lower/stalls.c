@@ -2,7 +2,7 @@
 //
 // A core does not look whether a result of fixed latency is there: the code says when the next instruction
 // may go. What ptxas 13.0 leaves between two instructions of sm_90 was read off the machine code of some 300
-// kernels, as the least distance of each kind of producer from each kind of reader (docs/lowering.md,
+// kernels, as the least distance of each kind of producer from each kind of reader (docs/how/lowering.md,
 // "Stalls"). A register takes 4 cycles within a pipe and 5 to another; a predicate that is an operand as
 // well; but one that guards an instruction, a branch above all, 13. What the uniform datapath computes takes
 // 6 cycles to a vector instruction, 9 to an address. Instructions that share a queue are kept apart, and

@@ -3,7 +3,7 @@
 // A loop whose number of iterations is known on entry becomes a test whether there are four, four iterations
 // as one block that repeats, a test, two iterations, a test, one (rewrite.c writes them). On top of what nvcc
 // has done, and not where it says .pragma "nounroll". The rules are those of ptxas 13.0 for sm_90, found by
-// small loops written for that (docs/lowering.md; ptxas.h has the numbers): loops of up to 18 operations
+// small loops written for that (docs/how/lowering.md; ptxas.h has the numbers): loops of up to 18 operations
 // without memory, with loads up to some 40 and 15 loads.
 #include <stdlib.h>
 
@@ -66,7 +66,7 @@ static const orr_inst *counts(const rewriter *m, const chain *c, const orr_opera
     return NULL;
 }
 
-// What ptxas counts an instruction of a loop for when it decides whether to unroll it (docs/lowering.md).
+// What ptxas counts an instruction of a loop for when it decides whether to unroll it (docs/how/lowering.md).
 // NONE: it calls a function, or others change what it finds; then it does not.
 static uint32_t cost_of(const orr_inst *i) {
     uint8_t type = i->type;

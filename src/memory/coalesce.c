@@ -290,3 +290,24 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     r.conflicts = r.passes - r.phases;
     return r;
 }
+
+// ---- bytes of a line ----------------------------------------------------------------------------
+static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
+    for (int h = 0; h < 2; h++) {
+        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
+        if (a >= 64 || b == 0) continue;
+        if (b > 64) b = 64;
+        if (a < b) bytes[h] |= (b - a == 64 ? UINT64_MAX : ((1ull << (b - a)) - 1)) << a;
+    }
+}
+
+void orr_access_bytes(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t touched[2]) {
+    uint64_t first = line * ORR_LINE;
+    touched[0] = touched[1] = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t from = a->addr[orr_ffs(m)] - first, to = from + bytes;
+        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
+        if (from >= ORR_LINE) from = 0;
+        set_range(touched, from, to > ORR_LINE ? ORR_LINE : to);
+    }
+}

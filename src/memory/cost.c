@@ -113,7 +113,7 @@ uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
 // A sector takes an operation, a quarter more where not all of it is wanted. A compare and swap takes two
 // where several lanes are in its half of the line, whether it succeeds or not; a sum of doubles two; a sum of
 // floats that meets others two, where its operands come behind what says where (H200: micro/contention;
-// docs/h200/atomics.md, Turns of clusters).
+// docs/archive/h200/atomics.md, Turns of clusters).
 uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets) {
     enum { WHOLE = 4, PART = 5, TWICE = 8 }; // quarters
     bool swap = orr_atomic_swaps(op), sum = op == ORR_ATOMIC_FLOAT_ADD;

@@ -361,8 +361,7 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
 
 // ---- without time ------------------------------------------------------------------------------------
 
-// The line, or a place for it, as the one used last; ORR_NO_LINE: all of its set are on their way.
-static uint32_t line_for(orr_cache *c, uint64_t tag) {
+uint32_t orr_l2_line_for(orr_cache *c, uint64_t tag) {
     orr_cache_line victim;
     uint32_t i = orr_cache_find(c, tag);
     if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
@@ -372,22 +371,19 @@ static uint32_t line_for(orr_cache *c, uint64_t tag) {
 
 void orr_l2_preload(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
     orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = line_for(c, tag);
+    uint32_t i = orr_l2_line_for(c, tag);
     if (i == ORR_NO_LINE) return;
     c->line[i].valid |= sectors;
     c->line[i].dirty &= ~sectors;
 }
 
-// What a sampled simulation executed and did not simulate; loads bring as much as L1 or L2 would have asked
+// What a sampled simulation executed and did not simulate: loads bring as much as L1 or L2 would have asked
 // for. Sectors that are on their way are left alone.
-void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
+void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
     orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = line_for(c, tag);
+    uint32_t i = orr_l2_line_for(c, tag);
     if (i == ORR_NO_LINE) return;
-    if (!write) sectors = orr_l2_widened(sectors, p->spec->load_shift);
-    sectors &= (uint8_t)~c->line[i].pending;
-    c->line[i].valid |= sectors;
-    if (write) c->line[i].dirty |= sectors;
+    c->line[i].valid |= orr_l2_widened(sectors, p->spec->load_shift) & (uint8_t)~c->line[i].pending;
 }
 
 // ---- beginning and end -------------------------------------------------------------------------------

@@ -21,6 +21,7 @@
 #ifndef ORR_MEMORY_L2_H
 #define ORR_MEMORY_L2_H
 
+#include "memory/memory.h"
 #include "memory/cache.h"
 #include "memory/dram.h"
 #include "memory/memsys.h"
@@ -316,18 +317,21 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in orde
 void orr_l2_return(orr_l2 *p, const orr_l2_event *e);                 // one of the other half's `returns`
 uint64_t orr_l2_next(const orr_l2 *p);                                // UINT64_MAX: nothing is to be done
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
-// Without time: sectors are there now; are there, perhaps dirty, as if somebody had used them; and the copy
-// of them.
+// Without time: sectors are there now; are there as if somebody had loaded them; or had stored to them; and
+// the copy that the other half has of them.
 void orr_l2_preload(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);
-void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write);
-void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write,
-                      bool far);
+void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);
+void orr_l2_warm_store(orr_l2 *p, uint32_t slice, uint64_t tag, const orr_touched *t);
+void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, const orr_touched *t, bool far);
 
 // ---- among the files above
 // ------------------------------------------------------------------------------------- Functions that return
 // false, or ORR_NO_LINE, have blocked the slice and done nothing else.
 
 // l2.c
+// Without time: the line, or a place for it, as the one used last; ORR_NO_LINE: all of its set are on their
+// way.
+uint32_t orr_l2_line_for(orr_cache *c, uint64_t tag);
 void orr_l2_event_push(orr_l2 *p, orr_l2_event e);
 void orr_l2_note_time(orr_l2 *p, uint64_t t); // something happened then
 uint64_t orr_l2_send(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);

@@ -66,14 +66,14 @@ void orr_l2_update_copy(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint
 
 // And the copy that the other half has of it, when somebody there (`far`) has read it; a store from there
 // goes into it (l2.invalidate_replicas).
-void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write,
+void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, const orr_touched *t,
                       bool far) {
     orr_cache *c = &p->slice[slice].cache;
     uint32_t i = orr_cache_find(c, tag);
     if (i == ORR_NO_LINE) return;
-    if (!write) {
+    if (!t->write) {
         c->line[i].used |= ORR_LINE_COPIED;
-        orr_l2_warm(other, slice, tag | ORR_L2_FAR, sectors, false);
+        orr_l2_warm(other, slice, tag | ORR_L2_FAR, t->sectors);
     } else if (far && p->spec->halves.acknowledge) {
         c->line[i].used |= ORR_LINE_PASSED;
     } else if (c->line[i].used & ORR_LINE_COPIED) {

@@ -16,11 +16,15 @@ static uint32_t bytes_of(const uint64_t bytes[2], int sector) {
     return (uint32_t)(bytes[sector / 2] >> sector % 2 * 32);
 }
 
-uint8_t orr_l2_whole_sectors(const orr_l2_request *r) { // of a store, those that it writes whole
+static uint8_t whole_sectors(const uint64_t bytes[2], uint8_t sectors) {
     uint8_t whole = 0;
     for (int k = 0; k < 4; k++)
-        if (bytes_of(r->bytes, k) == UINT32_MAX) whole |= (uint8_t)(1 << k);
-    return whole & r->sectors;
+        if (bytes_of(bytes, k) == UINT32_MAX) whole |= (uint8_t)(1 << k);
+    return whole & sectors;
+}
+
+uint8_t orr_l2_whole_sectors(const orr_l2_request *r) { // of a store, those that it writes whole
+    return whole_sectors(r->bytes, r->sectors);
 }
 
 static uint8_t partial_sectors(const orr_cache_line *l) { return l->dirty & ~l->valid & ~l->pending; }
@@ -81,6 +85,17 @@ static bool limit_partial(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     return true;
 }
 
+// The bytes of sectors that are there in part; those that become whole are valid.
+static void write_part(orr_cache *c, uint32_t i, uint8_t part, const uint64_t bytes[2]) {
+    orr_cache_line *l = &c->line[i];
+    for (int k = 0; k < 4; k++) {
+        if (!(part >> k & 1)) continue;
+        l->used |= ORR_LINE_PARTIAL;
+        c->partial[i][k / 2] |= (uint64_t)bytes_of(bytes, k) << k % 2 * 32;
+        if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
+    }
+}
+
 // A store. False: the slice is blocked, and nothing was done.
 bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t) {
     orr_cache *c = &p->slice[slice].cache;
@@ -119,13 +134,7 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
         orr_l2_fetch(p, slice, i, r->line, want, false, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
-    if (part && !p->spec->fetch)
-        for (int k = 0; k < 4; k++) {
-            if (!(part >> k & 1)) continue;
-            l->used |= ORR_LINE_PARTIAL;
-            c->partial[i][k / 2] |= (uint64_t)bytes_of(r->bytes, k) << k % 2 * 32;
-            if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
-        }
+    if (part && !p->spec->fetch) write_part(c, i, part, r->bytes);
     if (r->far) {
         p->stats.far_write += (uint64_t)orr_popc(r->sectors);
         return true;
@@ -133,4 +142,28 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
     p->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
     p->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & ~want);
     return true;
+}
+
+// A store that was executed and not simulated. Sectors that it writes in part stay so, within the limits of
+// partial and dirty lines: what is over them is taken to have been completed and written back.
+void orr_l2_warm_store(orr_l2 *p, uint32_t slice, uint64_t tag, const orr_touched *t) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_cache *c = &s->cache;
+    uint32_t i = orr_l2_line_for(c, tag);
+    if (i == ORR_NO_LINE) return;
+    orr_cache_line *l = &c->line[i];
+    uint8_t sectors = t->sectors & (uint8_t)~l->pending;
+    uint8_t whole = p->spec->fetch ? sectors : whole_sectors(t->bytes, sectors),
+            part = sectors & (uint8_t) ~(whole | l->valid);
+    uint32_t old = ORR_NO_LINE;
+    if (part && p->spec->partial.lines && !is_partial(l)) {
+        old = over_limit(s, tag, p->spec->partial.lines, is_partial);
+        if (old != ORR_NO_LINE) c->line[old].valid |= partial_sectors(&c->line[old]);
+    } else if (sectors && p->spec->dirty && !l->dirty) {
+        old = over_limit(s, tag, p->spec->dirty, is_dirty);
+    }
+    if (old != ORR_NO_LINE) c->line[old].dirty = 0;
+    l->dirty |= sectors;
+    l->valid |= whole;
+    if (part) write_part(c, i, part, t->bytes);
 }

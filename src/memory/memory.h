@@ -18,6 +18,13 @@ typedef struct orr_line_access {
     uint8_t sectors; // bit s: sector s of the line is touched
 } orr_line_access;
 
+typedef struct orr_touched { // what a warp instruction that is executed and not simulated does to a line
+    uint64_t line;
+    uint64_t bytes[2]; // that a store writes; an atomic has the whole sectors
+    uint8_t sectors;
+    bool write;
+} orr_touched;
+
 typedef struct orr_coalesced {
     uint32_t requests; // groups of lanes with at least one taking part: 0 or 1 for a whole warp
     uint32_t lines;    // distinct lines in each group, summed: what the tags are asked for
@@ -42,6 +49,9 @@ void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, 
 // twice. (H200: rows of 32, 64 and 128 bytes to rows 48, 80 and 144 apart: 1.5 times the sectors from L2
 // and 1.5, 1.25, 1.125 times in L1; 1.5, 1.9 and 2.5 requests a row.)
 void orr_coalesce_copy(const orr_access *a, orr_coalesced *out);
+
+// The bytes of a line that an access touches.
+void orr_access_bytes(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t touched[2]);
 
 // Local memory is laid out so that word w of a thread's local memory lies beside word w of the other
 // threads of its warp: rows of 32 words. An access whose addresses are offsets in each thread's local

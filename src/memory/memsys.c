@@ -351,13 +351,16 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
     }
 }
 
-void orr_memsys_warm(orr_memsys *m, int sm, uint64_t line, uint8_t sectors, bool write) {
-    place p = place_of(m, line);
+void orr_memsys_warm(orr_memsys *m, int sm, const orr_touched *t) {
+    place p = place_of(m, t->line);
     orr_l2 *l2 = m->part[p.part].l2;
-    orr_l2_warm(&l2[p.half], p.slice, p.tag, sectors, write);
+    if (t->write)
+        orr_l2_warm_store(&l2[p.half], p.slice, p.tag, t);
+    else
+        orr_l2_warm(&l2[p.half], p.slice, p.tag, t->sectors);
     bool far = sm >= 0 && orr_half_of_sm((uint32_t)sm, m->topology) != p.half;
-    if (m->halves > 1 && (write || sm < 0 || far))
-        orr_l2_warm_copy(&l2[p.half], &l2[!p.half], p.slice, p.tag, sectors, write, far);
+    if (m->halves > 1 && (t->write || sm < 0 || far))
+        orr_l2_warm_copy(&l2[p.half], &l2[!p.half], p.slice, p.tag, t, far);
 }
 
 void orr_memsys_flush(orr_memsys *m) {

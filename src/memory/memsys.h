@@ -11,6 +11,7 @@
 #define ORR_MEMSYS_H
 
 #include "gpu/topology.h"
+#include "memory/memory.h"
 #include "memory/tlb.h"
 
 #define ORR_TICKS 4096ull // per SM cycle
@@ -130,7 +131,7 @@ orr_tlb *orr_memsys_tlb(orr_memsys *m); // the sender waits for translations
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
 // An access of an SM (-1: any) that nobody simulated: its sectors are in L2 afterwards, no time passes.
-void orr_memsys_warm(orr_memsys *m, int sm, uint64_t line, uint8_t sectors, bool write);
+void orr_memsys_warm(orr_memsys *m, int sm, const orr_touched *t);
 void orr_memsys_flush(orr_memsys *m); // L2 empty; dirty data forgotten; nothing may be under way, or restart
 void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart

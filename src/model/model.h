@@ -127,7 +127,7 @@ typedef struct orr_timing {
     const struct orr_raw *raw; // the model's own counts (cycle/raw.h)
 } orr_timing;
 
-// What the analytic model found to bound a launch (docs/analytic.md).
+// What the analytic model found to bound a launch (docs/how/analytic.md).
 #define ORR_LIMIT_PARTS 44
 typedef struct orr_limits {
     double latency;    // cycles if no warp waited for another
@@ -263,11 +263,10 @@ const orr_model *orr_model_find(const char *name, orr_err *e);
 
 // A line of global memory that an executed, not simulated launch or block has touched is in the cycle
 // model's L2 afterwards; no time passes. sm: on which it would have run; -1: not known.
-bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, uint64_t line, uint8_t sectors, bool write,
-                    orr_err *e);
+bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e);
 // Every line of global memory that a thread block touches, in the order of its warps (warm.c). False:
 // damaged.
-typedef void orr_touch(void *arg, uint64_t line, uint8_t sectors, bool write);
+typedef void orr_touch(void *arg, const orr_touched *t);
 bool orr_warm_block(const orr_profile *p, const orr_tb *tb, orr_touch *touch, void *arg);
 // What that needs to know of a kernel; freed with `a`.
 orr_profile *orr_warm_places(const orr_kernel *k, orr_arena *a);

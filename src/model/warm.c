@@ -22,8 +22,12 @@ static void touch_access(const orr_inst *i, const orr_mem_place *place, orr_acce
     if (!a->mask) return;
     orr_coalesced c;
     orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);
-    bool write = !(orr_ops[i->op].flags & ORR_F_LOAD) || orr_ops[i->op].flags & ORR_F_ATOMIC;
-    for (uint32_t n = 0; n < c.lines; n++) touch(arg, c.line[n].line, c.line[n].sectors, write);
+    bool atomic = orr_ops[i->op].flags & ORR_F_ATOMIC, write = !(orr_ops[i->op].flags & ORR_F_LOAD) || atomic;
+    for (uint32_t n = 0; n < c.lines; n++) {
+        orr_touched t = {c.line[n].line, {UINT64_MAX, UINT64_MAX}, c.line[n].sectors, write};
+        if (write && !atomic) orr_access_bytes(a, place->bytes, t.line, t.bytes);
+        touch(arg, &t);
+    }
 }
 
 bool orr_warm_block(const orr_profile *p, const orr_tb *tb, orr_touch *touch, void *arg) {

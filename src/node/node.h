@@ -39,7 +39,7 @@ void orr_node_free(orr_node *n);
 char **orr_node_list(int *n); // names, sorted; free with orr_gpu_list_free
 void orr_node_print(const orr_node *n, orr_text *out);
 void orr_node_json(const orr_node *n, orr_text *out);
-void orr_node_print_keys(orr_text *out); // a Markdown table, that of docs/nodes.md
+void orr_node_print_keys(orr_text *out); // a Markdown table, that of docs/guides/nodes.md
 void orr_node_json_keys(orr_text *out);
 
 // ---- links --------------------------------------------------------------------------------------

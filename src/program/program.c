@@ -347,7 +347,7 @@ static void take_lowered(orr_program *p) {
                 orr_program_reg(p, i, l.regs.at[m->regs + (uint32_t)r], r >= m->nsrc);
         }
     }
-    // The estimate of isa/liveness.c is as good as counting what is alive here (docs/lowering.md).
+    // The estimate of isa/liveness.c is as good as counting what is alive here (docs/how/lowering.md).
     int most = p->gpu->limit_thread_registers;
     if (most > 0 && p->registers > (uint32_t)most) p->registers = (uint32_t)most;
     orr_lowered_free(&l);

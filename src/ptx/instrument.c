@@ -1,4 +1,5 @@
-// A module printed back as PTX with each of its kernels four times, for a real GPU to run (docs/on-gpu.md):
+// A module printed back as PTX with each of its kernels four times, for a real GPU to run
+// (docs/guides/on-gpu.md):
 //
 //   orr_run_NAME   as it is, but for its grid: a launch of n blocks in a row stands for blocks FIRST to
 //                  FIRST + n - 1 of the whole grid, whatever its shape, so that a grid can be run in slices

@@ -1,5 +1,5 @@
-// A result as JSON (docs/design.md section 6, docs/counters.md): one object, fields in a fixed order.
-// Everything but `host` is the same on every host and with any number of threads. What a model does
+// A result as JSON (docs/how/design.md section 6, docs/reference/counters.md): one object, fields in a fixed
+// order. Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
 #include "report/json.h"
 #include "report/limits.h"

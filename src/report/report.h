@@ -1,4 +1,5 @@
-// Results for people (text) and for programs (JSON, docs/design.md section 6, docs/counters.md).
+// Results for people (text) and for programs (JSON, docs/how/design.md section 6,
+// docs/reference/counters.md).
 #ifndef ORR_REPORT_H
 #define ORR_REPORT_H
 
@@ -16,7 +17,7 @@ void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text 
 void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *out);
 // Under the names that GPGPU-Sim and Accel-Sim print. False: a launch has no timing.
 bool orr_result_accelsim(const orr_result *r, orr_text *out, orr_err *e);
-// docs/counters.md's table: every counter, its unit and meaning.
+// docs/reference/counters.md's table: every counter, its unit and meaning.
 void orr_report_counters(orr_text *out);
 // A trace in Chrome's event format, which Perfetto reads: thread blocks on SMs, and what went on over time.
 // Of launches that have a timing; written whole or not at all.

@@ -35,7 +35,8 @@
 
 #include "sample/sample.h"
 
-// Chosen, as the precision, on workloads other than those that results are reported of (docs/sampling.md).
+// Chosen, as the precision, on workloads other than those that results are reported of
+// (docs/how/sampling.md).
 #define FEWEST 4 // units before any are left out: two to be compared with two
 #define GROW   1.5
 #define LOOK   2 // units that it takes to look: fewer are not worth it

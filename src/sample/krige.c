@@ -13,7 +13,7 @@
 //
 // The method is geostatistics' (G. Matheron, "Principles of Geostatistics", Economic Geology 58, 1963), or
 // Gaussian process regression. Besides, launches of equal features differ by chance (`noise`). BEND and the
-// noise were chosen on workloads other than those that results are reported of (docs/sampling.md).
+// noise were chosen on workloads other than those that results are reported of (docs/how/sampling.md).
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,11 @@
 //
 // Where the size of a launch changes from one to the next, as in eliminations and searches, nearly every
 // launch is a cluster of its own. Time is then a smooth function of the features, and only as many clusters
-// are simulated as it takes to know it (krige.c). For this there are two more features, where in the grid the
-// work is, because when it is in the last blocks the GPU runs empty for longer, and how large the largest
-// block is, because the launch takes at least as long.
+// are simulated as it takes to know it (krige.c). For this there are four more features: where in the grid
+// the work is, because when it is in the last blocks the GPU runs empty for longer; how large the largest
+// block is, because the launch takes at least as long; and which share of its requests is for lines that no
+// launch before has touched, because these come from memory however large L2 is; and whether it is the first
+// of its kernel, whose code comes from memory too.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,10 @@ enum { FEATURES = ORR_SP_FEATURES };
 
 #define UNEQUAL 0.01 // coefficient of variation of blocks' sizes
 #define MANY    400 // clusters of a kernel among which those to simulate are chosen: time grows with the square
+
+// What a launch weighs besides its warp instructions: about as many as a GPU executes in the microseconds
+// that even an empty launch takes (5 us of 50 SMs with a third of an instruction a cycle).
+#define LAUNCHING 1e5
 
 // Warp instructions times the place of their block in the grid, 0 to 1.
 static double place_of(const orr_sp_launch *l) {
@@ -51,6 +57,7 @@ static void vector_of(const orr_sp_launch *l, const double sum[4], size_t n, boo
     v[3] = fmin(fmax(l->cov, 0), LARGEST);
     v[4] = all ? ratio(place_of(l) * (double)n, sum[1]) : 0;
     v[5] = all ? ratio(largest_of(l) * (double)n, sum[3]) : 0;
+    v[6] = all ? fmin(ratio((double)l->first, (double)l->requests), 1) : 0;
 }
 
 typedef struct kernel { // the launches of one
@@ -63,7 +70,7 @@ typedef struct kernel { // the launches of one
     uint32_t *rep; // by cluster: place in member and v
     double *count; // by cluster: launches
     double *rep_v; // by cluster: vector of rep
-    double insts;  // warp instructions of all
+    double weight; // warp instructions of all, and what their launching weighs
     orr_krige field;
 } kernel;
 
@@ -114,11 +121,13 @@ static void find_clusters(kernel *k, double threshold, bool few) {
         sum[2] += (double)l->requests;
         sum[3] += largest_of(l);
     }
-    k->insts = sum[1];
+    k->weight = sum[1] + (double)k->n * LAUNCHING;
     k->v = orr_malloc((k->n + 1) * FEATURES * sizeof *k->v);
     k->cluster = orr_malloc((k->n + 1) * sizeof *k->cluster);
-    for (size_t i = 0; i < k->n; i++)
+    for (size_t i = 0; i < k->n; i++) {
         vector_of(&p->launches.at[k->member[i]], sum, k->n, few, k->v + i * FEATURES);
+        k->v[i * FEATURES + FEATURES - 1] = few && i == 0;
+    }
     do {
         k->nclusters = orr_cluster(k->v, k->n, FEATURES, threshold, k->cluster);
         threshold *= 2;
@@ -190,7 +199,8 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
     orr_plan plan = {.launches = orr_calloc(all + 1, sizeof *plan.launches)};
     kernel *kernels = orr_calloc(nkernels + 1, sizeof *kernels);
     orr_krige *fields = orr_calloc(nkernels + 1, sizeof *fields);
-    double insts = 0;
+    double all_weight = 0;
+    plan.kernels = orr_arena_alloc(&plan.arena, (nkernels + 1) * sizeof *plan.kernels);
     for (uint32_t n = 0; n < nkernels; n++) {
         kernel *k = &kernels[n];
         k->p = p;
@@ -198,11 +208,11 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
         for (size_t l = 0; l < all; l++)
             if (p->launches.at[l].kernel == n) k->member[k->n++] = (uint32_t)l;
         find_clusters(k, threshold, target > 0);
-        insts += k->insts;
+        all_weight += k->weight;
     }
     for (uint32_t n = 0; n < nkernels; n++) {
         kernel *k = &kernels[n];
-        double weight = insts > 0 ? k->insts / insts : 0;
+        double weight = k->weight / all_weight;
         find_representatives(k);
         if (target > 0) orr_krige_begin(&fields[n], k->rep_v, k->count, k->nclusters, weight);
         fields[n].noise = noise_of(k);
@@ -212,6 +222,7 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
         kernel *k = &kernels[n];
         k->field = fields[n];
         plan.variance += fields[n].variance;
+        plan.kernels[n] = fields[n].variance * pow(all_weight / k->weight, 2);
         if (target > 0) {
             orr_krige_end(&k->field);
             go_by_krige(k, &plan);

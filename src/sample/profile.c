@@ -3,7 +3,8 @@
 // Streams come from the executor, or from a file. Of each thread block its warp instructions and its memory
 // requests are kept: lines of 128 bytes of global and local memory that its warp instructions ask for, each
 // instruction's own lanes merged. A warp instruction makes at least one and up to 32 of them, as section III
-// counts.
+// counts. And of each launch the lines of global memory that no launch before it has touched: a cache cannot
+// have them.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 typedef struct counts { // one worker's
     uint64_t *vector;   // by basic block: times a warp ran it
     uint32_t nblocks;
+    orr_line_set touched; // lines of global memory
 } counts;
 
 typedef struct job {
@@ -33,8 +35,9 @@ static void make_room(counts *c, const orr_profile *p) {
     c->nblocks = p->nblocks;
 }
 
-// Lines that the lanes of one instruction ask for; of a generic one, where each lane leads.
-static uint64_t lines_of(const orr_mem_place *place, bool generic, orr_access *a) {
+// Lines that the lanes of one instruction ask for; of a generic one, where each lane leads. Those of global
+// memory are put into `touched`.
+static uint64_t lines_of(const orr_mem_place *place, bool generic, orr_access *a, orr_line_set *touched) {
     orr_coalesced c;
     uint64_t n = 0;
     a->mask &= place->lanes;
@@ -56,21 +59,23 @@ static uint64_t lines_of(const orr_mem_place *place, bool generic, orr_access *a
         }
     }
     if (!a->mask) return n;
-    if (place->space == ORR_SPACE_LOCAL)
+    if (place->space == ORR_SPACE_LOCAL) {
         orr_coalesce_local(a, place->bytes, &c);
-    else
-        orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);
+        return n + c.lines;
+    }
+    orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);
+    for (uint32_t k = 0; k < c.lines; k++) orr_line_set_add(touched, c.line[k].line);
     return n + c.lines;
 }
 
 // Shared memory and constants are not looked at.
-static bool count_warp(const orr_profile *p, orr_warp_trace w, uint64_t *vector, struct tbsums *to) {
+static bool count_warp(const orr_profile *p, orr_warp_trace w, counts *to_all, struct tbsums *to) {
     const orr_kernel *k = p->kernel;
     orr_trace t = orr_trace_open(w);
     uint32_t block, mask;
     int more;
     while ((more = orr_trace_block(&t, p->nblocks, &block, &mask)) > 0) {
-        vector[block]++;
+        to_all->vector[block]++;
         to->insts += k->blocks[block].count;
         to->threads += (uint64_t)orr_popc(mask) * k->blocks[block].count;
         uint32_t at = p->first_place[block];
@@ -85,7 +90,7 @@ static bool count_warp(const orr_profile *p, orr_warp_trace w, uint64_t *vector,
             }
             orr_access a;
             if (!orr_trace_access(&t, &a)) return false;
-            to->requests += lines_of(place, generic, &a);
+            to->requests += lines_of(place, generic, &a, &to_all->touched);
         }
     }
     return more == 0;
@@ -101,7 +106,7 @@ static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
                         j->work->info.index, p->kernel->name, (unsigned long long)tb->index,
                         (unsigned long long)j->n);
     for (uint32_t w = 0; w < tb->nwarps; w++)
-        if (!count_warp(p, tb->warps[w], j->workers[worker].vector, &j->tb[tb->index]))
+        if (!count_warp(p, tb->warps[w], &j->workers[worker], &j->tb[tb->index]))
             return orr_fail(
                 e, ORR_BAD_INPUT,
                 "launch %u of %s: the stream of thread block %llu, warp %u is damaged; record it again",
@@ -146,6 +151,7 @@ static void sum_up(orr_sampling_profile *p, const job *j, int workers) {
             *(r = ORR_PUSH(&runs)) = (orr_sp_run){0, t->insts, t->requests};
         r->count++;
     }
+    for (int w = 0; w < workers; w++) l->first += orr_line_set_merge(&p->touched, &j->workers[w].touched);
     double mean = (double)l->thread_insts / (double)j->n;
     for (uint64_t b = 0; b < j->n; b++) square += pow((double)j->tb[b].threads - mean, 2) / (double)j->n;
     l->cov = mean > 0 ? sqrt(square) / mean : 0;
@@ -186,6 +192,7 @@ bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
     if (ok) sum_up(p, &j, n);
     for (int i = 0; i < n; i++) {
         free(j.workers[i].vector);
+        orr_line_set_free(&j.workers[i].touched);
     }
     free(j.workers);
     free(j.tb);
@@ -205,6 +212,7 @@ void orr_sp_expand(const orr_sp_launch *l, uint64_t *insts, uint64_t *requests) 
 void orr_sp_free(orr_sampling_profile *p) {
     free(p->kernels.at);
     free(p->launches.at);
+    orr_line_set_free(&p->touched);
     orr_arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }

@@ -1,9 +1,9 @@
 // The profile as a file: kept beside a program's input and read for every GPU it is simulated on.
 //
-//   "orrery sampling profile 1\n"
+//   "orrery sampling profile 2\n"
 //   digest (8 bytes, little-endian), kernels, launches
 //   kernel: length of its name, the name, basic blocks
-//   launch: kernel, thread blocks, thread instructions, cov (8 bytes, IEEE 754),
+//   launch: kernel, thread blocks, thread instructions, lines first touched, cov (8 bytes, IEEE 754),
 //           runs, then for each: blocks, warp instructions of each, memory requests of each
 //           for each basic block of the kernel: warp instructions
 //   hash of all before it (8 bytes)
@@ -15,7 +15,7 @@
 
 #include "sample/sample.h"
 
-static const char magic[] = "orrery sampling profile 1\n";
+static const char magic[] = "orrery sampling profile 2\n";
 #define MAX_FILE    (1u << 30)
 #define MAX_NAME    4096
 #define MAX_KERNELS 65536
@@ -44,6 +44,7 @@ static void put_launch(orr_text *t, const orr_sampling_profile *p, const orr_sp_
     put(t, l->kernel);
     put(t, l->blocks);
     put(t, l->thread_insts);
+    put(t, l->first);
     put8(t, cov);
     put(t, l->nruns);
     for (uint32_t r = 0; r < l->nruns; r++) {
@@ -125,6 +126,7 @@ static void get_launch(in *i, orr_sampling_profile *p) {
     l.kernel = (uint32_t)get(i, p->kernels.n - 1);
     l.blocks = get(i, MAX_BLOCKS);
     l.thread_insts = get(i, UINT64_MAX);
+    l.first = get(i, UINT64_MAX);
     uint64_t cov = get8(i);
     memcpy(&l.cov, &cov, 8);
     // Each run takes three bytes and each count one, so what does not fit the file is refused before it is
@@ -170,7 +172,7 @@ bool orr_sp_parse(orr_sampling_profile *p, const uint8_t *bytes, size_t n, const
     p->digest = get8(&i);
     uint64_t kernels = get(&i, MAX_KERNELS);
     for (uint64_t k = 0; k < kernels && !i.bad; k++) get_kernel(&i, p);
-    uint64_t launches = get(&i, kernels ? (uint64_t)(i.end - i.at) / 12 : 0);
+    uint64_t launches = get(&i, kernels ? (uint64_t)(i.end - i.at) / 13 : 0);
     for (uint64_t l = 0; l < launches && !i.bad; l++) get_launch(&i, p);
     if (!i.bad && i.at == i.end) return true;
     orr_sp_free(p);

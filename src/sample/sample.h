@@ -3,12 +3,24 @@
 // The method is TBPoint's (J.-C. Huang, L. Nai, H. Kim, H.-H. S. Lee, "TBPoint: Reducing Simulation Time for
 // Large-Scale GPGPU Kernels", IPDPS 2014): a profile that knows no hardware says which launches are alike and
 // where in a launch neighbouring thread blocks are; of each group of launches one is simulated, of each
-// stretch of alike thread blocks as many as it takes until the IPC is steady. docs/sampling.md says what
+// stretch of alike thread blocks as many as it takes until the IPC is steady. docs/how/sampling.md says what
 // differs.
 #ifndef ORR_SAMPLE_H
 #define ORR_SAMPLE_H
 
 #include "model/model.h"
+
+// ---- lines of memory (lines.c) ------------------------------------------------------------------
+typedef struct orr_line_row { // 64 lines of 128 bytes that follow each other
+    uint64_t group, lines;    // its number; one bit for each line in the set, 0: the slot is free
+} orr_line_row;
+typedef struct orr_line_set {
+    orr_line_row *at;
+    size_t n, room; // groups; slots, a power of two
+} orr_line_set;
+void orr_line_set_add(orr_line_set *s, uint64_t line);
+uint64_t orr_line_set_merge(orr_line_set *s, const orr_line_set *from); // how many were not in s yet
+void orr_line_set_free(orr_line_set *s);
 
 // ---- the profile (profile.c, profile_file.c) ----------------------------------------------------
 typedef struct orr_sp_run { // thread blocks that follow each other and did equally much
@@ -20,6 +32,7 @@ typedef struct orr_sp_launch {
     uint32_t kernel; // index in kernels
     uint64_t blocks;
     uint64_t thread_insts, warp_insts, requests;
+    uint64_t first;   // lines of global memory that no launch before has touched
     double cov;       // coefficient of variation of the thread blocks' thread instructions
     orr_sp_run *runs; // of all blocks, in grid order
     uint32_t nruns;
@@ -35,6 +48,7 @@ typedef struct orr_sampling_profile {
     uint64_t digest; // of what was profiled: code, shapes and data
     ORR_VEC(orr_sp_kernel) kernels;
     ORR_VEC(orr_sp_launch) launches;
+    orr_line_set touched; // by the launches that were executed for it; not in its file
     orr_arena arena;
 } orr_sampling_profile;
 
@@ -76,7 +90,8 @@ typedef struct orr_plan {
     orr_plan_launch *launches; // as many as the profile has
     uint32_t nclusters;
     uint32_t nsimulated;
-    double variance; // of the sum, as a share of it, by what features leave open
+    double variance; // of the sum, as a share of it, by what features leave open,
+    double *kernels; // and of each kernel's own sum, as a share of that; in the arena
     orr_arena arena;
 } orr_plan;
 // target: standard deviation of the sum; 0: one launch of each cluster.
@@ -84,7 +99,7 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
 void orr_plan_free(orr_plan *p);
 
 // ---- launches from others (krige.c) -------------------------------------------------------------
-#define ORR_SP_FEATURES 6
+#define ORR_SP_FEATURES 8
 #define ORR_SP_ALIKE    0.02 // what launches of a kernel differ by for no reason that the profile shows,
 #define ORR_SP_UNEVEN   0.05 // the same where their blocks are unequal
 typedef struct orr_krige {   // a kernel

@@ -100,10 +100,6 @@ void orr_sampled_plan(orr_sampled *s) {
 }
 
 // ---- launches -----------------------------------------------------------------------------------
-typedef struct stored { // a line
-    uint64_t line;
-    uint8_t sectors;
-} stored;
 #define MANY_STORED (1u << 20) // of a wave
 typedef struct warming {
     const orr_gpu *gpu;
@@ -112,7 +108,7 @@ typedef struct warming {
     uint64_t block; // that is executed
     uint32_t *wave; // the SM of each block that the GPU holds
     size_t held;    // so many of them
-    ORR_VEC(stored) later;
+    ORR_VEC(orr_touched) later;
     orr_err err;
 } warming;
 
@@ -123,17 +119,16 @@ static int sm_of(const warming *w) {
 
 // Blocks that run at the same time first load, and what one of them stores comes after what the others have
 // loaded: stores wait for the last block that the GPU would hold.
-static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
+static void touch(void *arg, const orr_touched *t) {
     warming *w = arg;
-    if (write)
-        *ORR_PUSH(&w->later) = (stored){line, sectors};
+    if (t->write)
+        *ORR_PUSH(&w->later) = *t;
     else
-        orr_cycle_warm(w->gpu, w->r, sm_of(w), line, sectors, false, &w->err);
+        orr_cycle_warm(w->gpu, w->r, sm_of(w), t, &w->err);
 }
 
 static void store_all(warming *w) {
-    for (size_t i = 0; i < w->later.n; i++)
-        orr_cycle_warm(w->gpu, w->r, sm_of(w), w->later.at[i].line, w->later.at[i].sectors, true, &w->err);
+    for (size_t i = 0; i < w->later.n; i++) orr_cycle_warm(w->gpu, w->r, sm_of(w), &w->later.at[i], &w->err);
     w->later.n = 0;
 }
 
@@ -256,9 +251,8 @@ bool orr_sampled_launch(orr_sampled *s, const orr_model *m, const orr_gpu *gpu, 
 //
 // Without warm caches a launch that follows one that was left out finds an L2 that lacks what that would have
 // left. How much of it there would be nobody knows; at most all that it read from memory, and then the time
-// in which its warps waited for memory would be shorter. And the first launch of a kernel, if it was left
-// out, found nothing of its data there, and its waits for L2 would have been for memory. Neither is chance
-// that evens out over launches: they are added as they are.
+// in which its warps waited for memory would be shorter. That is no chance that evens out over launches: it
+// is added as it is. What a first launch of a kernel finds is in the features (plan.c).
 static double cold_share(const orr_launch_result *l) {
     const orr_timing *t = l->timing;
     if (!t || !t->raw || !t->warp_cycles) return 0;
@@ -268,48 +262,34 @@ static double cold_share(const orr_launch_result *l) {
     return waits * (missed < 1 ? missed : 1);
 }
 
-static double first_share(const orr_gpu *gpu, const orr_launch_result *l) {
-    const orr_timing *t = l->timing;
-    if (!t || !t->raw || !t->warp_cycles) return 0;
-    double read = 0, hit = 0, waits = (double)t->stalls[ORR_STALL_LONG] / (double)t->warp_cycles;
-    for (int f = 0; f < ORR_FROMS; f++) {
-        read += (double)t->raw->mem.read[f];
-        hit += (double)t->raw->mem.read_hit[f];
-    }
-    return read > 0 ? waits * hit / read * fmax(gpu->dram_latency / gpu->l2_latency - 1, 0) : 0;
-}
-
-static bool first_of_kernel(const orr_result *r, size_t l) {
-    for (size_t k = 0; k < l; k++)
-        if (r->launches.at[k].kernel == r->launches.at[l].kernel) return false;
-    return true;
-}
-
 // What is not known of the caches, in cycles.
 static double unknown_caches(const orr_sampled *s, const orr_gpu *gpu, const orr_result *r,
                              const orr_sample_result *x, const double *times) {
     double sum = 0;
-    size_t kernels = 0, different = s->plan.nclusters; // looked at until as many kernels as can be were seen
-    for (size_t l = 0; l < x->n && !gpu->l2_flush; l++) {
-        const orr_launch_sample *p = &x->launches[l];
-        if (!s->o.warm && l && p->simulated && !x->launches[l - 1].simulated)
-            sum += times[l] * p->cycles * cold_share(&r->launches.at[l]);
-        if (kernels >= different || !first_of_kernel(r, l)) continue;
-        kernels++;
-        if (!p->simulated) sum += p->cycles * first_share(gpu, &r->launches.at[p->by]);
-    }
+    if (s->o.warm || gpu->l2_flush) return 0;
+    for (size_t l = 1; l < x->n; l++)
+        if (x->launches[l].simulated && !x->launches[l - 1].simulated)
+            sum += times[l] * x->launches[l].cycles * cold_share(&r->launches.at[l]);
     return sum;
 }
 
 static void bound(const orr_sampled *s, const orr_gpu *gpu, const orr_result *r, orr_sample_result *x) {
     double *times = orr_calloc(x->n + 1, sizeof *times); // by launch: how many times it counts
-    double others = 0, sum = 0;
+    size_t kernels = s->profile.kernels.n;
+    double *cycles = orr_calloc(kernels + 1, sizeof *cycles),
+           sum = 0; // of a kernel that has launches left out
+    bool *left = orr_calloc(kernels + 1, sizeof *left);
     for (size_t l = 0; l < x->n; l++) {
         for (uint32_t k = 0; k < x->launches[l].nparts; k++)
             times[x->launches[l].parts[k].launch] += x->launches[l].parts[k].weight;
-        if (!x->launches[l].simulated) others += x->launches[l].cycles;
+        uint32_t k = s->profile.launches.at[l].kernel;
+        cycles[k] += x->launches[l].cycles;
+        left[k] |= !x->launches[l].simulated;
     }
-    sum += pow(1.96 * sqrt(s->plan.variance) * others, 2);
+    for (size_t k = 0; k < kernels; k++)
+        if (left[k]) sum += pow(1.96 * cycles[k], 2) * s->plan.kernels[k];
+    free(cycles);
+    free(left);
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
         for (uint32_t k = 0; k < p->nregions; k++) {

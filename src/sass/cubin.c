@@ -192,7 +192,7 @@ static void of_symbol(orr_cubin *c, const orr_cubin_attr *a, const uint32_t *fun
     orr_cubin_func *x = &c->funcs[f - 1];
     switch (a->attribute) {
     case 0x11: x->frame_bytes = v; break;
-    case 0x12: x->stack_bytes = v; break;
+    case 0x12: x->stack_bytes = v == UINT32_MAX ? 0 : v; break; // all ones: it calls itself
     case 0x2f: x->regs = v; break;
     }
 }
@@ -290,10 +290,10 @@ orr_cubin *orr_cubin_read(const void *bytes, size_t n, const char *path, orr_err
     if (elf.machine != SASS_EM_CUDA)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: an ELF file, but not a cubin", path);
     else if (!orr_sass_supported(c->sm))
-        ok = orr_fail(
-            e, ORR_BAD_INPUT,
-            "%s: code for sm_%u, which Orrery does not know; it knows sm_75, 80, 86, 87, 89, 90, 100 and 120",
-            path, c->sm);
+        ok = orr_fail(e, ORR_BAD_INPUT,
+                      "%s: code for sm_%u, which Orrery does not know; it knows sm_70, 72, 75, 80, 86, 87, "
+                      "89, 90, 100 and 120",
+                      path, c->sm);
     ok = ok && read_sections(c, &elf, e) && read_symbols(c, e) && read_relocs(c, e) && read_funcs(c, e);
     if (ok) {
         read_info(c);

@@ -523,7 +523,7 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
 
 // ---- the whole --------------------------------------------------------------------------------
 bool orr_sass_supported(unsigned sm) {
-    static const uint8_t known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    static const uint8_t known[] = {70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
     for (unsigned i = 0; i < sizeof known; i++)
         if (known[i] == sm) return true;
     return false;

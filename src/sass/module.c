@@ -293,10 +293,10 @@ static bool no_code(const orr_images *f, unsigned sm, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT, "%s: has no machine code%s", f->path, ptx ? ", only PTX" : "");
     if (sm)
         return orr_fail(e, ORR_BAD_INPUT,
-                        "%s: has no machine code for sm_%u or an older architecture from sm_75 on", f->path,
+                        "%s: has no machine code for sm_%u or an older architecture from sm_70 on", f->path,
                         sm);
     return orr_fail(e, ORR_BAD_INPUT,
-                    "%s: has no machine code of an architecture that Orrery knows (sm_75 and later)",
+                    "%s: has no machine code of an architecture that Orrery knows (sm_70 and later)",
                     f->path);
 }
 

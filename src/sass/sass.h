@@ -1,10 +1,10 @@
-// Machine code: the 128-bit instructions of sm_75 and later, and the files they come in.
+// Machine code: the 128-bit instructions of sm_70 and later, and the files they come in.
 //
 // Two things are here. A decoder: 16 bytes to an orr_code, from one table (encoding.def); a printer turns
 // that into the text nvdisasm prints, an executor switches on the same values. And a reader of cubins, of
 // fatbins and of the programs and libraries that carry them.
 //
-// Methods and sources are described in docs/sass.md.
+// Methods and sources are described in docs/how/sass.md.
 #ifndef ORR_SASS_H
 #define ORR_SASS_H
 
@@ -137,7 +137,7 @@ typedef struct orr_code {
     uint64_t lo, hi;             // the bits
 } orr_code;
 
-// Decodes 16 bytes of architecture `sm` (75, 80, ... 120). False when the table has no such instruction; then
+// Decodes 16 bytes of architecture `sm` (70, 75, ... 120). False when the table has no such instruction; then
 // op is ORR_SASS_NONE and only ctrl, address, lo, hi are set.
 bool orr_sass_decode(orr_code *c, unsigned sm, const void *bytes, uint32_t address);
 bool orr_sass_supported(unsigned sm);

@@ -109,7 +109,7 @@ static int matrix_span(const orr_code *c, int arg) {
     const char *text = NULL;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0] && !text; i++)
         if (has(c, shapes[i])) text = orr_smod_text(shapes[i], orr_code_mod(c, shapes[i]));
-    if (c->op == ORR_SASS_HMMA && !text) return 2; // Turing's 884: steps of pairs
+    if (c->op == ORR_SASS_HMMA && !text) return 2; // 884: steps of pairs
     int m, n, k, a = 16, acc = 32;
     shape(text, &m, &n, &k);
     bool group = c->op == ORR_SASS_HGMMA || c->op == ORR_SASS_IGMMA || c->op == ORR_SASS_BGMMA ||

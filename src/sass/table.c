@@ -3,9 +3,9 @@
 
 // clang-format off
 // architectures
-#define ANY         75, 255
+#define ANY         70, 255
 #define FROM(a)     (a), 255
-#define UPTO(a)     75, (a)
+#define UPTO(a)     70, (a)
 #define BETWEEN(a, b) (a), (b)
 // forms
 #define F1     0x02

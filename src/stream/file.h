@@ -1,4 +1,4 @@
-// Private to stream/: the layout of a stream file, and bytes in and out of memory. docs/streams.md
+// Private to stream/: the layout of a stream file, and bytes in and out of memory. docs/reference/streams.md
 // tells it in prose.
 //
 //   file     header, then sections up to the FEND section and nothing after it

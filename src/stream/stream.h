@@ -1,4 +1,4 @@
-// Streams: what each warp of a launch did, in order (docs/design.md).
+// Streams: what each warp of a launch did, in order (docs/how/design.md).
 //
 // A warp's trace is a byte string: for each basic block it ran, the block and the active mask; then,
 // for each traced memory instruction of that block (orr_inst_traced) in program order, the lanes that

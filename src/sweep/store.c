@@ -1,4 +1,4 @@
-// The results of sweeps in an SQLite file (docs/sweep.md shows its tables).
+// The results of sweeps in an SQLite file (docs/guides/sweep.md shows its tables).
 //
 // A point is known by the digest of all that its result depends on: streams and kernels, model, description,
 // program. One that is in the file under its digest is not simulated again, whichever sweep put it there, so

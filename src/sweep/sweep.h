@@ -155,7 +155,7 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
 uint64_t orr_point_digest(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g);
 void orr_sweep_free(orr_sweep_job *s);
 
-// ---- the file (store.c, docs/sweep.md) ------------------------------------------------------------
+// ---- the file (store.c, docs/guides/sweep.md) ------------------------------------------------------------
 typedef struct orr_store orr_store;
 orr_store *orr_store_open(const char *path, orr_err *e); // new, or one of ours
 // Points [first, first + n) have their digests now: registers them, and takes what is known of them from the

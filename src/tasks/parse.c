@@ -1,4 +1,4 @@
-// Reads a task list (docs/partial.md has the language). One statement a line; # begins a comment.
+// Reads a task list (docs/how/partial.md has the language). One statement a line; # begins a comment.
 #include "tasks/list.h"
 
 #include <ctype.h>

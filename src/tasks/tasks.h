@@ -1,4 +1,4 @@
-// Task lists: an application that has not been written yet, as a few lines of text (docs/partial.md).
+// Task lists: an application that has not been written yet, as a few lines of text (docs/how/partial.md).
 //
 // A kernel is a list of tasks: operations by class, memory accesses, barriers, loops, each with the tasks it
 // depends on. Around it are copies, launches and repetitions. A kernel becomes what every model takes:

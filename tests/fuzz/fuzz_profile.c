@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!n) return 0;
     orr_text t = {0};
     if (data[0] >= 128) {
-        orr_text_addn(&t, "orrery sampling profile 1\n", 26);
+        orr_text_addn(&t, "orrery sampling profile 2\n", 26);
         orr_text_addn(&t, (const char *)data + 1, n - 1);
         uint64_t h = orr_hash64(t.s, t.n, 0);
         for (int k = 0; k < 8; k++) {

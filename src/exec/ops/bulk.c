@@ -355,7 +355,7 @@ static bool tensor(request *r) {
     return true;
 }
 
-// What a stream has of a copy (docs/streams.md): ORR_BULK_LANES addresses and numbers.
+// What a stream has of a copy (docs/reference/streams.md): ORR_BULK_LANES addresses and numbers.
 static uint32_t note(const request *r, bool arrives, uint64_t *at, uint32_t *number, uint32_t n) {
     at[n] = arrives ? r->mbar : 0, number[n++] = r->moved;
     at[n] = r->begins, number[n++] = r->row;

@@ -17,7 +17,7 @@
 #include "exec/ops/mma.h"
 #include "exec/ops/vectors.h"
 
-enum { STEP_BYTES = 32, GUARD = MMA_GUARD, NO_EXP = -1000 };
+enum { STEP_BYTES = 32, NO_EXP = -1000 };
 
 // ---- floats ---------------------------------------------------------------------------------
 // A factor as s * 2^e with 1 <= |s| < 2, or |s| < 1 and the format's smallest exponent.
@@ -149,7 +149,7 @@ static bool special_sum(const product *p, const factors *a, const factors *b, in
     return odd;
 }
 
-static void multiply_floats(product *p, int group) { // group: products in a step
+void orr_mma_floats(product *p, int group, int guard) {
     factors a, b, t;
     int n = p->n;
     bool chalf = p->ctype == ORR_T_F16, dhalf = p->dtype == ORR_T_F16;
@@ -182,7 +182,7 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
                               .eb = eb,
                               .n = n,
                               .len = len,
-                              .guard = GUARD,
+                              .guard = guard,
                               .place = place ? place + k : NULL,
                               .narrow = narrow,
                               .half = dhalf};
@@ -219,7 +219,7 @@ static void multiply_f8(product *p) {
     h.atype = h.btype = ORR_T_F16;
     h.place = p->place ? place : NULL;
     memset(&h.c, 0, sizeof h.c);
-    multiply_floats(&h, p->kc / 2);
+    orr_mma_floats(&h, p->kc / 2, MMA_GUARD);
     for (int i = 0; i < p->m * p->n; i++) {
         uint32_t c = p->c.w[i], r = h.c.w[i];
         if (p->dtype == ORR_T_F16)
@@ -302,7 +302,7 @@ void orr_mma_multiply(product *p) {
     else if (orr_matrix_bits(p->atype) == 8)
         multiply_f8(p);
     else
-        multiply_floats(p, STEP_BYTES * 8 / orr_matrix_bits(p->atype));
+        orr_mma_floats(p, STEP_BYTES * 8 / orr_matrix_bits(p->atype), MMA_GUARD);
 }
 
 // ---- fragments ------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ void orr_mma_places(const uint32_t *meta, uint32_t sel, uint8_t type, int rows, 
 }
 
 // ---- the handlers ---------------------------------------------------------------------------
-static void start(const uop *u, product *p) {
+void orr_mma_start(const uop *u, product *p) {
     const orr_inst *i = u->inst;
     p->m = (int)(u->imm & 255), p->n = (int)(u->imm >> 8 & 255), p->k = (int)(u->imm >> 16);
     p->kc = p->k;
@@ -385,7 +385,7 @@ static void start(const uop *u, product *p) {
 static void mma(warp *w, const uop *u) {
     product p;
     uint8_t place[16 * 64];
-    start(u, &p);
+    orr_mma_start(u, &p);
     bool sparse = u->inst->vec == 1;
     if (sparse) p.kc = p.k / 2;
     int bits = orr_matrix_bits(p.atype), word = bits == 64 ? 64 : 32;
@@ -401,69 +401,6 @@ static void mma(warp *w, const uop *u) {
     }
     orr_mma_multiply(&p);
     scatter_d(w, u->all, &p);
-}
-
-// mma.m8n8k4 of f16: four products, one for each eight lanes 4q ... 4q + 3 and 16 + 4q ... 16 + 4q + 3.
-// Volta's instruction: later GPUs do it with a chain of f32 fma from zero, and add C at the end.
-static void multiply_884(product *p) {
-    const uint16_t *a = (const uint16_t *)p->a.w, *b = (const uint16_t *)p->b.w;
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 8; j++) {
-            float s = p->dtype == ORR_T_F16 ? -0.0f : 0;
-            uint32_t c = p->c.w[i * 8 + j];
-            for (int k = 0; k < 4; k++)
-                s = __builtin_fmaf(f32_of(f32_from_f16(a[i * 4 + k])), f32_of(f32_from_f16(b[j * 4 + k])), s);
-            uint32_t r = out32(s + f32_of(p->ctype == ORR_T_F16 ? f32_from_f16(c) : c), 0, 0);
-            p->c.w[i * 8 + j] = p->dtype == ORR_T_F16 ? f16_from_f32(r) : r;
-        }
-}
-static void mma884(warp *w, const uop *u) {
-    const oper *src = u->all + u->ndst;
-    bool acol = u->inst->mods & ORR_M_A_COL, bcol = u->inst->mods & ORR_M_B_COL;
-    const oper *creg = src + 4;
-    product p[4];
-    for (int q = 0; q < 4; q++) {
-        start(u, &p[q]);
-        for (int l = 0; l < 8; l++) {
-            int lane = 4 * q + (l & 3) + (l >> 2) * 16, up = l >> 2 ? 4 : 0, t = lane & 3;
-            for (int e = 0; e < 4; e++) {
-                uint16_t a = (uint16_t)(OPER(w, src[e >> 1], uint32_t)[lane] >> (e & 1) * 16);
-                uint16_t b = (uint16_t)(OPER(w, src[2 + (e >> 1)], uint32_t)[lane] >> (e & 1) * 16);
-                uint16_t *A = (uint16_t *)p[q].a.w, *B = (uint16_t *)p[q].b.w; // [m][k], [n][k]
-                if (acol)
-                    A[(e + up) * 4 + t] = a;
-                else
-                    A[(t + up) * 4 + e] = a;
-                if (bcol)
-                    B[(t + up) * 4 + e] = b;
-                else
-                    B[(e + up) * 4 + t] = b;
-            }
-            for (int e = 0; e < 8; e++) {
-                if (p[q].ctype == ORR_T_F16) {
-                    p[q].c.w[(t + up) * 8 + e] =
-                        OPER(w, creg[e >> 1], uint32_t)[lane] >> (e & 1) * 16 & 0xffff;
-                } else {
-                    int row = (lane & 1) + (e & 2) + up, col = (e & 4) + (lane & 2) + (e & 1);
-                    p[q].c.w[row * 8 + col] = OPER(w, creg[e], uint32_t)[lane];
-                }
-            }
-        }
-        multiply_884(&p[q]);
-    }
-    for (int lane = 0; lane < ORR_WARP; lane++) {
-        const product *r = &p[lane >> 2 & 3];
-        int up = lane >> 4 ? 4 : 0;
-        for (int e = 0; e < 8; e++) {
-            if (r->dtype == ORR_T_F16) {
-                ((uint16_t *)OPER(w, u->all[e >> 1], uint32_t))[lane * 2 + (e & 1)] =
-                    (uint16_t)r->c.w[((lane & 3) + up) * 8 + e];
-            } else {
-                int row = (lane & 1) + (e & 2) + up, col = (e & 4) + (lane & 2) + (e & 1);
-                OPER(w, u->all[e], uint32_t)[lane] = r->c.w[row * 8 + col];
-            }
-        }
-    }
 }
 
 void orr_mma_parted(warp *w, const uop *u) {
@@ -514,6 +451,7 @@ static int acc_regs(int type, int elements) { return elements / ORR_WARP / (type
 static handlers pick_mma(const orr_kernel *k, const orr_inst *i, const char **why) {
     int m = (int)(i->imm & 255), n = (int)(i->imm >> 8 & 255), kk = (int)(i->imm >> 16);
     bool sparse = i->vec == 1;
+    if (i->vec >= MMA_STEP) return orr_pick_mma884_step(i, why);
     if (!orr_mma_types(i, false) || !shape_known(i->stype, m, n, sparse ? kk / 2 : kk) ||
         (sparse && (i->stype == ORR_T_F64 || i->stype == ORR_T_B1 || m != 16 || (kk & 1)))) {
         *why = "this shape or type of mma";
@@ -536,7 +474,7 @@ static handlers pick_mma(const orr_kernel *k, const orr_inst *i, const char **wh
         *why = "mma with these registers or layouts";
         return (handlers){0};
     }
-    return (handlers){volta ? mma884 : mma, orr_mma_parted};
+    return (handlers){volta ? orr_mma884 : mma, orr_mma_parted};
 }
 
 handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why) {

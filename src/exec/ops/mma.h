@@ -25,6 +25,7 @@ typedef struct product {
 } product;
 
 void orr_mma_multiply(product *p);                // c is replaced by D
+void orr_mma_start(const uop *u, product *p);     // shape and types, of the instruction
 bool orr_mma_types(const orr_inst *i, bool wmma); // a combination of types PTX has
 
 // ---- floats, for wgmma too
@@ -43,10 +44,16 @@ typedef struct mma_step {
 // there are infinities or NaNs among them.
 void orr_mma_to_f32(int type, const void *raw, int n, uint32_t *out);
 bool orr_mma_split(int type, int n, const uint32_t *f, float *s, int32_t *e);
-// One step for four columns of one row of D.
+// All of a product, `group` products in a step, `guard` bits kept. One step for four columns of one row of D.
+void orr_mma_floats(product *p, int group, int guard);
 void orr_mma_step(mma_step r, double acc[FOUR]);
 void orr_mma_gather(const warp *w, const oper *regs, int nregs, int rows, int bytes, uint8_t *out);
 void orr_mma_places(const uint32_t *meta, uint32_t sel, uint8_t type, int rows, int kc, uint8_t *place);
+
+// Volta's products (mma884.c). An instruction whose `vec` is MMA_STEP or more is one step of HMMA.884.
+enum { MMA_STEP = 4 };
+void orr_mma884(warp *w, const uop *u);
+handlers orr_pick_mma884_step(const orr_inst *i, const char **why);
 
 // A warp multiplies as one: what a part of it gets is a fault.
 void orr_mma_parted(warp *w, const uop *u);

@@ -1,11 +1,11 @@
 // Waits for an mbarrier, and what streams say of them.
 //
 // mbarrier.try_wait (SYNCS.PHASECHK.TRYWAIT) waits: on an H200 it fails after 7,860 cycles, not before, so
-// that a loop around it goes round once, mostly (docs/h200/atomics.md). Here a warp gives way in front of a
-// try whose phase is not over and is held until the arrival that ends it; then it executes the try, once,
-// and that succeeds. When nobody of the thread block can go on, the try of one of them fails, as it does
-// there when its time is up: who waits for lanes of its own warp goes on like this, and who would wait for
-// ever gives up if it knows how to. mbarrier.test_wait does not wait.
+// that a loop around it goes round once, mostly (docs/archive/h200/atomics.md). Here a warp gives way in
+// front of a try whose phase is not over and is held until the arrival that ends it; then it executes the
+// try, once, and that succeeds. When nobody of the thread block can go on, the try of one of them fails, as
+// it does there when its time is up: who waits for lanes of its own warp goes on like this, and who would
+// wait for ever gives up if it knows how to. mbarrier.test_wait does not wait.
 //
 // A stream has the mbarrier's address for every operation on it, and for a wait that succeeds its version:
 // how many operations of lanes (arrivals, expected bytes, copies that arrive) were made on the mbarrier until

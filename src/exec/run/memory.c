@@ -3,8 +3,8 @@
 // The range is reserved without being backed; pages come into being when they are touched. Addresses
 // are handed out from the bottom, first fit, so that a run gives the same addresses on every host. As from
 // the CUDA driver, 1 MB and more begin at a multiple of 2 MB: their addresses have the low bits that they
-// have on a GPU, which say what shares a slice of L2 (docs/h200/l2.md, Where buffers lie). What is smaller
-// lies side by side, at multiples of 512 bytes, here with a gap so that an overrun hits nothing.
+// have on a GPU, which say what shares a slice of L2 (docs/archive/h200/l2.md, Where buffers lie). What is
+// smaller lies side by side, at multiples of 512 bytes, here with a gap so that an overrun hits nothing.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

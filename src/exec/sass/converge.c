@@ -24,12 +24,12 @@
 // places. Lanes that are at a BSYNC, have not executed it, and see others meet there, deeper, are passed by:
 // when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for (`passed`).
 // And at a register that was restored with lanes that have ended since, nobody waits (H200: fib, hanoi and
-// others with 166 sets of arguments, clocks of each lane; docs/h200/atomics.md, Recursion).
+// others with 166 sets of arguments, clocks of each lane; docs/archive/h200/atomics.md, Recursion).
 //
 // Where lanes part the fewer go first, of as many those that are later in the code, unless they come to a
 // BSYNC there and would wait; when they wait, those that parted from them last go on; and after a YIELD lanes
 // at the same place go on together. None of this is in a manual: an H200 executes as many instructions, of
-// warps and of threads, in micro/race and tests/features (docs/h200/atomics.md, Lanes that yield).
+// warps and of threads, in micro/race and tests/features (docs/archive/h200/atomics.md, Lanes that yield).
 #include "exec/sass/translate.h"
 #include "exec/ops/pair.h"
 #include "sass/module.h"
@@ -269,6 +269,22 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     w->polled = 0;
 }
 
+// All lanes of the warp wait at BSYNCs for each other, as may be in a recursion whose code saves barriers
+// around calls: those that came last go on alone.
+static frag *break_circle(warp *w) {
+    uint32_t waiting = 0;
+    frag *last = NULL;
+    for (int n = 0; n < ORR_WARP; n++) {
+        frag *f = &w->frags[n];
+        if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;
+        waiting |= f->mask;
+        if (!last || f->turn > last->turn) last = f;
+    }
+    if (!last || w->live & ~waiting) return NULL;
+    let_go(w, last, needs(w, last) & ~last->mask);
+    return last;
+}
+
 frag *orr_sass_choose(warp *w, bool yields) {
     bool merge = yields;
     for (bool polled = false;; yields = false) {
@@ -284,7 +300,7 @@ frag *orr_sass_choose(warp *w, bool yields) {
             uint32_t when = f->bar == BY_WARP && merge ? f->since : f->blocked;
             if (!waits || when < since) waits = f, since = when;
         }
-        if (!best) return NULL;
+        if (!best) return break_circle(w);
         if (waits && since < best->since && waits->bar == BY_WARP && !polled) {
             poll(w, waits);
             polled = true;

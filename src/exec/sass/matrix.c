@@ -3,6 +3,7 @@
 // HMMA.16816 is PTX's mma.m16n8k16, and its fragments lie in the registers as PTX's manual says: A, B, C and
 // D are ranges of registers, one after the other. So all of these are PTX's handlers (ops/mma.c, wmma.c).
 // WMMA of PTX comes as pairs of these too.
+#include "exec/ops/mma.h"
 #include "exec/sass/memory.h"
 
 typedef struct shape {
@@ -15,7 +16,7 @@ static int regs_of(uint32_t elements, uint8_t type, int word) {
 
 // D, A, B, C are arguments 0 to 3; of a sparse A come a register of places and a selector behind the
 // predicate.
-static bool product(translator *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_inst like) {
+static bool multiply(translator *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_inst like) {
     bool sparse = m_mod(m, ORR_SM_SP) != 0, wide = a == ORR_T_F64;
     int word = wide ? 64 : 32, per = wide ? 2 : 1, n = 0;
     oper o[80], results[8];
@@ -52,19 +53,38 @@ static bool product(translator *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr
     return true;
 }
 
+// A step of Volta's: pairs of registers (ops/mma884.c).
+static bool hmma884(translator *m) {
+    if (m_mod(m, ORR_SM_SATFINITE)) return m_no(m, "HMMA.884 with .SATFINITE is not executed");
+    orr_inst like = {.op = ORR_OP_MMA,
+                     .imm = 8 | 8 << 8 | 4 << 16,
+                     .vec = (uint8_t)(MMA_STEP + m_mod(m, ORR_SM_STEP)),
+                     .type = m_mod(m, ORR_SM_HMMAD) == ORR_SV_HMMAC_F32 ? ORR_T_F32 : ORR_T_F16,
+                     .cmp = m_mod(m, ORR_SM_HMMAC) == ORR_SV_HMMAC_F32 ? ORR_T_F32 : ORR_T_F16,
+                     .stype = ORR_T_F16,
+                     .sub = ORR_T_F16};
+    for (int i = 1; i <= 2; i++) {
+        if (m->c->args[i].flags & ORR_ARG_NEG) return m_no(m, "HMMA.884 with a sign is not executed");
+        if (m->c->args[i].subval == ORR_SV_ROW_COL) like.mods |= i == 1 ? ORR_M_A_COL : ORR_M_B_COL;
+    }
+    oper o[8];
+    for (int i = 0; i < 8; i++) o[i] = i < 2 ? m_dst(m, 0, i) : m_src(m, i / 2, i & 1);
+    return m_ptx(m, like, 2, 6, o);
+}
+
 static bool hmma(translator *m) {
     static const shape shapes[] = {[ORR_SV_HMMASHAPE_M16N8K8] = {16, 8, 8},
                                    [ORR_SV_HMMASHAPE_M16N8K16] = {16, 8, 16},
                                    [ORR_SV_HMMASHAPE_M16N8K4] = {16, 8, 4}};
     unsigned s = m_mod(m, ORR_SM_HMMASHAPE), factors = m_mod(m, ORR_SM_HMMAA);
-    if (m_has(m, ORR_SM_M884)) return m_no(m, "HMMA.884, which is Volta's, is not executed");
+    if (m_has(m, ORR_SM_M884)) return hmma884(m);
     if (s >= sizeof shapes / sizeof *shapes) return m_no(m, "this shape is not executed");
     uint8_t d = m_mod(m, ORR_SM_HMMAC) == ORR_SV_HMMAC_F32 ? ORR_T_F32 : ORR_T_F16;
     uint8_t a = factors == ORR_SV_HMMAA_BF16   ? ORR_T_BF16
                 : factors == ORR_SV_HMMAA_TF32 ? ORR_T_TF32
                                                : ORR_T_F16;
     shape x = shapes[s];
-    return product(m, x, d, a, a, (orr_inst){0});
+    return multiply(m, x, d, a, a, (orr_inst){0});
 }
 
 static uint8_t int_type(unsigned t) {
@@ -84,8 +104,8 @@ static bool imma(translator *m) {
     unsigned s = m_mod(m, ORR_SM_IMMASHAPE);
     if (s >= sizeof shapes / sizeof *shapes || !shapes[s].m) return m_no(m, "this shape is not executed");
     orr_inst like = {.mods = m_mod(m, ORR_SM_SAT) ? ORR_M_SATFINITE : 0};
-    return product(m, shapes[s], ORR_T_S32, int_type(m_mod(m, ORR_SM_AINT)), int_type(m_mod(m, ORR_SM_BINT)),
-                   like);
+    return multiply(m, shapes[s], ORR_T_S32, int_type(m_mod(m, ORR_SM_AINT)), int_type(m_mod(m, ORR_SM_BINT)),
+                    like);
 }
 
 static bool bmma(translator *m) {
@@ -96,7 +116,7 @@ static bool bmma(translator *m) {
     if (s >= sizeof shapes / sizeof *shapes) return m_no(m, "this shape is not executed");
     if (op != ORR_SV_BMMAOP_XOR && op != ORR_SV_BMMAOP_AND) return m_no(m, "this operation is not executed");
     orr_inst like = {.boolop = op == ORR_SV_BMMAOP_AND ? 2 : 1};
-    return product(m, shapes[s], ORR_T_S32, ORR_T_B1, ORR_T_B1, like);
+    return multiply(m, shapes[s], ORR_T_S32, ORR_T_B1, ORR_T_B1, like);
 }
 
 static bool dmma(translator *m) {
@@ -106,7 +126,7 @@ static bool dmma(translator *m) {
                                    [ORR_SV_DMMASHAPE_M16N8K16] = {16, 8, 16}};
     unsigned s = m_mod(m, ORR_SM_DMMASHAPE); // before sm_90 there is only the first
     if (m_mod(m, ORR_SM_RND)) return m_no(m, "a product that is not rounded to nearest is not executed");
-    return product(m, shapes[s & 3], ORR_T_F64, ORR_T_F64, ORR_T_F64, (orr_inst){0});
+    return multiply(m, shapes[s & 3], ORR_T_F64, ORR_T_F64, ORR_T_F64, (orr_inst){0});
 }
 
 static bool qmma(translator *m) {
@@ -117,8 +137,8 @@ static bool qmma(translator *m) {
     if (s >= sizeof shapes / sizeof *shapes || a > ORR_SV_QTYPE_E5M2 || b > ORR_SV_QTYPE_E5M2)
         return m_no(m, "this shape or type is not executed");
     uint8_t d = m_mod(m, ORR_SM_HMMAC) == ORR_SV_HMMAC_F32 ? ORR_T_F32 : ORR_T_F16;
-    return product(m, shapes[s], d, a == ORR_SV_QTYPE_E5M2 ? ORR_T_E5M2 : ORR_T_E4M3,
-                   b == ORR_SV_QTYPE_E5M2 ? ORR_T_E5M2 : ORR_T_E4M3, (orr_inst){0});
+    return multiply(m, shapes[s], d, a == ORR_SV_QTYPE_E5M2 ? ORR_T_E5M2 : ORR_T_E4M3,
+                    b == ORR_SV_QTYPE_E5M2 ? ORR_T_E5M2 : ORR_T_E4M3, (orr_inst){0});
 }
 
 // ---- LDSM, STSM, MOVM -----------------------------------------------------------------------

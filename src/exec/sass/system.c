@@ -3,7 +3,7 @@
 //
 // Constant bank 0 begins with what the driver fills in for each launch, then come the kernel's parameters.
 // Where things are was read from the code that ptxas 13.0 makes of PTX's special registers, of cvta and
-// isspacep, for each architecture:
+// isspacep, for each architecture (sm_70 is as sm_75, by ptxas 11.8):
 //
 //                        sm_75   sm_80 to 89  sm_90   sm_100, 120
 //   blockDim (3 words)   0x0     0x0          0x0     0x360

@@ -1,5 +1,5 @@
-// The abstract model's nouns (docs/abstract.md): Punniyamurthy, Boroujerdian, Gerstlauer, "GATSim: Abstract
-// Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone
+// The abstract model's nouns (docs/how/abstract.md): Punniyamurthy, Boroujerdian, Gerstlauer, "GATSim:
+// Abstract Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone
 // (cycle/precharacterise.h); what is simulated is who issues when, and memory.
 //
 // Instructions between two that wait for something unknown (memory, other warps) are one event, a segment,

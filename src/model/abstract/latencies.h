@@ -1,4 +1,4 @@
-// Files of pre-characterised kernels (--latencies; docs/abstract.md has the format).
+// Files of pre-characterised kernels (--latencies; docs/how/abstract.md has the format).
 #ifndef ORR_LATENCIES_H
 #define ORR_LATENCIES_H
 

@@ -1,5 +1,5 @@
-// The analytic model's nouns (docs/analytic.md): after Gerum, Rosenstiel and Bringmann, "Improving Accuracy
-// of Source Level Timing Simulation for GPUs using a Probabilistic Resource Model".
+// The analytic model's nouns (docs/how/analytic.md): after Gerum, Rosenstiel and Bringmann, "Improving
+// Accuracy of Source Level Timing Simulation for GPUs using a Probabilistic Resource Model".
 //
 //   graph.c    the pipeline execution graph of a block of code: its longest path, what it uses of each
 //   resource tally.c    how often each block of code ran and from where, by executing (or from a file); a

@@ -191,9 +191,9 @@ static void collect_blocks(engine *x, orr_progress *progress) {
 }
 
 // ---- sampling -----------------------------------------------------------------------------------
-static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
+static void touch(void *arg, const orr_touched *t) {
     engine *x = arg;
-    orr_memsys_warm(x->c->mem, -1, line, sectors, write);
+    orr_memsys_warm(x->c->mem, -1, t);
 }
 
 // Tells the sampler what has ended, and leaves out the blocks that it does not want.

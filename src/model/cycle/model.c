@@ -199,11 +199,10 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
-bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, uint64_t line, uint8_t sectors, bool write,
-                    orr_err *e) {
+bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
-    if (!st->machine->perfect) orr_memsys_warm(st->machine->mem, sm, line, sectors, write);
+    if (!st->machine->perfect) orr_memsys_warm(st->machine->mem, sm, t);
     return true;
 }
 

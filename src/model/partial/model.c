@@ -1,4 +1,4 @@
-// The partial model (docs/partial.md): one SM is simulated at instruction level with as many blocks as it
+// The partial model (docs/how/partial.md): one SM is simulated at instruction level with as many blocks as it
 // holds, and the grid's time follows from when they end.
 //
 // The SM is the cycle model's (schedulers, dependences, dual issue, units, load/store unit, L1); what is

@@ -1,0 +1,364 @@
+"""What bench/figures makes of results: tables as Markdown, plots as SVG. Nothing here measures.
+
+Each function of FIGURES takes `read`, which gives a kept result by its name, and returns Markdown.
+"""
+import math
+import os
+import re
+
+# ---- what is measured -----------------------------------------------------------------------
+# Microbenchmarks of each component of the cycle model (docs/how), as the profiler saw them on an H200.
+COMPONENTS = {
+    "issue": ["micro_branches.csv", "micro_rows.csv"],
+    "l1": ["micro_hits.csv", "micro_walk.csv", "micro_waits.csv", "micro_lanes.csv"],
+    "l2": ["micro_meet.csv", "micro_gather.csv"],
+    "stores": ["micro_structs.csv", "micro_chunks.csv"],
+    "atomics": ["micro_reduce.csv", "micro_adds.csv", "micro_race.csv"],
+    "dram": ["micro_streams.csv"],
+    "launch": ["micro_short.csv", "micro_grid.csv"],
+}
+TITLES = {
+    "issue": "branches, bank conflicts of registers and shared memory",
+    "l1": "loads that hit, miss and wait in L1",
+    "l2": "loads that meet in L2, random loads",
+    "stores": "stores to arrays of structures, to pieces of lines",
+    "atomics": "reductions, sums, locks and races",
+    "dram": "copies, sums and updates by width and size",
+    "launch": "short kernels, blocks that start and end",
+}
+
+# A kernel, the one that does what the advice says, and the ideals that mean that (docs/guides/explain.md).
+PAIRS = [
+    (["transpose_naive", "--set", "width=512", "--set", "height=384"],
+     ["transpose_tiled", "--set", "width=512", "--set", "height=384"], ["coalesced"]),
+    (["reduce", "--set", "n=400000"], ["reduce_shfl", "--set", "n=400000"], ["launch"]),
+    (["tests/explain/histogram_global.launch"], ["histogram", "--size", "small"], ["once"]),
+    (["sgemm_naive", "--set", "n=128"], ["sgemm_tiled", "--set", "n=128"], ["reused"]),
+    (["sgemm_naive", "--set", "n=192"], ["sgemm_tiled", "--set", "n=192"], ["reused"]),
+]
+
+SPEED = ["saxpy", "sgemm_tiled", "stencil3d_shared", "bfs", "btree"]
+
+# Name -> the words of a command whose output a page shows.
+TRANSCRIPTS = {
+    "first_kernel": ["run", "transpose_naive", "--gpu", "h200", "--model", "cycle"],
+    "first_explain": ["explain", "transpose_naive", "--set", "width=512", "--set", "height=384"],
+    "first_diff": ["diff", "transpose_naive", "transpose_tiled"],
+    "tasks": ["run", "docs/tutorials/stencil.tasks", "--gpu", "h200", "--model", "analytic"],
+    "gpus": ["run", "saxpy", "--size", "medium", "--gpu", "k40,v100,h200", "--model", "analytic"],
+}
+
+
+# ---- Markdown -------------------------------------------------------------------------------
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "|".join("---" if k == 0 else "--:" for k in range(len(head))) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows])
+
+
+def percent(x):
+    return "-" if x is None else f"{x:.1f} %"
+
+
+def signed(x):
+    return f"{x:+.0f} %"
+
+
+def when(r):
+    return f"{r['commit']}, {r['date']}"
+
+
+def correlation_row(label, r):
+    c = r["cycles"]
+    return [label, c["points"], percent(c["mape"]), percent(c.get("wmape")), f"{c['pearson']:.3f}" if c.get("pearson") else "-",
+            f"{c['within_10']:.0f} %" if c.get("within_10") is not None else "-", when(r)]
+
+
+CORRELATION = ["", "kernels", "mean error", "weighted", "correlation", "within 10 %", "measured at"]
+
+
+def exactness(read):
+    """README: one table."""
+    rows = [
+        correlation_row("cycle model, machine code, small", read("workloads_small_cycle")),
+        correlation_row("cycle model, machine code, medium", read("workloads_medium_cycle")),
+        correlation_row("cycle model, PTX, medium", read("workloads_medium_ptx")),
+        correlation_row("abstract, medium", read("workloads_medium_abstract")),
+        correlation_row("partial, medium", read("workloads_medium_partial")),
+        correlation_row("analytic, medium", read("workloads_medium_analytic")),
+    ]
+    review = read("review")
+    for label, key in (("71 programs by others, machine code", "cycle"), ("the same, PTX", "ptx"), ("the same, abstract", "abstract"),
+                       ("the same, partial", "partial"), ("the same, analytic", "analytic")):
+        rows.append([label, "-", percent(review["programs"][key]), "-", "-", "-", when(review)])
+    for peer in read("peers")["peers"]:
+        if peer["kind"] == "exactness":
+            rows.append([f"*{peer['name']}*, against {peer['against']}", peer["kernels"], peer["error"], "-", peer["correlation"], "-",
+                         peer["source"]])
+    return table(CORRELATION, rows)
+
+
+def accuracy(read):
+    """docs/how/accuracy.md: everything that was compared with the H200."""
+    rows = []
+    for size in ("small", "medium"):
+        for model in ("cycle", "abstract", "partial", "analytic"):
+            rows.append(correlation_row(f"workloads, {size}, {model}", read(f"workloads_{size}_{model}")))
+        rows.append(correlation_row(f"workloads, {size}, cycle from PTX", read(f"workloads_{size}_ptx")))
+    review = read("review")
+    for model, error in review["large"].items():
+        rows.append([f"workloads, large, {model}", review["large_kernels"], percent(error), "-", "-", "-", when(review)])
+    rows.append(correlation_row("unseen, machine code", read("unseen_cycle")))
+    rows.append(correlation_row("unseen, PTX", read("unseen_ptx")))
+    rows.append(correlation_row("features, machine code", read("features_cycle")))
+    rows.append(correlation_row("hopper, small, machine code", read("hopper_cycle")))
+    return table(CORRELATION, rows)
+
+
+def furthest(name):
+    def made(read):
+        points = [(100 * (p / m - 1), script, kernel, m, p) for script, _, kernel, m, p in read(name)["kernels"] if m]
+        points.sort(key=lambda x: -abs(x[0]))
+        return table(["script, kernel", "measured", "predicted", "error"],
+                     [[s if s == k else f"{s}, {k}", f"{m:,.0f}", f"{p:,.0f}", f"{e:+.1f} %"] for e, s, k, m, p in points[:10]])
+    return made
+
+
+def components(read):
+    rows = []
+    for name in COMPONENTS:
+        r = read("micro_" + name)
+        c = r["cycles"]
+        rows.append([f"[{name}]({PAGES[name]})", TITLES[name], c["points"], percent(c["mape"]), f"{c['within_5']:.0f} %", when(r)])
+    return table(["component", "kernels of", "number", "mean error", "within 5 %", "measured at"], rows)
+
+
+PAGES = {"issue": "sm.md", "l1": "l1.md", "l2": "l2.md", "stores": "l2.md", "atomics": "atomics.md", "dram": "dram.md",
+         "launch": "launch.md"}
+
+
+def component(name):
+    def made(read):
+        r = read("micro_" + name)
+        c = r["cycles"]
+        return (f"![{TITLES[name]}: predicted against measured cycles](../img/{name}.svg)\n\n"
+                f"{c['points']} kernels of {', '.join('`micro/' + f[6:-4] + '`' for f in COMPONENTS[name])}: mean error "
+                f"{percent(c['mape'])}, {c['within_5']:.0f} % within 5 % ({when(r)}).")
+    return made
+
+
+def speed(read):
+    """README: one table."""
+    rows = [[r["trace"], f"{r['accelsim_cycles']:,}", f"{r['cycles']:,}", f"{r['accelsim_seconds']:.1f} s", f"{r['seconds']:.2f} s",
+             f"{r['accelsim_seconds'] / r['seconds']:.0f}x"] for r in read("traces")["traces"]]
+    return table(["trace", "cycles, Accel-Sim", "Orrery", "time, Accel-Sim", "Orrery, one thread", "factor"], rows)
+
+
+def speed_about(read):
+    r = read("traces")
+    return (f"Accel-Sim's traces on its SM7_QV100 configuration ({r['machine']}; Orrery at {when(r)}; Accel-Sim "
+            f"{r['accelsim']}):")
+
+
+def speed_models(read):
+    """docs/guides/bench.md: models side by side."""
+    r = read("speed")
+    models = ["functional", "cycle", "abstract", "partial", "analytic"]
+    cells = {(n, m): (s, w) for n, m, s, w in r["runs"]}
+    insts = {n: cells[n, "functional"][1] for n in SPEED}
+    rows = [[n] + [f"{insts[n] / cells[n, m][0] / 1e6:.2f}" for m in models] for n in SPEED]
+    return (f"Million warp instructions of the launch a second, one thread, medium size, H200, fastest of three; {r['machine']}, "
+            f"{when(r)}:\n\n" + table(["workload"] + models, rows))
+
+
+def executing(read):
+    r = read("executing")
+    return table(["workload, medium size", "machine code", "with all statistics", "PTX", "with all statistics"],
+                 [[row[0]] + [f"{x:,}" for x in row[1:]] for row in r["rows"]]) + f"\n\nMillion thread instructions a second; {r['machine']}, {when(r)}."
+
+
+def explain_pairs(read):
+    r = read("explain")
+    rows = []
+    for p in r["pairs"]:
+        first, second = ("`" + p[k].replace("--set ", "").replace("tests/explain/", "").replace(".launch", "") + "`" for k in ("first", "second"))
+        real = 100 * (p["real_ns"] / p["before_ns"] - 1)
+        if p["predicted_ns"] is None:
+            rows.append([first, second, "-", "-", signed(real), "not advised"])
+            continue
+        gain = 100 * (p["predicted_ns"] / p["before_ns"] - 1)
+        near = abs(gain - real) <= 0.2 * abs(real)
+        rows.append([first, second, f"`{p['ideal']}`" + (f", line {p['line']}" if p["line"] else ""), signed(gain), signed(real),
+                     "within 20 %" if near else ("too hopeful" if gain < real else "too modest")])
+    return table(["first", "second, which does it", "advice", "predicted", "real", ""], rows) + f"\n\nMeasured at {when(r)}, model cycle, H200."
+
+
+def peers(read):
+    return table(["simulator", "compared with", "kernels", "mean error", "correlation", "source"],
+                 [[p["name"], p["against"], p["kernels"], p["error"], p["correlation"], p["source"]] for p in read("peers")["peers"]
+                  if p["kind"] == "exactness"])
+
+
+def transcript(name, first=1, last=None):
+    def made(read):
+        r = read("output_" + name)
+        lines = r["text"].split("\n")
+        shown = [l if len(l) <= 118 else l[:115] + "..." for l in lines[first - 1:last]]
+        return "```\n$ " + r["command"] + "\n" + "\n".join(shown) + ("\n..." if last and last < len(lines) else "") + "\n```"
+    return made
+
+
+FIGURES = {
+    "exactness": exactness,
+    "accuracy": accuracy,
+    "furthest small": furthest("workloads_small_cycle"),
+    "furthest unseen": furthest("unseen_cycle"),
+    "components": components,
+    "speed": speed,
+    "speed about": speed_about,
+    "speed models": speed_models,
+    "executing": executing,
+    "explain pairs": explain_pairs,
+    "peers": peers,
+}
+FIGURES.update({"component " + name: component(name) for name in COMPONENTS})
+FIGURES.update({"output " + name: transcript(name) for name in TRANSCRIPTS})
+
+
+# ---- SVG ------------------------------------------------------------------------------------
+def scatter(points, title):
+    """Predicted against measured cycles, both logarithmic, with a band of 10 %. Text and lines have the page's colour where
+    it is dark (currentColor is not known in an image, so a middle grey is used)."""
+    size, left, bottom = 360, 62, 46
+    values = [v for p in points for v in p if v > 0]
+    low, high = math.floor(math.log10(min(values)) * 2) / 2, math.ceil(math.log10(max(values)) * 2) / 2
+    scale = (size - 20) / (high - low)
+    x = lambda v: left + (math.log10(v) - low) * scale
+    y = lambda v: 10 + size - 20 - (math.log10(v) - low) * scale
+    a, b = 10 ** low, 10 ** high
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + size}" height="{size + bottom}" '
+           f'viewBox="0 0 {left + size} {size + bottom}" font-family="sans-serif" font-size="12" fill="#777">',
+           f"<title>{title}</title>",
+           f'<path d="M{x(a):.1f} {y(a * 1.1):.1f}L{x(b / 1.1):.1f} {y(b):.1f}L{x(b):.1f} {y(b):.1f}L{x(b):.1f} {y(b / 1.1):.1f}'
+           f'L{x(a * 1.1):.1f} {y(a):.1f}L{x(a):.1f} {y(a):.1f}z" fill="#4a90d9" fill-opacity="0.18"/>',
+           f'<path d="M{x(a):.1f} {y(a):.1f}L{x(b):.1f} {y(b):.1f}" stroke="#777" stroke-width="1"/>']
+    power = math.ceil(low)
+    while power <= high:
+        v, text = 10 ** power, f"{10 ** power:,}"
+        out.append(f'<path d="M{x(v):.1f} {y(a):.1f}V{y(b):.1f}M{x(a):.1f} {y(v):.1f}H{x(b):.1f}" stroke="#777" stroke-opacity="0.3"/>')
+        out.append(f'<text x="{x(v):.1f}" y="{y(a) + 16:.1f}" text-anchor="middle">{text}</text>')
+        out.append(f'<text x="{left - 6}" y="{y(v) + 4:.1f}" text-anchor="end">{text}</text>')
+        power += 1
+    for measured, predicted in sorted(points):
+        off = abs(predicted / measured - 1) > 0.1
+        out.append(f'<circle cx="{x(measured):.1f}" cy="{y(predicted):.1f}" r="2.6" fill="{"#d0021b" if off else "#2f6fb5"}" fill-opacity="0.75"/>')
+    out.append(f'<text x="{left + (size - 20) / 2:.0f}" y="{size + bottom - 10}" text-anchor="middle">cycles of an H200</text>')
+    out.append(f'<text transform="translate(12 {size / 2:.0f}) rotate(-90)" text-anchor="middle">cycles of the model</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def plots(read):
+    """Path -> SVG, of all results that are there."""
+    made = {}
+    for name, title, result in [("workloads", "the bundled workloads at small", "workloads_small_cycle"),
+                                ("unseen", "kernels that nobody tuned to", "unseen_cycle")] + \
+                               [(n, TITLES[n], "micro_" + n) for n in COMPONENTS]:
+        points = [(m, p) for _, _, _, m, p in read(result)["kernels"] if m and p]
+        made[f"docs/img/{name}.svg"] = scatter(points, title)
+    return made
+
+
+# ---- what was found about an H200, by component -----------------------------------------------
+# What the model claims, and the keys of gpus/h200.conf that hold the values, with the kernel that showed them.
+CLAIMS = {
+    "issue": [
+        ("A sub-core issues an instruction a cycle; FFMA goes to whichever half of its pipe is free.", ["unit.fma.half"]),
+        ("A jump costs the warp its stall count and some cycles; by register many more.", ["core.branch_taken", "core.branch_indirect"]),
+        ("Lanes that meet again cost cycles, and more where others wait.", ["core.reconverge", "core.reconverge_switch"]),
+        ("Two operands in one bank are read a cycle apart, and the later one must be in the registers.", ["regs.late"]),
+        ("A barrier takes a warp's turn at one unit of the SM.", ["unit.adu.lanes", "op.barrier.latency"]),
+        ("A full tensor product takes its unit so long.", ["op.tensor.latency", "op.tensor.interval"]),
+    ],
+    "l1": [
+        ("Shared memory answers faster than L1.", ["shared.latency", "l1.latency"]),
+        ("A load with bank conflicts takes two cycles a pass, and other warps go in between.", ["lsu.replay", "l1.replay"]),
+        ("L1 keeps four lines a set, of which two are protected.", ["l1.tag_ways", "l1.protected"]),
+        ("A store keeps L1 busy, and stores of warps take turns.", ["l1.store_interval", "l1.store_round_robin"]),
+        ("Operands of a store are read late.", ["lsu.read_store", "lsu.read_word"]),
+        ("An SM's memory instructions share a queue.", ["lsu.queue"]),
+    ],
+    "l2": [
+        ("L2 has two halves, and each keeps copies of what its SMs read of the other.", ["l2.latency", "l2.far_latency", "l2.replicate"]),
+        ("Addresses are dealt out by a hash, in small pieces.", ["l2.slices", "l2.interleave", "l2.hash"]),
+        ("Loads of SMs of a GPC for the same line are answered together.", ["l2.merge", "l2.merge_time"]),
+        ("What a GPC and an SM can be sent is limited.", ["xbar.gpc_reply", "xbar.reply"]),
+        ("A miss brings the sector beside it, too.", ["l2.sector"]),
+    ],
+    "stores": [
+        ("Stores to one line are joined before they leave the SM, if they follow soon.", ["xbar.merge_lines", "xbar.merge_wait"]),
+        ("A store of part of a sector takes its slice longer, and halves that store to one line take turns.",
+         ["l2.partial_interval", "l2.side_switch"]),
+        ("Not all of L2 may be dirty.", ["l2.dirty_ways"]),
+        ("Bytes are marked for few lines; one more, and a line is completed from memory.", ["l2.partial_ways", "l2.completions"]),
+        ("TPCs share ports to the slices.", ["xbar.clusters", "xbar.cluster_bandwidth"]),
+    ],
+    "atomics": [
+        ("An atomic takes little longer than a load; the other half is far.", ["l2.atomic_latency"]),
+        ("Lanes on different words of a line go together; a sum of floats on one sector waits for the one before.",
+         ["l2.atomic_words", "l2.atomic_float"]),
+        ("Clusters of SMs have their turns at a slice.", ["l2.atomic_round_robin"]),
+        ("A fence of the GPU waits for the SM's stores, and the SM does it for its warps together.",
+         ["core.fence_gpu", "core.fence_store", "core.fence_merge"]),
+        ("A load right behind an atomic of its line is slow.", ["l2.atomic_then_load"]),
+    ],
+    "dram": [
+        ("A stream reaches nearly all of the bus.", ["dram.efficiency", "dram.bandwidth"]),
+        ("Rows are opened one after the other, and that limits random sectors.", ["dram.trrd", "dram.trrd_write"]),
+        ("Each bank is refreshed every so often, and a load waits for that.", ["dram.trefi", "dram.trfc"]),
+        ("Writes are done in batches that reads wait for.", ["dram.write_batch", "dram.write_start"]),
+        ("The first access to a page since the program began waits for its translation.", ["tlb.page", "tlb.walk"]),
+    ],
+    "launch": [
+        ("Blocks of an SM start so much apart; where one has ended the next starts later.", ["launch.sm_interval", "launch.turnaround"]),
+        ("A kernel's code comes line by line.", ["launch.code_latency", "launch.code_interval"]),
+        ("Straight code beyond the SM's cache comes at a pace of its own, and beyond the GPC's much slower.",
+         ["icache.l0", "icache.l1_interval", "icache.l2_interval"]),
+        ("The first use of a constant line waits.", ["const.cold", "const.l15_latency"]),
+        ("A kernel has ended when barriers to all slices have come back.", ["launch.drain"]),
+    ],
+}
+
+
+def description():
+    """Key -> (value, evidence) of gpus/h200.conf and what it inherits."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = {}
+    for file in ("family/hopper.conf", "h200.conf"):
+        with open(os.path.join(here, "gpus", file), encoding="utf-8") as f:
+            for line in f:
+                m = re.match(r"([a-z][\w.]*)\s*=\s*([^#]*?)\s*(?:#\s*(.*))?$", line)
+                if m:
+                    found[m.group(1)] = (m.group(2), m.group(3) or "")
+    return found
+
+
+def short(evidence):
+    """The first part of a value's evidence: the kind, and the kernel or document."""
+    kind, _, rest = evidence.partition(": ")
+    first = rest.split(";")[0].split(": ")[0].split(" (")[0]
+    return f"{kind}: {first}" if rest else kind
+
+
+def claims(name):
+    def made(read):
+        known = description()
+        rows = []
+        for text, keys in CLAIMS[name]:
+            for k, key in enumerate(keys):
+                value, evidence = known[key]
+                rows.append([text if k == 0 else "", f"`{key}` = {value}", short(evidence)])
+        lines = ["| what was found | value | by |", "|---|---|---|"]
+        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    return made
+
+
+FIGURES.update({"claims " + name: claims(name) for name in CLAIMS})
