@@ -260,7 +260,9 @@ static void load_first(variables *v) {
 
 static bool put_cuda(variables *v, const orr_options *o, const char *program, const wanted *w, orr_err *e) {
     orr_arena *a = &v->arena;
-    const char *dir = library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
+    // That of a cluster also has MPI's functions, which write down what a rank does.
+    const char *dir = w->more ? library_folder(a, "cluster", "liborrery-cluster.so", "ORRERY_CLUSTER", e)
+                              : library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
     if (!dir || !check_program(program, e)) return false;
     // Our own library has the driver's name too: the program's process must know better.
     const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;

@@ -6,7 +6,6 @@
 // (app/rank.c). Messages take what SimGrid's network says. Afterwards SimGrid's trace and the library's
 // account of the ranks become one report.
 #include "api/api.h"
-#include "api/paje.h"
 #include "base/temp.h"
 #include "node/platform.h"
 
@@ -19,15 +18,16 @@ enum { MAX_RANKS = 65536 };
 typedef struct rank_line { // what the library says of a rank
     int node;
     unsigned launches;
-    unsigned long long copies, copy_bytes;
-    double kernel_ns, copy_ns, nccl_ns, wait_ns, last_ns;
+    unsigned long long copies, copy_bytes, messages, sent;
+    double kernel_ns, copy_ns, nccl_ns, wait_ns, mpi_ns, end_ns;
 } rank_line;
 
-typedef struct kernel_line {
+typedef struct total_line { // of a kernel, or of a function of MPI
     const char *name;
-    unsigned long long launches;
+    unsigned long long n, bytes;
     double ns;
-} kernel_line;
+} total_line;
+typedef ORR_VEC(total_line) total_lines;
 
 typedef struct cluster {
     const orr_options *o;
@@ -36,8 +36,7 @@ typedef struct cluster {
     const char *fabric, *temp;
     unsigned launches, alike;
     rank_line *rank;
-    ORR_VEC(kernel_line) kernels;
-    paje trace;
+    total_lines kernels, calls;
     orr_arena arena;
 } cluster;
 
@@ -140,11 +139,6 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         hostfile,
         "-platform",
         platform,
-        "-trace",
-        "-trace-file",
-        orr_arena_printf(a, "%s/trace", c->temp),
-        "--cfg=tracing/smpi/display-sizes:yes",
-        "--cfg=tracing/precision:9",
         orr_arena_printf(a, "--cfg=smpi/tmpdir:%s", c->temp),
         "--log=root.thresh:critical",
         "--cfg=contexts/stack-size:16384", // KiB: kernels are executed on a rank's stack
@@ -166,21 +160,25 @@ static bool read_ranks(cluster *c, int status, orr_err *e) {
     snprintf(path, sizeof path, "%s/ranks", c->temp);
     FILE *f = fopen(path, "r");
     if (!f)
-        return orr_fail(e, ORR_PROGRAM_FAILED,
-                        "cluster: the program made no CUDA call, or ended before its report could "
-                        "be made (status %d)",
-                        status);
+        return orr_fail(
+            e, ORR_PROGRAM_FAILED,
+            "cluster: the program made no CUDA call, or ended before its report could be made (status %d)",
+            status);
+    c->rank = orr_calloc((size_t)c->ranks, sizeof *c->rank);
     while (fgets(line, sizeof line, f)) {
         int r;
         rank_line x = {0};
-        kernel_line k = {0};
+        total_line t = {0};
         if (sscanf(line, "launches %u alike %u", &c->launches, &c->alike) == 2) continue;
-        if (sscanf(line, "kernel %llu %lg %511s", &k.launches, &k.ns, name) == 3) {
-            k.name = orr_arena_strdup(&c->arena, name);
-            *ORR_PUSH(&c->kernels) = k;
-        } else if (sscanf(line, "%d %d %u %lg %llu %llu %lg %lg %lg %lg", &r, &x.node, &x.launches,
-                          &x.kernel_ns, &x.copies, &x.copy_bytes, &x.copy_ns, &x.nccl_ns, &x.wait_ns,
-                          &x.last_ns) == 10 &&
+        if (sscanf(line, "kernel %llu %lg %511s", &t.n, &t.ns, name) == 3) {
+            t.name = orr_arena_strdup(&c->arena, name);
+            *ORR_PUSH(&c->kernels) = t;
+        } else if (sscanf(line, "mpi %llu %llu %lg %511s", &t.n, &t.bytes, &t.ns, name) == 4) {
+            t.name = orr_arena_strdup(&c->arena, name);
+            *ORR_PUSH(&c->calls) = t;
+        } else if (sscanf(line, "%d %d %u %lg %llu %llu %lg %lg %lg %lg %lg %llu %llu", &r, &x.node,
+                          &x.launches, &x.kernel_ns, &x.copies, &x.copy_bytes, &x.copy_ns, &x.nccl_ns,
+                          &x.wait_ns, &x.mpi_ns, &x.end_ns, &x.messages, &x.sent) == 13 &&
                    r >= 0 && r < c->ranks) {
             c->rank[r] = x;
         }
@@ -189,168 +187,96 @@ static bool read_ranks(cluster *c, int status, orr_err *e) {
     return true;
 }
 
-typedef struct totals { // of a rank
-    double mpi_ns, end_ns;
-    uint64_t sent, bytes;
-} totals;
-
-typedef struct call_line {
-    const char *name;
-    uint64_t calls;
-    double ns;
-} call_line;
-typedef ORR_VEC(call_line) call_lines;
-
-static totals *add_up(const cluster *c, call_lines *by_name) {
-    totals *t = orr_calloc((size_t)c->ranks, sizeof *t);
-    for (size_t i = 0; i < c->trace.calls.n; i++) {
-        const paje_call *x = &c->trace.calls.at[i];
-        double ns = x->to > x->from ? (x->to - x->from) * 1e9 : 0;
-        t[x->rank].mpi_ns += ns;
-        size_t k = 0;
-        while (k < by_name->n && strcmp(by_name->at[k].name, x->name) != 0) k++;
-        if (k == by_name->n) *ORR_PUSH(by_name) = (call_line){.name = x->name};
-        by_name->at[k].calls++;
-        by_name->at[k].ns += ns;
-    }
-    for (size_t i = 0; i < c->trace.messages.n; i++) {
-        const paje_message *m = &c->trace.messages.at[i];
-        t[m->from].sent++;
-        t[m->from].bytes += m->bytes;
-    }
-    for (int r = 0; r < c->ranks; r++) t[r].end_ns = c->trace.ends.at[r] * 1e9;
-    return t;
-}
-
-static int last_rank(const cluster *c, const totals *t) {
+static int last_rank(const cluster *c) {
     int last = 0;
     for (int r = 1; r < c->ranks; r++)
-        if (t[r].end_ns > t[last].end_ns) last = r;
+        if (c->rank[r].end_ns > c->rank[last].end_ns) last = r;
     return last;
 }
 
 // What the rank that ends last did most of the time.
-static const char *bound(const cluster *c, const totals *t, int r) {
-    double gpu = c->rank[r].wait_ns, mpi = t[r].mpi_ns, rest = t[r].end_ns - gpu - mpi;
-    if (mpi >= gpu && mpi >= rest) return "messages";
-    if (rest > gpu) return "host code";
-    const rank_line *x = &c->rank[r];
+static const char *bound(const rank_line *x) {
+    double rest = x->end_ns - x->wait_ns - x->mpi_ns;
+    if (x->mpi_ns >= x->wait_ns && x->mpi_ns >= rest) return "messages";
+    if (rest > x->wait_ns) return "host code";
     if (x->nccl_ns > x->kernel_ns && x->nccl_ns > x->copy_ns) return "NCCL";
     return x->copy_ns > x->kernel_ns ? "copies to and from GPUs" : "kernels";
 }
 
-static void text_of(const cluster *c, const totals *t, const call_lines *calls, orr_text *out) {
-    int last = last_rank(c, t);
-    double end = t[last].end_ns;
+static void text_totals(const total_lines *t, const char *what, orr_text *out) {
+    if (t->n) orr_text_add(out, "\n%-40s %10s %14s %14s\n", what, "times", "mean us", "MB in all");
+    for (size_t i = 0; i < t->n; i++)
+        orr_text_add(out, "%-40s %10llu %14.3f %14.3f\n", t->at[i].name, t->at[i].n,
+                     t->at[i].ns / 1e3 / (double)t->at[i].n, (double)t->at[i].bytes / 1e6);
+}
+
+static void text_of(const cluster *c, orr_text *out) {
+    int last = last_rank(c);
+    const rank_line *l = &c->rank[last];
+    double end = l->end_ns > 0 ? l->end_ns : 1;
     orr_text_add(out, "%d ranks on %d x %s, %s\n", c->ranks, c->nodes, c->node->product, c->fabric);
-    orr_text_add(out,
-                 "simulated time %.6f ms, bound by %s (rank %d, which ends last: %.1f %% waiting for its "
-                 "GPU, %.1f %% in MPI)\n",
-                 end / 1e6, bound(c, t, last), last, end > 0 ? 100 * c->rank[last].wait_ns / end : 0,
-                 end > 0 ? 100 * t[last].mpi_ns / end : 0);
+    orr_text_add(
+        out,
+        "simulated time %.6f ms, bound by %s (rank %d, which ends last: %.1f %% waiting for its GPU, %.1f %% "
+        "in MPI)\n",
+        l->end_ns / 1e6, bound(l), last, 100 * l->wait_ns / end, 100 * l->mpi_ns / end);
     orr_text_add(out, "%u launches, of which %u took what one alike had taken\n\n", c->launches, c->alike);
-    orr_text_add(out, "%6s %5s %12s %12s %12s %12s %9s %12s\n", "rank", "node", "end ms", "kernels ms",
-                 "copies ms", "MPI ms", "messages", "sent MB");
+    orr_text_add(out, "%6s %5s %12s %12s %12s %12s %12s %9s %12s\n", "rank", "node", "end ms", "kernels ms",
+                 "copies ms", "NCCL ms", "MPI ms", "messages", "sent MB");
     for (int r = 0; r < c->ranks; r++) {
         if (c->ranks > 16 && r >= 8 && r != last && r != c->ranks - 1)
             continue; // all of them are in the JSON
         const rank_line *x = &c->rank[r];
-        orr_text_add(out, "%6d %5d %12.6f %12.6f %12.6f %12.6f %9llu %12.3f\n", r, x->node, t[r].end_ns / 1e6,
-                     x->kernel_ns / 1e6, x->copy_ns / 1e6, t[r].mpi_ns / 1e6, (unsigned long long)t[r].sent,
-                     (double)t[r].bytes / 1e6);
+        orr_text_add(out, "%6d %5d %12.6f %12.6f %12.6f %12.6f %12.6f %9llu %12.3f\n", r, x->node,
+                     x->end_ns / 1e6, x->kernel_ns / 1e6, x->copy_ns / 1e6, x->nccl_ns / 1e6, x->mpi_ns / 1e6,
+                     x->messages, (double)x->sent / 1e6);
     }
-    orr_text_add(out, "\n%-40s %10s %14s\n", "kernel", "launches", "each us");
-    for (size_t i = 0; i < c->kernels.n; i++)
-        orr_text_add(out, "%-40s %10llu %14.3f\n", c->kernels.at[i].name, c->kernels.at[i].launches,
-                     c->kernels.at[i].ns / 1e3 / (double)c->kernels.at[i].launches);
-    orr_text_add(out, "\n%-40s %10s %14s\n", "MPI", "calls", "mean us");
-    for (size_t i = 0; i < calls->n; i++)
-        orr_text_add(out, "%-40s %10llu %14.3f\n", calls->at[i].name, (unsigned long long)calls->at[i].calls,
-                     calls->at[i].ns / 1e3 / (double)calls->at[i].calls);
+    text_totals(&c->kernels, "kernel", out);
+    text_totals(&c->calls, "MPI", out);
+    if (!c->calls.n)
+        orr_text_add(out, "\ncalls of MPI were not seen: link the program with smpicc and CUDA's library "
+                          "before SimGrid's\n");
 }
 
-static void json_of(const cluster *c, const totals *t, const call_lines *calls, orr_text *out) {
-    int last = last_rank(c, t);
+static void json_totals(const total_lines *t, const char *what, orr_text *out) {
+    orr_text_add(out, ",\n\"%s\":[", what);
+    for (size_t i = 0; i < t->n; i++) {
+        orr_text_add(out, "%s\n{\"name\":", i ? "," : "");
+        orr_text_json(out, t->at[i].name);
+        orr_text_add(out, ",\"times\":%llu,\"bytes\":%llu,\"time_ns\":%.3f}", t->at[i].n, t->at[i].bytes,
+                     t->at[i].ns);
+    }
+    orr_text_add(out, "]");
+}
+
+static void json_of(const cluster *c, orr_text *out) {
+    const rank_line *last = &c->rank[last_rank(c)];
     orr_text_add(out, "{\"ranks\":%d,\"nodes\":%d,\"node\":", c->ranks, c->nodes);
     orr_text_json(out, c->node->name);
     orr_text_add(out, ",\"platform\":");
     orr_text_json(out, c->fabric);
     orr_text_add(out, ",\"elapsed_ns\":%.3f,\"bound_by\":\"%s\",\"launches\":%u,\"alike\":%u,\n\"by_rank\":[",
-                 t[last].end_ns, bound(c, t, last), c->launches, c->alike);
+                 last->end_ns, bound(last), c->launches, c->alike);
     for (int r = 0; r < c->ranks; r++) {
         const rank_line *x = &c->rank[r];
-        orr_text_add(
-            out,
-            "%s\n{\"rank\":%d,\"node\":%d,\"end_ns\":%.3f,\"launches\":%u,\"kernel_ns\":%.3f,\"copies\":%llu,"
-            "\"copy_bytes\":%llu,\"copy_ns\":%.3f,\"wait_ns\":%.3f,\"mpi_ns\":%.3f,\"messages\":%llu,\"sent_"
-            "bytes\":%llu}",
-            r ? "," : "", r, x->node, t[r].end_ns, x->launches, x->kernel_ns, x->copies, x->copy_bytes,
-            x->copy_ns, x->wait_ns, t[r].mpi_ns, (unsigned long long)t[r].sent,
-            (unsigned long long)t[r].bytes);
+        orr_text_add(out,
+                     "%s\n{\"rank\":%d,\"node\":%d,\"end_ns\":%.3f,\"launches\":%u,\"kernel_ns\":%.3f,"
+                     "\"copies\":%llu,\"copy_bytes\":%llu,\"copy_ns\":%.3f,\"nccl_ns\":%.3f,\"wait_ns\":%.3f,"
+                     "\"mpi_ns\":%.3f,\"messages\":%llu,\"sent_bytes\":%llu}",
+                     r ? "," : "", r, x->node, x->end_ns, x->launches, x->kernel_ns, x->copies, x->copy_bytes,
+                     x->copy_ns, x->nccl_ns, x->wait_ns, x->mpi_ns, x->messages, x->sent);
     }
-    orr_text_add(out, "],\n\"kernels\":[");
-    for (size_t i = 0; i < c->kernels.n; i++) {
-        orr_text_add(out, "%s\n{\"kernel\":", i ? "," : "");
-        orr_text_json(out, c->kernels.at[i].name);
-        orr_text_add(out, ",\"launches\":%llu,\"time_ns\":%.3f}", c->kernels.at[i].launches,
-                     c->kernels.at[i].ns);
-    }
-    orr_text_add(out, "],\n\"mpi\":[");
-    for (size_t i = 0; i < calls->n; i++)
-        orr_text_add(out, "%s\n{\"call\":\"%s\",\"calls\":%llu,\"time_ns\":%.3f}", i ? "," : "",
-                     calls->at[i].name, (unsigned long long)calls->at[i].calls, calls->at[i].ns);
-    orr_text_add(out, "],\n\"messages\":[");
-    for (size_t i = 0; i < c->trace.messages.n; i++) {
-        const paje_message *m = &c->trace.messages.at[i];
-        orr_text_add(out, "%s\n{\"from\":%d,\"to\":%d,\"bytes\":%llu,\"sent_ns\":%.3f,\"received_ns\":%.3f}",
-                     i ? "," : "", m->from, m->to, (unsigned long long)m->bytes, m->sent * 1e9, m->got * 1e9);
-    }
-    orr_text_add(out, "]}\n");
-}
-
-// ---- the timeline: what the library wrote of the GPUs, and then the ranks' calls of MPI ------------------
-static bool add_mpi(const cluster *c, const char *path, orr_err *e) {
-    size_t n;
-    char *was = orr_read_file(path, (size_t)1 << 31, &n, e);
-    if (!was) return false;
-    char *end = n > 4 ? strstr(was + n - 4, "]}") : NULL;
-    orr_text t = {0};
-    orr_text_addn(&t, was, end ? (size_t)(end - was) : n);
-    for (int r = 0; r < c->ranks; r++)
-        orr_text_add(
-            &t,
-            ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"rank %d, node "
-            "%d\"}},\n"
-            "{\"ph\":\"M\",\"pid\":%d,\"tid\":1000000,\"name\":\"thread_name\",\"args\":{\"name\":\"MPI\"}}",
-            r + 1, r, r / c->per_node, r + 1);
-    for (size_t i = 0; i < c->trace.calls.n; i++) {
-        const paje_call *x = &c->trace.calls.at[i];
-        if (x->to < x->from) continue;
-        orr_text_add(&t,
-                     ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":1000000,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"MPI\","
-                     "\"name\":\"%s\"}",
-                     x->rank + 1, x->from * 1e6, (x->to - x->from) * 1e6, x->name);
-    }
-    orr_text_add(&t, "\n]}\n");
-    bool ok = write_text(path, &t, e);
-    free(t.s);
-    free(was);
-    return ok;
+    orr_text_add(out, "]");
+    json_totals(&c->kernels, "kernels", out);
+    json_totals(&c->calls, "mpi", out);
+    orr_text_add(out, "}\n");
 }
 
 static orr_report *report(cluster *c, int status, orr_err *e) {
-    char path[4200];
-    snprintf(path, sizeof path, "%s/trace", c->temp);
-    c->rank = orr_calloc((size_t)c->ranks, sizeof *c->rank);
-    if (!read_ranks(c, status, e) || !paje_read(path, c->ranks, &c->trace, e)) return NULL;
-    call_lines calls = {0};
-    totals *t = add_up(c, &calls);
+    if (!read_ranks(c, status, e)) return NULL;
     orr_text text = {0}, json = {0};
-    text_of(c, t, &calls, &text);
-    json_of(c, t, &calls, &json);
-    if (c->o->run.timeline) add_mpi(c, c->o->run.timeline, e);
-    free(t);
-    free(calls.at);
+    text_of(c, &text);
+    json_of(c, &json);
     return orr_report_of(text, json);
 }
 
@@ -395,9 +321,9 @@ orr_report *orr_mpi_run(char *const *argv, const orr_options *asked, int *status
         if (start(&c, argv, status, e)) r = report(&c, *status, e);
         orr_temp_folder_end(temp);
     }
-    paje_free(&c.trace);
     free(c.rank);
     free(c.kernels.at);
+    free(c.calls.at);
     orr_arena_free(&c.arena);
     orr_node_free(node);
     return r;

@@ -40,6 +40,7 @@ typedef struct app_module {
     orr_module *module;
     orr_image **images;       // its variables on each device, placed when they are first used there
     bool shared;              // `module` is that of another app_module with the same bytes
+    uint64_t digest;          // of those, in a cluster
     const void *data;         // the fatbin it comes from, until it is opened
     const void *const *parts; // nvcc -rdc=true: the fatbins it was linked of, up to a NULL; NULL: it was not
     const char *name;         // for messages
@@ -106,6 +107,7 @@ enum { // what works on something at a time, of each device
     ENGINE_WITHIN,
     ENGINE_PEER, // copies between devices: what keeps them apart are the links
     ENGINE_NCCL,
+    ENGINE_MPI, // the host's
     ENGINES
 };
 typedef struct app_span { // of the timeline
@@ -207,9 +209,16 @@ typedef struct app_rank { // of a cluster; of a program alone there is one
     uint32_t launches;
     uint64_t copies, copy_bytes;
     double kernel_ns, copy_ns, nccl_ns;
-    double wait_ns; // for its GPU, in functions of CUDA
-    double last_ns; // when it called the last of them
+    double wait_ns;          // for its GPU, in functions of CUDA
+    double mpi_ns, end_ns;   // in functions of MPI; when it last did anything
+    uint64_t messages, sent; // to another rank, and their bytes
 } app_rank;
+
+typedef struct app_mpi_total { // of a function of MPI, or of what a rank sends another
+    const char *name;
+    uint64_t calls, bytes;
+    double ns;
+} app_mpi_total;
 
 typedef struct app {
     bool open, closed;
@@ -291,6 +300,9 @@ uint64_t app_rank_changes(void);                           // how often
 void app_rank_park(uint64_t seen); // waits for another change than the last; no lock is held
 void app_rank_tell(void);          // those who wait look again; no lock is held
 app_rank *app_rank_self(void);
+double app_mpi_begin(void); // s
+void app_mpi_end(const char *name, double from, uint64_t bytes, int to);
+size_t app_mpi_totals(const app_mpi_total **all);
 size_t app_rank_all(const app_rank **ranks);
 uint64_t app_alike_key(const app_call *c, const orr_kernel *k);
 typedef struct app_kernel_total {
@@ -306,6 +318,7 @@ int *app_rank_device(void); // of this rank
 int *app_rank_error(void);
 int app_rank_now(void);             // 0 where there is one
 int app_rank_node(void);            // the node that this rank is on
+void app_rank_pause(void);          // host code is no longer measured; no lock is held
 void app_rank_enter(void);          // the host's clock is this rank's
 double app_rank_leave(void);        // seconds that the rank has to wait before it goes on
 void app_rank_wait(double seconds); // with no lock held

@@ -32,11 +32,14 @@ double app_clock_start(app_stream *s, int engine) {
     return t;
 }
 
+enum { MPI_TRACK = 1000000 }; // where a rank's calls of MPI are shown, beside its streams
+
+// s: NULL for what the host does.
 static void note(const app_stream *s, int engine, app_span span) {
     app *a = &the_app;
     if (!a->timeline) return;
-    span.stream = s->id;
-    span.device = s->device;
+    span.stream = s ? s->id : MPI_TRACK;
+    span.device = s ? s->device : app_device_index(app_device_now());
     span.rank = app_rank_now();
     span.engine = (uint8_t)engine;
     if (a->spans.n < MAX_TIMELINE)
@@ -86,22 +89,30 @@ double app_clock_all(void) {
 // ------------------------------------------------------------------------------------------ Chrome's event
 // format (JSON), which ui.perfetto.dev opens: a track for each stream.
 static const char *const engine_name[ENGINES] = {
-    "", "kernel", "host to device", "device to host", "device to device", "between devices", "NCCL"};
+    "", "kernel", "host to device", "device to host", "device to device", "between devices", "NCCL", "MPI"};
 
 // A track for each stream of a device that something was in; 0 and 1 are the default streams.
 static void name_streams(const app *a, orr_text *t) {
-    size_t room = (size_t)(a->next_stream + 2 * (uint64_t)a->ndevices);
+    const app_rank *ranks;
+    size_t nranks = app_rank_all(&ranks),
+           room = (size_t)(a->next_stream + 2 * (uint64_t)a->ndevices) + nranks;
     bool *named = orr_calloc(room, 1);
     for (size_t i = 0; i < a->spans.n; i++) {
         const app_span *s = &a->spans.at[i];
-        size_t at = s->stream > 1 ? s->stream : a->next_stream + 2 * (uint64_t)s->device + s->stream;
+        size_t at = s->engine == ENGINE_MPI ? room - nranks + (size_t)s->rank
+                    : s->stream > 1         ? s->stream
+                                            : a->next_stream + 2 * (uint64_t)s->device + s->stream;
         if (at >= room || named[at]) continue;
         named[at] = true;
         int process = (app_in_cluster() ? s->rank : s->device) + 1;
         orr_text_add(
             t, ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%llu,\"name\":\"thread_name\",\"args\":{\"name\":\"",
             process, (unsigned long long)s->stream);
-        orr_text_add(t, s->stream == 0 ? "default stream" : "stream %llu", (unsigned long long)s->stream);
+        orr_text_add(t,
+                     s->engine == ENGINE_MPI ? "MPI"
+                     : s->stream == 0        ? "default stream"
+                                             : "stream %llu",
+                     (unsigned long long)s->stream);
         orr_text_add(t, "\"}}");
     }
     free(named);
@@ -119,6 +130,12 @@ bool app_timeline_write(const char *path, orr_err *e) {
         a->result.gpu, a->result.model, (unsigned long long)a->spans_left_out);
     orr_text_json(&t, a->result.input);
     orr_text_add(&t, "}}");
+    const app_rank *ranks;
+    for (int r = 0, n = app_in_cluster() ? (int)app_rank_all(&ranks) : 0; r < n; r++)
+        orr_text_add(
+            &t,
+            ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"rank %d, node %d\"}}",
+            r + 1, r, ranks[r].node);
     for (int d = 1; d < a->ndevices && !app_in_cluster(); d++)
         orr_text_add(&t,
                      ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"GPU %d\"}}",

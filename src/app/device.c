@@ -171,6 +171,7 @@ static bool open_device(app *a, orr_err *e) {
 // ---- in and out of every function ----------------------------------------------------------------------
 int app_enter(void) {
     app *a = &the_app;
+    if (depth == 0) app_rank_pause();
     if (depth++ == 0) pthread_mutex_lock(&lock);
     if (a->closed) return E_UNLOADING;
     if (!a->open) {
@@ -362,11 +363,17 @@ static void write_ranks(const app *a, orr_err *e) {
     for (size_t i = 0; i < nkernels; i++)
         orr_text_add(&out, "kernel %llu %.17g %s\n", (unsigned long long)kernels[i].launches, kernels[i].ns,
                      kernels[i].kernel->name);
+    const app_mpi_total *mpi;
+    size_t nmpi = app_mpi_totals(&mpi);
+    for (size_t i = 0; i < nmpi; i++)
+        orr_text_add(&out, "mpi %llu %llu %.17g %s\n", (unsigned long long)mpi[i].calls,
+                     (unsigned long long)mpi[i].bytes, mpi[i].ns, mpi[i].name);
     for (size_t i = 0; i < n; i++) {
         const app_rank *r = &ranks[i];
-        orr_text_add(&out, "%zu %d %u %.17g %llu %llu %.17g %.17g %.17g %.17g\n", i, r->node, r->launches,
-                     r->kernel_ns, (unsigned long long)r->copies, (unsigned long long)r->copy_bytes,
-                     r->copy_ns, r->nccl_ns, r->wait_ns, r->last_ns);
+        orr_text_add(&out, "%zu %d %u %.17g %llu %llu %.17g %.17g %.17g %.17g %.17g %llu %llu\n", i, r->node,
+                     r->launches, r->kernel_ns, (unsigned long long)r->copies,
+                     (unsigned long long)r->copy_bytes, r->copy_ns, r->nccl_ns, r->wait_ns, r->mpi_ns,
+                     r->end_ns, (unsigned long long)r->messages, (unsigned long long)r->sent);
     }
     write_file(orr_arena_printf(&name, "%s/ranks", a->forms), &out, e);
     orr_arena_free(&name);

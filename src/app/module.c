@@ -11,10 +11,21 @@
 #include <string.h>
 
 // ---- opening ------------------------------------------------------------------------------------------
+// In a cluster each rank brings the same code: it is read once, and known again by a digest of its bytes.
+static orr_module *opened_before(app_module *mine, const void *data, size_t n) {
+    if (!app_in_cluster()) return NULL;
+    mine->digest = orr_hash64(data, n, 1) | 1;
+    for (app_module *m = the_app.modules; m; m = m->next)
+        if (m != mine && m->module && m->digest == mine->digest) return m->module;
+    return NULL;
+}
+
 static int open_module(app_module *m, const void *data, size_t n) {
     orr_err e = {0};
     bool text = app_image_is_text(data);
     const orr_gpu *g = the_app.gpu;
+    m->module = opened_before(m, data, n);
+    m->shared = m->module != NULL;
     if (!m->shared)
         m->module =
             app_image_open(data, n, m->name, (unsigned)(g->cc_major * 10 + g->cc_minor), the_app.source, &e);
@@ -39,15 +50,6 @@ orr_image *app_module_image(app_module *m, int device) {
     return m->images[device];
 }
 
-// In a cluster each rank brings the same code: it is read once.
-static orr_module *opened_before(const app_module *mine, size_t n) {
-    for (app_module *m = app_in_cluster() ? the_app.modules : NULL; m; m = m->next)
-        if (m != mine && m->module && m->images && m->data && app_image_bytes(m->data) == n &&
-            memcmp(m->data, mine->data, n) == 0)
-            return m->module;
-    return NULL;
-}
-
 app_module *app_module_new(const void *data, const char *name) {
     app_module *m = orr_calloc(1, sizeof *m);
     m->data = data;
@@ -66,10 +68,7 @@ app_module *app_module_open(const void *image, size_t n, const char *name, int *
 
 int app_module_ready(app_module *m) {
     if (m->images || m->failed) return m->failed;
-    size_t n = app_image_bytes(m->data);
-    m->module = opened_before(m, n);
-    m->shared = m->module != NULL;
-    return open_module(m, m->data, n);
+    return open_module(m, m->data, app_image_bytes(m->data));
 }
 
 // Unloaded or unregistered. What it was made of stays: the report and the timeline name its kernels.

@@ -11,6 +11,7 @@
 
 static struct {
     bool asked, here;
+    void (*bench_end)(void), (*bench_begin)(void); // NULL: host code takes no time
     void *(*self)(void);
     int (*pid)(void);
     void *(*host)(void);
@@ -22,12 +23,18 @@ static struct {
     void *mutex, *cond; // of those that wait for another rank
 } simgrid;
 
+static bool started; // MPI has: SimGrid measures host code (--host), of which our own is no part
 static ORR_VEC(app_rank) ranks;
 static app_rank alone;
 
 static void find(void) {
     simgrid.asked = true;
     if (!getenv("ORRERY_APP_CLUSTER")) return;
+    const char *measured = getenv("ORRERY_APP_MEASURED");
+    if (measured && *measured) {
+        *(void **)&simgrid.bench_end = dlsym(RTLD_DEFAULT, "smpi_bench_end");
+        *(void **)&simgrid.bench_begin = dlsym(RTLD_DEFAULT, "smpi_bench_begin");
+    }
     *(void **)&simgrid.self = dlsym(RTLD_DEFAULT, "sg_actor_self");
     *(void **)&simgrid.pid = dlsym(RTLD_DEFAULT, "sg_actor_self_get_pid");
     *(void **)&simgrid.host = dlsym(RTLD_DEFAULT, "sg_host_self");
@@ -97,7 +104,7 @@ double app_rank_leave(void) {
     double wait = the_app.host / 1e9 - simgrid.clock();
     app_rank *r = app_rank_self();
     if (wait > 0) r->wait_ns += wait * 1e9;
-    r->last_ns = the_app.host;
+    if (the_app.host > r->end_ns) r->end_ns = the_app.host;
     return wait;
 }
 
@@ -105,6 +112,12 @@ void app_rank_wait(double seconds) {
     if (!in_rank()) return;
     app_rank_tell();
     if (seconds > 0) simgrid.sleep(seconds);
+    if (started && simgrid.bench_begin) simgrid.bench_begin();
+}
+
+// Before a function of CUDA, with no lock held: the host code before it has ended.
+void app_rank_pause(void) {
+    if (app_in_cluster() && started && simgrid.bench_end && in_rank()) simgrid.bench_end();
 }
 
 // ---- waiting for another rank -----------------------------------------------------------------------
@@ -145,4 +158,32 @@ void app_rank_network(double *bandwidth, double *latency) {
     if (!app_in_cluster() || !hosts[1] || !simgrid.bandwidth || !simgrid.latency) return;
     *bandwidth = simgrid.bandwidth(hosts[0], hosts[1]) / 1e9;
     *latency = simgrid.latency(hosts[0], hosts[1]) * 1e6;
+}
+
+// ---- calls of MPI -----------------------------------------------------------------------------------
+static ORR_VEC(app_mpi_total) functions;
+
+double app_mpi_begin(void) { return in_rank() ? simgrid.clock() : 0; }
+
+void app_mpi_end(const char *name, double from, uint64_t bytes, int to) {
+    if (!in_rank()) return;
+    double now = simgrid.clock();
+    app_rank *r = app_rank_self();
+    started = true;
+    r->mpi_ns += (now - from) * 1e9;
+    if (now * 1e9 > r->end_ns) r->end_ns = now * 1e9;
+    r->messages += to >= 0;
+    r->sent += bytes;
+    size_t i = 0;
+    while (i < functions.n && functions.at[i].name != name) i++;
+    if (i == functions.n) *ORR_PUSH(&functions) = (app_mpi_total){.name = name};
+    functions.at[i].calls++;
+    functions.at[i].bytes += bytes;
+    functions.at[i].ns += (now - from) * 1e9;
+    if (the_app.open && !the_app.failed) app_clock_note(NULL, ENGINE_MPI, name, from * 1e9, now * 1e9, bytes);
+}
+
+size_t app_mpi_totals(const app_mpi_total **all) {
+    *all = functions.at;
+    return functions.n;
 }

@@ -99,9 +99,9 @@ static bool set(reader *r, const char *key, const char *value, const char *note)
         return true;
     }
     return orr_fail(r->e, ORR_BAD_INPUT,
-                    "%s:%d: there is no parameter '%.60s'%s%s%s; docs/guides/nodes.md lists them", r->file, r->line,
-                    key, orr_is_near(&near) ? "; did you mean '" : "", orr_is_near(&near) ? near.best : "",
-                    orr_is_near(&near) ? "'?" : "");
+                    "%s:%d: there is no parameter '%.60s'%s%s%s; docs/guides/nodes.md lists them", r->file,
+                    r->line, key, orr_is_near(&near) ? "; did you mean '" : "",
+                    orr_is_near(&near) ? near.best : "", orr_is_near(&near) ? "'?" : "");
 }
 
 static bool read_line(reader *r, const char *s, const char *end) {
