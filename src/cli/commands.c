@@ -12,7 +12,8 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
+     " gpu model budget on kernels launches threads max-insts counts-only lines timeline latencies stats "
+     "check "
      "no-check digests json "
      "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
@@ -25,6 +26,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run saxpy\n"
      "orrery run saxpy --gpu h200 --model cycle --timeline saxpy.json\n"
      "orrery run bfs --lines\n"
+     "orrery run bfs --gpu h200 --budget 10s\n"
      "orrery run reduce --gpu h200 --model cycle --html reduce.html\n"
      "orrery run saxpy --gpu k40,v100,h200\n"
      "orrery run saxpy --source ptx --set n=65536 --json\n" WITH_YOUR_FILES
