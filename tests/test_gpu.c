@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "gpu/gpu.h"
+#include "gpu/topology.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -462,23 +463,35 @@ static void documented(void **state) {
     free(doc);
 }
 
+// What driver 580 answered on an H200 (hardware/h200/hopper_remote.csv, clusters.active).
+static void clusters(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t size, blocks, clusters;
+    } answers[] = {
+        {1, 1, 132}, {1, 8, 1056}, {2, 1, 66},  {2, 3, 198}, {3, 1, 39},  {3, 2, 79},
+        {3, 8, 327}, {4, 1, 30},   {4, 5, 154}, {6, 1, 17},  {6, 3, 62},  {8, 1, 15},
+        {8, 2, 30},  {8, 3, 45},   {8, 6, 92},  {12, 1, 7},  {12, 2, 16}, {12, 3, 28},
+        {12, 6, 58}, {16, 1, 7},   {16, 2, 14}, {16, 3, 21}, {16, 8, 58},
+    };
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("h200", NULL, 0, &e);
+    if (!g) fail_msg("%s", e.text);
+    for (size_t n = 0; n < sizeof answers / sizeof *answers; n++)
+        assert_int_equal(orr_active_clusters(g, answers[n].size, answers[n].blocks), answers[n].clusters);
+    orr_gpu_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_and_units),
-        cmocka_unit_test(mistakes),
-        cmocka_unit_test(not_text),
-        cmocka_unit_test(too_many),
-        cmocka_unit_test(inheritance),
-        cmocka_unit_test(data_folder),
-        cmocka_unit_test(overrides),
-        cmocka_unit_test(names),
-        cmocka_unit_test(classes),
-        cmocka_unit_test(published_peaks),
-        cmocka_unit_test(bundled_are_consistent),
-        cmocka_unit_test(old_names),
-        cmocka_unit_test(shares),
-        cmocka_unit_test(profiler),
-        cmocka_unit_test(print_reads_back),
+        cmocka_unit_test(clusters),        cmocka_unit_test(values_and_units),
+        cmocka_unit_test(mistakes),        cmocka_unit_test(not_text),
+        cmocka_unit_test(too_many),        cmocka_unit_test(inheritance),
+        cmocka_unit_test(data_folder),     cmocka_unit_test(overrides),
+        cmocka_unit_test(names),           cmocka_unit_test(classes),
+        cmocka_unit_test(published_peaks), cmocka_unit_test(bundled_are_consistent),
+        cmocka_unit_test(old_names),       cmocka_unit_test(shares),
+        cmocka_unit_test(profiler),        cmocka_unit_test(print_reads_back),
         cmocka_unit_test(documented),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
