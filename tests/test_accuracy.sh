@@ -45,7 +45,7 @@ workloads small  ptx  analytic   cycles                     96  11.0
 unseen    small  sass analytic   cycles                     69  11.6
 unseen    small  ptx  analytic   cycles                     69  13.2
 features  -      sass cycle      cycles                    133  10.3
-features  -      ptx  cycle      cycles                    132  21.0
+features  -      ptx  cycle      cycles                    133  42.0
 hopper    small  sass cycle      cycles                     18   7.0
 workloads small  sass functional smsp__inst_executed.sum   96   0.9
 unseen    small  sass functional smsp__inst_executed.sum   69   0.1

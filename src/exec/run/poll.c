@@ -6,9 +6,9 @@
 // block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
 // that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
 // looking again before anybody else has run is of no use. Eight rounds of a loop of PTX that does nothing
-// else let lanes through that wait at joins, as one of them may have to raise the flag. So every race has one
-// outcome, the same on every host, and it is not that of any GPU. Models with time execute such kernels as
-// they are timed instead (exec/step.h).
+// else, or sleeps, let lanes through that wait at joins, as one of them may have to raise the flag. So every
+// race has one outcome, the same on every host, and it is not that of any GPU. Models with time execute such
+// kernels as they are timed instead (exec/step.h).
 //
 // A loop of one block around a compare and swap with the same values every time takes a lock. Lanes of its
 // warp that wait for those in it are let through as soon as it goes round: one of them may have the lock.
@@ -64,17 +64,18 @@ static bool loops(const orr_kernel *k, uint32_t b) {
     return back;
 }
 
-// A loop of one block of PTX that does nothing but load what is volatile: lanes wait there for others,
-// perhaps of their own warp.
+// A loop of one block of PTX that does nothing but load what is volatile, or code that sleeps: lanes wait
+// there for others, perhaps of their own warp.
 static bool spins(const orr_kernel *k, uint32_t b) {
-    bool found = false;
+    bool found = false, other = false;
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
         const orr_inst *in = &k->insts[i];
+        if (in->op == ORR_OP_NANOSLEEP) return !k->codes;
         if (!(orr_ops[in->op].flags & ORR_F_MEMORY)) continue;
-        if (in->op != ORR_OP_LD || !(in->mods & ORR_M_VOLATILE)) return false;
-        found = true;
+        found |= in->op == ORR_OP_LD && in->mods & ORR_M_VOLATILE;
+        other |= in->op != ORR_OP_LD || !(in->mods & ORR_M_VOLATILE);
     }
-    return found && !k->codes && loops(k, b);
+    return found && !other && !k->codes && loops(k, b);
 }
 
 // A loop of one block around a compare and swap with the same values every time.

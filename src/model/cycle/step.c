@@ -130,10 +130,8 @@ static void unpark(sm *s, block *b) {
     }
 }
 
-// Code that was lowered is not issued as it is executed. What an instruction of it accesses has to be known:
-// all up to that is executed, if it has not been.
-static void reach(sm *s, warp *w, const orr_tinst *i) {
-    orr_step_issue(w->exec, i->inst, s->clock.now);
+// What has been executed of the warp's block accesses so much.
+static void take_accesses(sm *s, warp *w) {
     const orr_trace_out *t = orr_step_trace(w->exec);
     w->pc.base = t->bytes;
     w->pc.trace.end = t->bytes + t->n;
@@ -141,7 +139,20 @@ static void reach(sm *s, warp *w, const orr_tinst *i) {
         w->pc.access[w->pc.naccess++] = (uint32_t)(w->pc.trace.at - t->bytes);
         if (!orr_trace_skip(&w->pc.trace)) s->damaged = true;
     }
-    s->damaged |= w->pc.naccess <= i->access && i->access != ORR_NO_ACCESS;
+}
+
+// Code that was lowered is not issued as it is executed. What an instruction of it accesses has to be known:
+// all up to that is executed, if it has not been. Of loads that became one wide one it is the last's access.
+static void reach(sm *s, warp *w, const orr_tinst *i) {
+    const orr_block *b = &s->c->kernel->blocks[w->pc.then];
+    orr_step_issue(w->exec, i->inst, s->clock.now);
+    take_accesses(s, w);
+    if (i->access == ORR_NO_ACCESS) return;
+    for (uint32_t n = i->inst + 1; w->pc.naccess <= i->access && n < b->first + b->count; n++) {
+        orr_step_issue(w->exec, n, s->clock.now);
+        take_accesses(s, w);
+    }
+    s->damaged |= w->pc.naccess <= i->access;
 }
 
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
