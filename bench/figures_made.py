@@ -5,6 +5,7 @@ Each function of FIGURES takes `read`, which gives a kept result by its name, an
 import math
 import os
 import re
+import textwrap
 
 # ---- what is measured -----------------------------------------------------------------------
 # Microbenchmarks of each component of the cycle model (docs/how), as the profiler saw them on an H200.
@@ -41,9 +42,9 @@ SPEED = ["saxpy", "sgemm_tiled", "stencil3d_shared", "bfs", "btree"]
 
 # Name -> the words of a command whose output a page shows.
 TRANSCRIPTS = {
-    "first_kernel": ["run", "transpose_naive", "--gpu", "h200", "--model", "cycle"],
+    "first_kernel": ["run", "transpose_naive", "--set", "width=512", "--set", "height=384", "--gpu", "h200", "--model", "cycle"],
     "first_explain": ["explain", "transpose_naive", "--set", "width=512", "--set", "height=384"],
-    "first_diff": ["diff", "transpose_naive", "transpose_tiled"],
+    "first_diff": ["diff", "transpose_naive", "transpose_tiled", "--set", "width=512", "--set", "height=384"],
     "tasks": ["run", "docs/tutorials/stencil.tasks", "--gpu", "h200", "--model", "analytic"],
     "gpus": ["run", "saxpy", "--size", "medium", "--gpu", "k40,v100,h200", "--model", "analytic"],
 }
@@ -53,6 +54,10 @@ TRANSCRIPTS = {
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "|".join("---" if k == 0 else "--:" for k in range(len(head))) + "|"]
     return "\n".join(lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows])
+
+
+def prose(text):
+    return textwrap.fill(text.replace("\n", " "), 118, break_long_words=False, break_on_hyphens=False)
 
 
 def percent(x):
@@ -126,7 +131,9 @@ def furthest(name):
 def components(read):
     rows = []
     for name in COMPONENTS:
-        r = read("micro_" + name)
+        r = known(read, "micro_" + name)
+        if not r:
+            continue
         c = r["cycles"]
         rows.append([f"[{name}]({PAGES[name]})", TITLES[name], c["points"], percent(c["mape"]), f"{c['within_5']:.0f} %", when(r)])
     return table(["component", "kernels of", "number", "mean error", "within 5 %", "measured at"], rows)
@@ -136,13 +143,22 @@ PAGES = {"issue": "sm.md", "l1": "l1.md", "l2": "l2.md", "stores": "l2.md", "ato
          "launch": "launch.md"}
 
 
+def known(read, name):
+    try:
+        return read(name)
+    except FileNotFoundError:
+        return None
+
+
 def component(name):
     def made(read):
-        r = read("micro_" + name)
+        r = known(read, "micro_" + name)
+        if not r:
+            return f"Not measured yet: `./run figures --measure micro_{name}`."
         c = r["cycles"]
-        return (f"![{TITLES[name]}: predicted against measured cycles](../img/{name}.svg)\n\n"
+        return (f"![{TITLES[name]}: predicted against measured cycles](../img/{name}.svg)\n\n" + prose(
                 f"{c['points']} kernels of {', '.join('`micro/' + f[6:-4] + '`' for f in COMPONENTS[name])}: mean error "
-                f"{percent(c['mape'])}, {c['within_5']:.0f} % within 5 % ({when(r)}).")
+                f"{percent(c['mape'])}, {c['within_5']:.0f} % within 5 % ({when(r)})."))
     return made
 
 
@@ -155,7 +171,7 @@ def speed(read):
 
 def speed_about(read):
     r = read("traces")
-    return (f"Accel-Sim's traces on its SM7_QV100 configuration ({r['machine']}; Orrery at {when(r)}; Accel-Sim "
+    return prose(f"Accel-Sim's traces on its SM7_QV100 configuration ({r['machine']}; Orrery at {when(r)}; Accel-Sim "
             f"{r['accelsim']}):")
 
 
@@ -192,10 +208,38 @@ def explain_pairs(read):
     return table(["first", "second, which does it", "advice", "predicted", "real", ""], rows) + f"\n\nMeasured at {when(r)}, model cycle, H200."
 
 
+def triton(read):
+    r = read("triton")
+    ranks = ", ".join(f"the {model} model's is number {c['rank']} ({c['us']} us)" for model, c in r["choice"].items())
+    return prose(f"Tried with Triton {r['triton']} ({when(r)}): of the {r['configurations']} configurations of the example at {r['size']}, "
+            f"compiled and\nmeasured on an H200, {r['right']} leave the right product in Orrery. The best takes {r['best_us']} us there; of what "
+            f"is chosen\nwithout a GPU {ranks}.")
+
+
 def peers(read):
     return table(["simulator", "compared with", "kernels", "mean error", "correlation", "source"],
                  [[p["name"], p["against"], p["kernels"], p["error"], p["correlation"], p["source"]] for p in read("peers")["peers"]
                   if p["kind"] == "exactness"])
+
+
+def gv100(read):
+    """docs/how/gv100.md: published cycles of a Quadro GV100, Accel-Sim's and ours."""
+    r = read("gv100")
+    rows, mine, theirs, pairs = [], [], [], []
+    for a in r["apps"]:
+        errors = [100 * (a[k] / a["hardware"] - 1) for k in ("accelsim", "cycles")]
+        theirs.append(abs(errors[0]))
+        mine.append(abs(errors[1]))
+        pairs.append((a["hardware"], a["cycles"]))
+        rows.append([a["app"].split("/")[0], a["launches"], f"{a['hardware']:,}", f"{a['accelsim']:,}", f"{a['cycles']:,}",
+                     f"{errors[0]:+.1f} %", f"{errors[1]:+.1f} %"])
+    n = len(pairs)
+    mx, my = sum(p[0] for p in pairs) / n, sum(p[1] for p in pairs) / n
+    sxy = sum((x - mx) * (y - my) for x, y in pairs)
+    sxx, syy = sum((x - mx) ** 2 for x, _ in pairs), sum((y - my) ** 2 for _, y in pairs)
+    rows.append([f"mean error of {n}", "", "", "", "", percent(sum(theirs) / n), percent(sum(mine) / n)])
+    said = prose(f"Correlation of the cycles {sxy / (sxx * syy) ** 0.5:.3f}. Run at {when(r)}.")
+    return table(["application", "launches", "GV100", "Accel-Sim", "Orrery", "Accel-Sim", "Orrery"], rows) + "\n\n" + said
 
 
 def transcript(name, first=1, last=None):
@@ -219,6 +263,8 @@ FIGURES = {
     "executing": executing,
     "explain pairs": explain_pairs,
     "peers": peers,
+    "gv100": gv100,
+    "triton": triton,
 }
 FIGURES.update({"component " + name: component(name) for name in COMPONENTS})
 FIGURES.update({"output " + name: transcript(name) for name in TRANSCRIPTS})
@@ -262,8 +308,9 @@ def plots(read):
     for name, title, result in [("workloads", "the bundled workloads at small", "workloads_small_cycle"),
                                 ("unseen", "kernels that nobody tuned to", "unseen_cycle")] + \
                                [(n, TITLES[n], "micro_" + n) for n in COMPONENTS]:
-        points = [(m, p) for _, _, _, m, p in read(result)["kernels"] if m and p]
-        made[f"docs/img/{name}.svg"] = scatter(points, title)
+        points = [(m, p) for _, _, _, m, p in (known(read, result) or {"kernels": []})["kernels"] if m and p]
+        if points:
+            made[f"docs/img/{name}.svg"] = scatter(points, title)
     return made
 
 
@@ -350,11 +397,11 @@ def short(evidence):
 
 def claims(name):
     def made(read):
-        known = description()
+        values = description()
         rows = []
         for text, keys in CLAIMS[name]:
             for k, key in enumerate(keys):
-                value, evidence = known[key]
+                value, evidence = values[key]
                 rows.append([text if k == 0 else "", f"`{key}` = {value}", short(evidence)])
         lines = ["| what was found | value | by |", "|---|---|---|"]
         return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])

@@ -99,6 +99,8 @@ says out '"thread_insts": [0-9]+'
 says out '"buffers_checked": 1'
 expect 0 "run --counts-only" "$orrery" run saxpy --size small --counts-only
 expect 2 "lines without counting" "$orrery" run saxpy --size small --counts-only --lines
+expect 0 "lines of a model that has none" "$orrery" run saxpy --size small --model analytic --lines
+says err "the analytic model does not tell lines apart"
 expect 0 "equals signs" "$orrery" run --size=small --threads=1 --json saxpy
 expect 0 "another size by --set" "$orrery" run saxpy --set n=1000 --no-check
 
@@ -346,6 +348,20 @@ for signal in INT TERM; do
         failed=1
     fi
 done
+
+# Ctrl-C stops a job of many parts, and what is done is reported.
+env --default-signal=INT "$orrery" correlate "$source/hardware/h200/workloads.csv" -- --gpu h200 --size small >"$dir/out" 2>"$dir/err" &
+pid=$!
+sleep 1
+kill -s INT $pid
+got=0
+wait $pid || got=$?
+if [ $got -ne 130 ]; then
+    echo "FAILED: Ctrl-C gave exit status $got, not 130"
+    failed=1
+fi
+says out '^scripts: [0-9]+, kernels: [0-9]+'
+says err '^orrery: correlate: stopped$'
 
 [ $failed -eq 0 ] && echo "all as it should be"
 exit $failed

@@ -60,7 +60,9 @@ typedef struct orr_code_options { // which code is shown, and how
 
 typedef struct orr_app_options { // a program that is started
     bool measure;                // of capture: time launches too
-    uint64_t memory;             // of capture: bytes that a launch may have; 0: the usual
+    uint64_t memory;             // of capture: bytes that a launch may reach; 0: the usual
+    bool all_memory;             // of capture: also what a kernel cannot reach
+    bool inputs_only;            // of capture: what kernels leave is not kept; replay makes it again
     const char *bounds;          // gpu, strict
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters
@@ -74,8 +76,15 @@ typedef struct orr_cluster_options {
     const char *alike;    // "yes", "no", "time"
 } orr_cluster_options;
 
+typedef struct orr_share_options { // of a sweep that several processes share
+    const char *shard;             // "3/8": the third of eight parts, into FILE.part-3
+    bool merge;                    // take what is in FILE.part-*
+    bool mpi;                      // a process of several that mpirun or srun started
+} orr_share_options;
+
 struct orr_options {
     orr_cluster_options cluster;
+    orr_share_options share;
     orr_input_options in;
     orr_model_options model;
     orr_run_options run;

@@ -271,6 +271,7 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, co
     // smpirun is a script that starts many programs: the library is found by its name there.
     if (!w->more) load_first(v);
     for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-%s.so", dir, w->more ? "cluster" : "cuda");
     return true;
 }
 
@@ -284,6 +285,7 @@ static bool put_capture(variables *v, const orr_options *o, const char *program,
         return orr_fail(e, ORR_BAD_INPUT,
                         "capture: there is no CUDA driver (libcuda.so.1); it needs a machine with a GPU");
     *ORR_PUSH(&v->at) = orr_arena_printf(a, "CUDA_INJECTION64_PATH=%s/liborrery-capture.so", dir);
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-capture.so", dir);
     const struct {
         const char *name, *value;
     } options[] = {
@@ -291,7 +293,11 @@ static bool put_capture(variables *v, const orr_options *o, const char *program,
         {"PROGRAM", program},
         {"KERNELS", o->in.kernels},
         {"LAUNCHES", o->in.launches},
+        {"RANGE", o->in.range},
         {"MEASURE", flag(o->app.measure)},
+        {"ALL_MEMORY", flag(o->app.all_memory)},
+        {"INPUTS_ONLY", flag(o->app.inputs_only)},
+        {"SAMPLE", flag(o->sampling.on)},
         {"MEMORY", o->app.memory ? orr_arena_printf(a, "%llu", (unsigned long long)o->app.memory) : NULL}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_CAPTURE_%s=%s", options[i].name,

@@ -293,8 +293,9 @@ orr_report *orr_compare(const char *const *inputs, int n, const orr_options *o, 
     int failed = 0;
     orr_err first = {0};
     orr_report *r = NULL;
-    if (compare_all(&x, inputs, n, &failed, &first, e)) {
-        if (failed)
+    bool ok = compare_all(&x, inputs, n, &failed, &first, e);
+    if (ok || (e->status == ORR_STOPPED && x.sides.inputs.n)) { // stopped: what is done
+        if (ok && failed)
             orr_fail(e, n == 1 && x.sides.inputs.at[0].failure ? first.status : ORR_PROGRAM_FAILED,
                      "compare: %s%s", failed > 1 ? "several failed; the first: " : "", first.text);
         if (*x.sides.hw_gpu) x.sides.hw_gpu = orr_arena_strdup(&x.sides.arena, x.sides.hw_gpu);

@@ -46,7 +46,7 @@ static orr_report *explain(const char *input, const orr_options *o, const orr_gp
         x->size = in.size;
         x->source = in.source;
         ok = orr_explain_tape(x, e);
-        if (ok) r = report(x);
+        if (ok || (e->status == ORR_STOPPED && x->ideals.n)) r = report(x); // stopped: what was tried
     }
     orr_progress_end(&progress);
     orr_explanation_free(x);

@@ -71,6 +71,23 @@ static void on_moved(void *arg, const orr_task_step *s) {
     app->copy_ns += each * (double)s->times;
 }
 
+// A launch that another stands for: the same times and counts, at its own place.
+static void on_alike(void *arg, const orr_launch_info *info, uint32_t like) {
+    runner *r = arg;
+    orr_result *x = &r->result;
+    for (size_t i = 0; i < x->launches.n; i++) {
+        if (x->launches.at[i].index != like) continue;
+        orr_launch_result l = x->launches.at[i];
+        l.index = info->index;
+        l.range = info->range;
+        l.timing = NULL;
+        l.limits = NULL;
+        l.estimated = true;
+        *ORR_PUSH(&x->launches) = l;
+        return;
+    }
+}
+
 // ---- the whole input ------------------------------------------------------------------------------
 static bool run_input(runner *r, const char *input, orr_err *e) {
     const orr_options *o = r->o;
@@ -90,6 +107,7 @@ static bool run_input(runner *r, const char *input, orr_err *e) {
                         .work = on_work,
                         .copy = on_copy,
                         .moved = on_moved,
+                        .alike = on_alike,
                         .arg = r};
     orr_text_add(&digests, ORR_DIGESTS_HEAD);
     orr_progress_start(&r->progress, o->watcher, x->input, "launches", "blocks", 0);
@@ -211,6 +229,9 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     o = orr_asked(o);
     const orr_model *m = orr_model_find(o->model.model ? o->model.model : "functional", e);
     if (!m || !check(o, m, input, e)) return NULL;
+    if (o->run.lines && (m == &orr_model_abstract || m == &orr_model_analytic))
+        orr_note(&o->notes, "--lines: the %s model does not tell lines apart; cycle and functional do",
+                 m->name);
     runner *r = orr_calloc(1, sizeof *r);
     *r = (runner){.o = o, .model = m, .lines = o->run.lines};
     orr_sampled sampling = {0};
@@ -228,7 +249,9 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     orr_sampled_free(&sampling);
     r->sampling = NULL;
     r->o = NULL;
-    if (ok) return orr_report_new(r, make, free_runner);
+    bool differs = e->status == ORR_PROGRAM_FAILED && r->in.captured; // times are told all the same
+    bool stopped = e->status == ORR_STOPPED;                          // the launches that are done
+    if (ok || ((differs || stopped) && r->result.launches.n)) return orr_report_new(r, make, free_runner);
     free_runner(r);
     return NULL;
 }

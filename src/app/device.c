@@ -86,8 +86,14 @@ static void claim_forms(app *a) {
 }
 
 // A signal that ends the program must not leave half a recording behind. A program that has a handler of its
-// own keeps it.
+// own keeps it. The first Ctrl-C ends the kernel that is being simulated, and every later one, with an error
+// that the program sees, so that it ends by itself and the launches that are done are reported.
 static void on_signal(int number) {
+    app *a = &the_app;
+    if (number == SIGINT && !a->quiet && !a->progress.stopped && a->result.launches.n) {
+        a->progress.stopped = true;
+        return;
+    }
     orr_out_abort_all();
     signal(number, SIG_DFL);
     raise(number);
@@ -165,6 +171,7 @@ static bool open_device(app *a, orr_err *e) {
     orr_watcher terminal = {orr_progress_line, &line};
     if (!a->quiet && isatty(STDERR_FILENO))
         orr_progress_start(&a->progress, terminal, a->result.input, "launches", "blocks", 0);
+    a->progress.what = a->result.input; // also where nobody watches
     return !a->record || (a->recorded = orr_out_folder(a->record, is_ours, e));
 }
 

@@ -175,6 +175,25 @@ static void add_count(orr_text *t, const char *unit, uint64_t done, uint64_t tot
     if (total) orr_text_add(t, " of %s (%.0f%%)", orr_commas(a, total), 100.0 * (double)done / (double)total);
 }
 
+// What is left at the pace so far: of the whole job where its length is known, else of the launch, point or
+// script that is being done. There is one terminal, so that when this one began is kept here.
+static void add_rest(orr_text *t, const orr_status *s) {
+    static uint64_t current;
+    static double began;
+    if (s->done != current || s->seconds < began) {
+        current = s->done;
+        began = s->done ? s->seconds : 0;
+    }
+    double part = s->parts ? (double)s->part / (double)s->parts : 0;
+    double share = s->total ? ((double)s->done + part) / (double)s->total : part;
+    double spent = s->total ? s->seconds : s->seconds - began;
+    if (share < 0.01 || share > 1) return;
+    double rest = spent / share * (1 - share);
+    const char *unit = rest < 100 ? "s" : rest < 6000 ? "min" : "h";
+    double scale = rest < 100 ? 1 : rest < 6000 ? 60 : 3600;
+    orr_text_add(t, ", about %.0f %s more%s", rest / scale, unit, s->total ? "" : " for this one");
+}
+
 bool orr_progress_line(void *arg, const orr_status *s) {
     bool *shown = arg;
     if (s->ended) {
@@ -190,7 +209,9 @@ bool orr_progress_line(void *arg, const orr_status *s) {
         orr_text_add(&t, ", ");
         add_count(&t, s->part_units, s->part, s->parts);
     }
-    orr_text_add(&t, ", %.0f s\033[K", s->seconds);
+    orr_text_add(&t, ", %.0f s", s->seconds);
+    add_rest(&t, s);
+    orr_text_add(&t, "\033[K");
     fputs(t.s, stderr);
     fflush(stderr);
     free(t.s);

@@ -24,6 +24,8 @@ typedef struct cli_options {
     orr_options *job; // those of the library, by name
     cli_output out;
     bool all;            // --all: every bundled workload (hw run, hw profile, compare)
+    const char *slurm;   // --slurm ARGS: hands a sweep to Slurm (sweep)
+    const char *workers; // --workers N: of that
     const char *metrics; // --metrics NAME,NAME...: what is measured (hw profile)
     char **rest;         // after "--", of a subcommand that says so: another one's options (correlate);
     int nrest;           // or a program and its arguments (app)
@@ -35,6 +37,11 @@ typedef struct cli_options {
 bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e);
 void cli_free(cli_options *o);
 
+// Ctrl-C: a job of a subcommand that has called cli_stops_gently is stopped, and what is there is reported; a
+// second one ends the command at once, as the first one does elsewhere.
+void cli_stops_gently(void);
+bool cli_interrupted(void);
+
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_page, cli_record, cli_info, cli_list; // run.c
@@ -44,7 +51,8 @@ cli_command cli_compare, cli_correlate, cli_tune;              // lab.c
 cli_command cli_sweep;                                         // sweep.c
 cli_command cli_explain, cli_diff;                             // explain.c
 cli_command cli_sample;                                        // sample.c
-cli_command cli_app, cli_capture, cli_cl, cli_cluster;         // app.c
+cli_command cli_app, cli_cl, cli_cluster;                      // app.c
+cli_command cli_capture;                                       // capture.c
 cli_command cli_hw, cli_profile;                               // hw.c; profile.c: hw profile
 cli_command cli_show, cli_disasm;                              // code.c
 

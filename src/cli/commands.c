@@ -14,7 +14,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: precision html output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -91,7 +91,8 @@ const cli_subcommand cli_subcommands[] = {
      "MPI, and what bounds the run; --timeline shows all ranks.",
      "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
      "orrery cluster -n 1024 --platform fat-tree:2 --alike time --json -o run.json ./jacobi 4096"},
-    {"capture", cli_capture, " kernels launches measure memory output ! ",
+    {"capture", cli_capture,
+     " kernels launches range measure metrics memory all-memory inputs-only sample quiet output ! ",
      "[options] -o DIR PROGRAM [ARGUMENTS]",
      "keep a program's launches on a real GPU, to replay them anywhere",
      "Runs any CUDA program on this machine's GPU (also with cuBLAS, PyTorch, Triton) and writes each launch "
@@ -128,10 +129,10 @@ const cli_subcommand cli_subcommands[] = {
      "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
      "orrery cl --annotate --gpu gtx480 ./vector_add\n"
      "orrery cl annotate k.cl -o k.annotated.cl"},
-    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
+    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file, a trace or a capture",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
-     "headers say.",
+     "headers say, of a capture its launches.",
      "orrery record bfs -o bfs.orr\n"
      "orrery info bfs.orr\n"
      "orrery info --json bfs.orr\n" WITH_YOUR_FILES "orrery info traces/kernelslist.g"},
@@ -208,7 +209,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv hardware/h200/micro_sectors.csv -o "
      "my.conf"},
     {"sweep", cli_sweep,
-     " vary gpu model on latencies kernels launches threads max-insts no-check json html csv plot output "
+     " vary gpu model on mpi shard merge slurm workers latencies kernels launches threads max-insts no-check json html csv plot output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
      "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed "

@@ -6,6 +6,7 @@ int cli_explain(cli_options *o, orr_err *e) {
     if (o->ninputs != 1) orr_fail(e, ORR_BAD_INPUT, "explain: name one INPUT: orrery explain INPUT");
     if (e->status || !cli_check_outputs("explain", out, 2, o->inputs, o->ninputs, e)) return e->status;
     orr_options_print(o->job, stderr); // standard output is for the result
+    cli_stops_gently();
     return cli_say_page(o, orr_explain(o->inputs[0], o->job, e), e);
 }
 

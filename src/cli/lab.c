@@ -35,6 +35,7 @@ int cli_compare(cli_options *o, orr_err *e) {
     cli_gpus gpus;
     if (!cli_gpus_split(o->job->model.gpu, &gpus, e)) return e->status;
     if (gpus.n > 1) return compare_gpus(o, &gpus, e);
+    cli_stops_gently();
     orr_report *r = orr_compare((const char *const *)o->inputs, o->ninputs, o->job, e);
     orr_err failed = {0};
     if (!r || (cli_write_form(o->out.csv, r, ORR_CSV, &failed) &&
@@ -57,7 +58,7 @@ static bool parse_rest(const cli_options *o, cli_options *run, orr_err *e) {
     if (!ok) return false;
     for (int k = 0; k < run->ninputs; k++) orr_options_set(run->job, "script", run->inputs[k], e);
     if (o->out.quiet) {
-        orr_options_watch(run->job, NULL, NULL);
+        run->out.quiet = true; // the watcher looks there
         orr_options_notes(run->job, NULL, NULL);
     }
     orr_options_print(run->job, stderr);
@@ -74,6 +75,7 @@ int cli_correlate(cli_options *o, orr_err *e) {
     orr_err failed = {0}; // a failed script is told at the end; what cannot be written is told instead
     const char *const out[] = {o->out.file, o->out.html, o->out.csv};
     orr_report *r = NULL;
+    cli_stops_gently();
     if (!o->ninputs)
         orr_fail(e, ORR_BAD_INPUT,
                  "correlate: name a file of measurements, as hardware/h200/workloads.csv; `orrery hw "

@@ -9,8 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
+static volatile sig_atomic_t gently, interrupted;
+
+void cli_stops_gently(void) { gently = 1; }
+bool cli_interrupted(void) { return interrupted; }
+
 // A signal must not leave a half-written file: temporaries go, then the signal does what it always does.
 static void on_signal(int number) {
+    if (number == SIGINT && gently && !interrupted) {
+        static const char text[] = "\norrery: stopping; what is there follows (Ctrl-C again: at once)\n";
+        ssize_t got = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)got;
+        interrupted = 1;
+        return;
+    }
     orr_out_abort_all();
     signal(number, SIG_DFL);
     raise(number);
@@ -105,5 +117,9 @@ int main(int argc, char **argv) {
         status = e.status;
     }
     orr_out_abort_all();
+    if (interrupted) { // so that a shell or make knows why
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+    }
     return status;
 }

@@ -80,9 +80,19 @@ static const option options[] = {
     {"node", 0, JOB, 0, "NODE",
      "the machine around the GPU, by name (orrery node list) or a .conf file: several GPUs and their links "
      "(app)"},
-    {"measure", 0, JOB_FLAG, 0, NULL, "also write what each launch takes, between two events, to times.csv"},
+    {"range", 0, JOB, 0, "GLOB",
+     "only launches inside of NVTX ranges whose name, or path as 'step/layer 3', matches (capture, and run "
+     "of one)"},
+    {"measure", 0, JOB_FLAG, 0, NULL,
+     "also measure each launch: its time between two events (times.csv), and, in a second run under Nsight "
+     "Compute, "
+     "cycles and counters for `orrery correlate DIR` (measured.csv)"},
     {"memory", 0, JOB, 0, "BYTES",
-     "a launch of a program that has more memory is captured without it and cannot be replayed (default 4G)"},
+     "a launch that can reach more memory is captured without it and cannot be replayed (default 4G)"},
+    {"all-memory", 0, JOB_FLAG, 0, NULL,
+     "keep all of the program's memory, also what a kernel has no pointer to"},
+    {"inputs-only", 0, JOB_FLAG, 0, NULL,
+     "do not keep what kernels leave, only a digest of it: replay makes it again, launch after launch"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,
@@ -114,6 +124,13 @@ static const option options[] = {
     {"check", 0, JOB_FLAG, 0, NULL,
      "execute every thread block and compare buffers, where the model (partial) would leave some out"},
     {"no-check", 0, JOB_FLAG, 0, NULL, "do not compare buffers with what the script expects"},
+    {"mpi", 0, JOB_FLAG, 0, NULL,
+     "this process is one of several that mpirun or srun started: each simulates its part of the points"},
+    {"shard", 0, JOB, 0, "K/N", "only the K-th of N parts of the points, into FILE.part-K"},
+    {"merge", 0, JOB_FLAG, 0, NULL, "take what is in FILE.part-*, and simulate what is missing"},
+    {"slurm", 0, STRING, AT(slurm), "ARGS",
+     "hand the sweep to Slurm: --workers jobs of an array, and one that merges; ARGS are sbatch's"},
+    {"workers", 0, STRING, AT(workers), "N", "with --slurm: jobs (default 8)"},
     {"all", 0, FLAG, AT(all), NULL, "every bundled workload"},
     {"repeat", 0, JOB, 0, "N", "time every launch N times"},
     {"regs", 0, JOB, 0, "N", "registers per thread, for the occupancy (default 32)"},
@@ -273,12 +290,17 @@ static void say_note(void *arg, const char *line) {
     fprintf(stderr, "orrery: %s\n", line);
 }
 
+// The line of progress on a terminal; stops the job after Ctrl-C.
+static bool watch(void *arg, const orr_status *s) {
+    static bool line;
+    const cli_options *o = arg;
+    return (o->out.quiet || orr_progress_line(&line, s)) && !cli_interrupted();
+}
+
 static void connect(cli_options *o) {
-    static bool line;                                   // of progress, on the terminal
     if (o->out.json) orr_options_print(o->job, stderr); // standard output is for the result
-    if (o->out.quiet) return;
-    orr_options_notes(o->job, say_note, NULL);
-    if (isatty(STDERR_FILENO)) orr_options_watch(o->job, orr_progress_line, &line);
+    orr_options_watch(o->job, watch, o);
+    if (!o->out.quiet) orr_options_notes(o->job, say_note, NULL);
 }
 
 static bool parse_words(const cli_subcommand *c, int argc, char **argv, cli_options *o, orr_err *e) {

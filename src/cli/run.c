@@ -114,33 +114,45 @@ int cli_run(cli_options *o, orr_err *e) {
     if (!check_run(o, e) || !cli_check_outputs("run", outs, 3, o->inputs, o->ninputs, e)) return e->status;
     cli_gpus gpus;
     if (!cli_gpus_split(o->job->model.gpu, &gpus, e) || !check_gpus(o, &gpus, e)) return e->status;
+    cli_stops_gently();
     int jobs = o->ninputs * (gpus.n > 1 ? gpus.n : 1);
     bool array = o->out.json && jobs > 1, several = gpus.n > 1;
     orr_text out = {0};
     page_runs runs = {0};
+    orr_err differs = {0}; // a capture that left other memory than the GPU: there is a report all the same
     cli_table table = {.gpus = &gpus};
     if (array) orr_text_add(&out, "[\n");
     for (int k = 0; !e->status && k < jobs; k++) {
         int gpu = several ? k % gpus.n : 0;
         const char *input = o->inputs[several ? k / gpus.n : k];
         if (several && !orr_options_set(o->job, "gpu", gpus.name[gpu], e)) break;
-        if (k && (!several || o->out.json)) orr_text_add(&out, o->out.json ? ",\n" : "\n");
         orr_report *r = orr_run(input, o->job, e);
+        if (r && e->status == ORR_PROGRAM_FAILED) {
+            differs = *e;
+            *e = (orr_err){0};
+        }
         const char *text = r && (!several || o->out.json) ? orr_report_as(r, format_of(o)) : NULL;
+        if (k && text) orr_text_add(&out, o->out.json ? ",\n" : "\n");
         if (text)
             orr_text_addn(&out, text, strlen(text));
         else if (r && several)
             cli_table_run(&table, input, gpu, r);
-        else
+        else if (r)
             orr_fail(e, ORR_BAD_INPUT, "--stats accel-sim needs a model that counts cycles: --model cycle");
         if (o->out.html) keep_for_page(&runs, r);
         orr_report_free(r);
     }
     if (array) orr_text_add(&out, "]\n");
+    orr_err stopped = {0}; // what is there is written then, too
+    if (e->status == ORR_STOPPED) {
+        stopped = *e;
+        *e = (orr_err){0};
+    }
     if (table.rows.n && !e->status) cli_table_text(&table, o->job->model.model, &out);
     cli_table_free(&table);
-    write_page(o->out.html, &runs, e);
-    if (!e->status) cli_write(o, out.s, e);
+    if (!stopped.status || runs.n) write_page(o->out.html, &runs, e);
+    if (!e->status && out.s) cli_write(o, out.s, e);
+    if (!e->status) *e = stopped.status ? stopped : differs;
     free(out.s);
     return e->status;
 }

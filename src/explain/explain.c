@@ -199,6 +199,11 @@ static bool run_trials(orr_explanation *x, size_t first, orr_err *e) {
     pthread_mutex_init(&p.lock, NULL);
     if (n) orr_parallel((int)(threads < n ? threads : n), work, &p);
     pthread_mutex_destroy(&p.lock);
+    x->stopped = p.stop && p.next < p.end;
+    for (size_t k = p.next; p.stop && k < p.end; k++) {
+        x->trials.at[k].failed = true;
+        snprintf(x->trials.at[k].message, sizeof x->trials.at[k].message, "stopped before it was tried");
+    }
     return !p.stop || orr_progress_go(x->progress, e);
 }
 
@@ -247,9 +252,11 @@ bool orr_explain_tape(orr_explanation *x, orr_err *e) {
                         x->timed_by->name);
     for (size_t k = 0; k < x->ideals.n; k++)
         *ORR_PUSH(&x->trials) = (orr_trial){.first = (int)k, .second = -1};
+    x->progress->total = x->trials.n; // pairs come later
     if (!run_trials(x, 1, e)) return false;
     size_t first = x->trials.n;
     add_pairs(x);
+    x->progress->total = x->trials.n;
     bool ok = run_trials(x, first, e);
     x->seconds = orr_seconds() - start;
     return ok;

@@ -117,6 +117,7 @@ typedef struct orr_explanation {
     ORR_VEC(orr_ideal) ideals;
     ORR_VEC(orr_trial) trials; // the first is the run as it is; then one an ideal, in their order; then pairs
     size_t npairs;
+    bool stopped; // before all of them were tried
     double seconds, execute_seconds;
     orr_progress *progress;
     orr_arena arena;

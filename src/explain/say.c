@@ -224,7 +224,9 @@ static void text_advice(const orr_explanation *x, const ranked *all, orr_text *o
         add_advice(out, x, i, all[k].gain);
         orr_text_add(out, "\n     %s\n", i->advice);
     }
-    if (!n)
+    if (x->stopped)
+        orr_text_add(out, "  Not everything was tried: it was stopped.\n");
+    else if (!n)
         orr_text_add(out, "  Nothing that was made ideal is worth %.0f %% of the time.\n",
                      100 * LEAST_ADVICE);
 }

@@ -1,5 +1,6 @@
 // The platform, its one device, and what they say of themselves.
 #include "opencl/cl.h"
+#include "orrery.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -328,7 +329,7 @@ cl_int cl_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t room, void
         snprintf(text, sizeof text, "%s (simulated)", g->name);
         return cl_answer_text(text, room, value, size);
     case CL_DEVICE_VENDOR: return cl_answer_text("Orrery", room, value, size);
-    case CL_DRIVER_VERSION: return cl_answer_text("0.1.0", room, value, size);
+    case CL_DRIVER_VERSION: return cl_answer_text(ORR_VERSION, room, value, size);
     case CL_DEVICE_PROFILE: return cl_answer_text("FULL_PROFILE", room, value, size);
     case CL_DEVICE_VERSION: return cl_answer_text("OpenCL 3.0 Orrery", room, value, size);
     case CL_DEVICE_OPENCL_C_VERSION: return cl_answer_text("OpenCL C 1.2 Orrery", room, value, size);
