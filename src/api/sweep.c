@@ -25,7 +25,7 @@ typedef struct sweeper {
     size_t finished;
     double start;
     char *size;
-    orr_words takes; // files with points that need not be simulated again
+    orr_words takes;                              // files with points that need not be simulated again
     char database[PATH_MAX], latencies[PATH_MAX]; // temporary files' names, "" when there are none
 } sweeper;
 
@@ -318,7 +318,7 @@ static orr_report *sweep(sweeper *x, orr_err *e) {
     return ok && orr_store_end(x->store, &x->s, e) ? report(x, e) : NULL;
 }
 
-typedef struct part { // of a sweep: which points, and files with points that are done
+typedef struct part {     // of a sweep: which points, and files with points that are done
     size_t shard, shards; // shards 0: all
     orr_words takes;
 } part;
@@ -356,10 +356,10 @@ static orr_report *run(const char *input, const orr_options *o, const part *p, o
 }
 
 // ---- shared with other processes ----------------------------------------------------------------------
-// Each process has a file of its own, FILE.part-K, and simulates every N-th point into it: no file is written by two.
-// What is finished is in the part; a process that was killed goes on there. In the end one process takes all
-// parts into FILE, simulates what is missing, and says what came out. An empty FILE.part-K.done tells it that
-// the K-th has finished.
+// Each process has a file of its own, FILE.part-K, and simulates every N-th point into it: no file is written
+// by two. What is finished is in the part; a process that was killed goes on there. In the end one process
+// takes all parts into FILE, simulates what is missing, and says what came out. An empty FILE.part-K.done
+// tells it that the K-th has finished.
 static const char *part_name(orr_arena *a, const char *file, size_t k) {
     return orr_arena_printf(a, "%s.part-%zu", file, k);
 }
@@ -386,7 +386,9 @@ static bool find_rank(part *p, orr_err *e) {
         snprintf(text, sizeof text, "%d/%.20s", atoi(rank) + 1, size);
         return parse_shard(text, p, e);
     }
-    return orr_fail(e, ORR_BAD_INPUT, "sweep: --mpi is for a process that mpirun or srun has started: mpirun -n 4 orrery sweep ...");
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "sweep: --mpi is for a process that mpirun or srun has started: mpirun -n 4 orrery sweep ...");
 }
 
 static void mark(orr_arena *a, const char *file, size_t k, bool done) {
@@ -414,7 +416,8 @@ static orr_report *run_part(const char *input, const orr_options *o, part *p, or
 static void wait_for_parts(const char *file, size_t n, const orr_options *o) {
     orr_arena a = {0};
     for (size_t k = 1; k <= n; k++)
-        for (int tries = 0; access(orr_arena_printf(&a, "%s.done", part_name(&a, file, k)), F_OK) != 0; tries++) {
+        for (int tries = 0; access(orr_arena_printf(&a, "%s.done", part_name(&a, file, k)), F_OK) != 0;
+             tries++) {
             if (tries == 600) orr_note(&o->notes, "sweep: waits for part %zu of %zu", k, n);
             usleep(100000);
         }
@@ -426,7 +429,8 @@ static orr_report *run_merge(const char *input, const orr_options *o, orr_err *e
     orr_arena a = {0};
     part p = {0};
     for (size_t k = 1; k <= 10000; k++)
-        if (access(part_name(&a, o->files.output, k), R_OK) == 0) *ORR_PUSH(&p.takes) = part_name(&a, o->files.output, k);
+        if (access(part_name(&a, o->files.output, k), R_OK) == 0)
+            *ORR_PUSH(&p.takes) = part_name(&a, o->files.output, k);
     orr_report *r = run(input, o, &p, e);
     for (size_t k = 0; r && k < p.takes.n; k++) {
         unlink(p.takes.at[k]);
@@ -440,7 +444,8 @@ static orr_report *run_merge(const char *input, const orr_options *o, orr_err *e
 static orr_report *run_shared(const char *input, const orr_options *o, orr_err *e) {
     part p = {0};
     if (!o->files.output || (o->share.mpi && (o->share.shard || o->share.merge))) {
-        orr_fail(e, ORR_BAD_INPUT, "sweep: --mpi, --shard and --merge need -o FILE, and one of them is enough");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "sweep: --mpi, --shard and --merge need -o FILE, and one of them is enough");
         return NULL;
     }
     if (o->share.merge && !o->share.shard) return run_merge(input, o, e);

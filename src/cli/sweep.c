@@ -105,7 +105,8 @@ static bool submit(const char *args, const char *how, const orr_text *script, ch
     unlink(path); // sbatch has copied it
     free(line);
     free(command.s);
-    return ok || orr_fail(e, ORR_BAD_INPUT, "sweep: sbatch took no job (is Slurm here, are --slurm's arguments right?)");
+    return ok || orr_fail(e, ORR_BAD_INPUT,
+                          "sweep: sbatch took no job (is Slurm here, are --slurm's arguments right?)");
 }
 
 static int to_slurm(const cli_options *o, orr_err *e) {
@@ -113,12 +114,14 @@ static int to_slurm(const cli_options *o, orr_err *e) {
     char array[64], first[64] = "", last[64] = "", how[160];
     orr_text part = {0}, merge = {0};
     if (n < 1 || n > 10000 || !o->out.file) {
-        orr_fail(e, ORR_BAD_INPUT, "sweep: --slurm needs -o FILE, on a disk that all nodes see, and 1 to 10000 --workers");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "sweep: --slurm needs -o FILE, on a disk that all nodes see, and 1 to 10000 --workers");
         return e->status;
     }
     snprintf(array, sizeof array, "--shard \"$SLURM_ARRAY_TASK_ID/%ld\"", n);
     snprintf(how, sizeof how, "--array=1-%ld", n);
-    bool ok = same_command(&part, array) && same_command(&merge, "--merge") && submit(o->slurm, how, &part, first, e);
+    bool ok = same_command(&part, array) && same_command(&merge, "--merge") &&
+              submit(o->slurm, how, &part, first, e);
     snprintf(how, sizeof how, "--dependency=afterany:%s", first);
     ok = ok && submit(o->slurm, how, &merge, last, e);
     if (ok)

@@ -439,16 +439,19 @@ static bool attach(orr_store *st, const char *path, orr_err *e) {
 
 bool orr_store_take(orr_store *st, const char *path, orr_err *e) {
     orr_text t = {0}, columns = {0};
-    orr_text_add(&columns, "digest, state, message, cycles, time_ns, blocks, warp_insts, thread_insts, launches, seconds");
+    orr_text_add(
+        &columns,
+        "digest, state, message, cycles, time_ns, blocks, warp_insts, thread_insts, launches, seconds");
     add_columns(&columns, "", "");
-    orr_text_add(&t,
-                 "BEGIN IMMEDIATE; DROP TABLE IF EXISTS temp.fresh;"
-                 "CREATE TEMP TABLE fresh AS SELECT id, digest FROM part.points WHERE digest NOT IN"
-                 " (SELECT digest FROM main.points);"
-                 "INSERT INTO main.points(%s) SELECT %s FROM part.points WHERE id IN (SELECT id FROM fresh);"
-                 "INSERT INTO main.launches SELECT m.id, l.launch, l.kernel, l.times, l.grid, l.block,"
-                 " l.dynamic_shared, l.cycles, l.time_ns, l.occupancy, l.blocks, l.warp_insts, l.thread_insts",
-                 columns.s, columns.s);
+    orr_text_add(
+        &t,
+        "BEGIN IMMEDIATE; DROP TABLE IF EXISTS temp.fresh;"
+        "CREATE TEMP TABLE fresh AS SELECT id, digest FROM part.points WHERE digest NOT IN"
+        " (SELECT digest FROM main.points);"
+        "INSERT INTO main.points(%s) SELECT %s FROM part.points WHERE id IN (SELECT id FROM fresh);"
+        "INSERT INTO main.launches SELECT m.id, l.launch, l.kernel, l.times, l.grid, l.block,"
+        " l.dynamic_shared, l.cycles, l.time_ns, l.occupancy, l.blocks, l.warp_insts, l.thread_insts",
+        columns.s, columns.s);
     add_columns(&t, "l.", "");
     orr_text_add(&t, " FROM temp.fresh f JOIN main.points m ON m.digest = f.digest"
                      " JOIN part.launches l ON l.point = f.id; DROP TABLE temp.fresh; COMMIT;");
