@@ -77,8 +77,15 @@ typedef struct orr_cluster_options {
     const char *alike;    // "yes", "no", "time"
 } orr_cluster_options;
 
+typedef struct orr_share_options { // of a sweep that several processes share
+    const char *shard;             // "3/8": the third of eight parts, into FILE.part-3
+    bool merge;                    // take what is in FILE.part-*
+    bool mpi;                      // a process of several that mpirun or srun started
+} orr_share_options;
+
 struct orr_options {
     orr_cluster_options cluster;
+    orr_share_options share;
     orr_input_options in;
     orr_model_options model;
     orr_run_options run;

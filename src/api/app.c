@@ -271,7 +271,8 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, co
     // smpirun is a script that starts many programs: the library is found by its name there.
     if (!w->more) load_first(v);
     for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
-    *ORR_PUSH(&v->at) = orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-cuda.so", dir);
+    *ORR_PUSH(&v->at) =
+        orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-%s.so", dir, w->more ? "cluster" : "cuda");
     return true;
 }
 

@@ -25,6 +25,7 @@ typedef struct sweeper {
     size_t finished;
     double start;
     char *size;
+    orr_words takes;                              // files with points that need not be simulated again
     char database[PATH_MAX], latencies[PATH_MAX]; // temporary files' names, "" when there are none
 } sweeper;
 
@@ -304,6 +305,8 @@ static orr_report *sweep(sweeper *x, orr_err *e) {
         return NULL;
     }
     if (!(x->store = orr_store_open(o->files.output ? o->files.output : x->database, e))) return NULL;
+    for (size_t k = 0; k < x->takes.n; k++)
+        if (!orr_store_take(x->store, x->takes.at[k], e)) return NULL;
     x->s.points = orr_calloc(x->grid.npoints + 1, sizeof *x->s.points);
     x->s.build = digest_of_program();
     x->s.options = digest_of_options(&o->in);
@@ -315,14 +318,12 @@ static orr_report *sweep(sweeper *x, orr_err *e) {
     return ok && orr_store_end(x->store, &x->s, e) ? report(x, e) : NULL;
 }
 
-orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {
-    if (e->status) return NULL;
-    o = orr_asked(o);
-    if (!o->vary.n)
-        orr_fail(e, ORR_BAD_INPUT,
-                 "sweep: say what to vary, as --vary sm.count=66:132:6; `orrery gpu keys` lists what "
-                 "there is");
-    if (e->status || !orr_input_check(&o->in, e)) return NULL;
+typedef struct part {     // of a sweep: which points, and files with points that are done
+    size_t shard, shards; // shards 0: all
+    orr_words takes;
+} part;
+
+static orr_report *run(const char *input, const orr_options *o, const part *p, orr_err *e) {
     sweeper *x = orr_calloc(1, sizeof *x);
     *x = (sweeper){.o = o,
                    .input = input,
@@ -335,6 +336,9 @@ orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {
                          .sets = o->model.sets.at,
                          .nsets = (int)o->model.sets.n}};
     x->s.grid = &x->grid;
+    x->s.shard = p->shard;
+    x->s.shards = p->shards;
+    x->takes = p->takes;
     x->s.threads = o->in.threads;
     x->s.finished = on_finished;
     x->s.arg = x;
@@ -349,4 +353,119 @@ orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {
     free(x->size);
     free(x);
     return r;
+}
+
+// ---- shared with other processes ----------------------------------------------------------------------
+// Each process has a file of its own, FILE.part-K, and simulates every N-th point into it: no file is written
+// by two. What is finished is in the part; a process that was killed goes on there. In the end one process
+// takes all parts into FILE, simulates what is missing, and says what came out. An empty FILE.part-K.done
+// tells it that the K-th has finished.
+static const char *part_name(orr_arena *a, const char *file, size_t k) {
+    return orr_arena_printf(a, "%s.part-%zu", file, k);
+}
+
+static bool parse_shard(const char *text, part *p, orr_err *e) {
+    unsigned k = 0, n = 0;
+    char rest;
+    if (sscanf(text, "%u/%u%c", &k, &n, &rest) != 2 || k < 1 || k > n || n > 10000)
+        return orr_fail(e, ORR_BAD_INPUT, "sweep: --shard is K/N, as 3/8, not \"%.40s\"", text);
+    p->shard = k - 1;
+    p->shards = n;
+    return true;
+}
+
+// Which of how many this process is, as Open MPI, MPICH and Slurm tell it.
+static bool find_rank(part *p, orr_err *e) {
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"SLURM_PROCID", "SLURM_NTASKS"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *rank = getenv(names[i][0]), *size = getenv(names[i][1]);
+        char text[64];
+        if (!rank || !size) continue;
+        snprintf(text, sizeof text, "%d/%.20s", atoi(rank) + 1, size);
+        return parse_shard(text, p, e);
+    }
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "sweep: --mpi is for a process that mpirun or srun has started: mpirun -n 4 orrery sweep ...");
+}
+
+static void mark(orr_arena *a, const char *file, size_t k, bool done) {
+    const char *name = orr_arena_printf(a, "%s.done", part_name(a, file, k));
+    int fd = done ? open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0) close(fd);
+    if (!done) unlink(name);
+}
+
+static orr_report *run_part(const char *input, const orr_options *o, part *p, orr_err *e) {
+    orr_arena a = {0};
+    orr_options mine = *o;
+    const char *file = o->files.output;
+    mark(&a, file, p->shard + 1, false);
+    mine.files.output = part_name(&a, file, p->shard + 1);
+    mine.files.csv = mine.files.plot = NULL;
+    if (access(file, R_OK) == 0) *ORR_PUSH(&p->takes) = file; // what an earlier study has
+    orr_report *r = run(input, &mine, p, e);
+    if (r) mark(&a, file, p->shard + 1, true);
+    p->takes.n = 0;
+    orr_arena_free(&a);
+    return r;
+}
+
+static void wait_for_parts(const char *file, size_t n, const orr_options *o) {
+    orr_arena a = {0};
+    for (size_t k = 1; k <= n; k++)
+        for (int tries = 0; access(orr_arena_printf(&a, "%s.done", part_name(&a, file, k)), F_OK) != 0;
+             tries++) {
+            if (tries == 600) orr_note(&o->notes, "sweep: waits for part %zu of %zu", k, n);
+            usleep(100000);
+        }
+    orr_arena_free(&a);
+}
+
+// All parts there are, into the file; then they go.
+static orr_report *run_merge(const char *input, const orr_options *o, orr_err *e) {
+    orr_arena a = {0};
+    part p = {0};
+    for (size_t k = 1; k <= 10000; k++)
+        if (access(part_name(&a, o->files.output, k), R_OK) == 0)
+            *ORR_PUSH(&p.takes) = part_name(&a, o->files.output, k);
+    orr_report *r = run(input, o, &p, e);
+    for (size_t k = 0; r && k < p.takes.n; k++) {
+        unlink(p.takes.at[k]);
+        unlink(orr_arena_printf(&a, "%s.done", p.takes.at[k]));
+    }
+    free(p.takes.at);
+    orr_arena_free(&a);
+    return r;
+}
+
+static orr_report *run_shared(const char *input, const orr_options *o, orr_err *e) {
+    part p = {0};
+    if (!o->files.output || (o->share.mpi && (o->share.shard || o->share.merge))) {
+        orr_fail(e, ORR_BAD_INPUT,
+                 "sweep: --mpi, --shard and --merge need -o FILE, and one of them is enough");
+        return NULL;
+    }
+    if (o->share.merge && !o->share.shard) return run_merge(input, o, e);
+    if (!(o->share.mpi ? find_rank(&p, e) : parse_shard(o->share.shard, &p, e))) return NULL;
+    orr_report *r = run_part(input, o, &p, e);
+    free(p.takes.at);
+    if (!r || !o->share.mpi || p.shard) return r;
+    orr_report_free(r);
+    wait_for_parts(o->files.output, p.shards, o);
+    return run_merge(input, o, e);
+}
+
+orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    if (!o->vary.n)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "sweep: say what to vary, as --vary sm.count=66:132:6; `orrery gpu keys` lists what "
+                 "there is");
+    if (e->status || !orr_input_check(&o->in, e)) return NULL;
+    if (o->share.mpi || o->share.merge || o->share.shard) return run_shared(input, o, e);
+    return run(input, o, &(part){0}, e);
 }

@@ -24,6 +24,8 @@ typedef struct cli_options {
     orr_options *job; // those of the library, by name
     cli_output out;
     bool all;            // --all: every bundled workload (hw run, hw profile, compare)
+    const char *slurm;   // --slurm ARGS: hands a sweep to Slurm (sweep)
+    const char *workers; // --workers N: of that
     const char *metrics; // --metrics NAME,NAME...: what is measured (hw profile)
     char **rest;         // after "--", of a subcommand that says so: another one's options (correlate);
     int nrest;           // or a program and its arguments (app)

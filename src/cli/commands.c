@@ -84,12 +84,12 @@ const cli_subcommand cli_subcommands[] = {
      "bounds "
      "timeline json output quiet ! ",
      "[options] -n N PROGRAM [ARGUMENTS]", "run an unmodified MPI program with CUDA on a simulated cluster",
-     "Runs a program that was built with SimGrid's smpicc (nvcc -ccbin smpicxx -cudart shared) as N ranks "
+     "Runs a program that was linked with SimGrid's smpicc or smpicxx (docs/guides/cluster.md) as N ranks "
      "on\n"
-     "nodes of --node, connected by --platform: messages take what SimGrid's network says, kernels what "
-     "--model\n"
-     "says, which is partial unless you say otherwise. The report tells the time of ranks, kernels and calls "
-     "of\n"
+     "nodes of --node, connected by --platform: messages take what SimGrid's network says, kernels what\n"
+     "--model says, which is partial unless you say otherwise. The report tells the time of ranks, kernels "
+     "and\n"
+     "calls of "
      "MPI, and what bounds the run; --timeline shows all ranks.",
      "with an MPI program of yours:\n"
      "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
@@ -212,7 +212,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv hardware/h200/micro_sectors.csv -o "
      "my.conf"},
     {"sweep", cli_sweep,
-     " vary gpu model on latencies kernels launches threads max-insts no-check json html csv plot output "
+     " vary gpu model on mpi shard merge slurm workers latencies kernels launches threads max-insts no-check "
+     "json html csv plot output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
      "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed "

@@ -324,7 +324,8 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
     p.todo = orr_calloc(n + 1, sizeof *p.todo);
     p.ready = orr_calloc(n + 1, sizeof *p.ready);
     for (size_t k = first; k < first + n; k++)
-        if (s->points[k].state == ORR_POINT_TO_DO) p.todo[p.ntodo++] = k;
+        if (s->points[k].state == ORR_POINT_TO_DO && (!s->shards || k % s->shards == s->shard))
+            p.todo[p.ntodo++] = k;
     p.l2 = l2_axis(s->grid);
     small_first(&p);
     p.workers = s->threads < 1 ? 1 : s->threads;

@@ -25,6 +25,10 @@ bool orr_store_put(orr_store *st, orr_sweep_job *s, size_t point, orr_err *e) {
     (void)st, (void)s, (void)point;
     return missing(e);
 }
+bool orr_store_take(orr_store *st, const char *path, orr_err *e) {
+    (void)st, (void)path;
+    return missing(e);
+}
 bool orr_store_end(orr_store *st, const orr_sweep_job *s, orr_err *e) {
     (void)st, (void)s;
     return missing(e);
@@ -414,6 +418,48 @@ bool orr_store_end(orr_store *st, const orr_sweep_job *s, orr_err *e) {
         ok = step(st, q, e);
     }
     sqlite3_finalize(q);
+    return ok;
+}
+
+// ---- what others have simulated ---------------------------------------------------------------------
+static bool attach(orr_store *st, const char *path, orr_err *e) {
+    sqlite3_stmt *q = NULL;
+    bool ok = prepare(st, "ATTACH DATABASE ? AS part", &q, e);
+    if (ok) {
+        bind(q, "t", path);
+        ok = step(st, q, e);
+    }
+    sqlite3_finalize(q);
+    if (!ok) return false;
+    if (number(st, "PRAGMA part.application_id", e) == APPLICATION &&
+        number(st, "PRAGMA part.user_version", e) == VERSION)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT, "%s: is not a file of orrery sweep of this version", path);
+}
+
+bool orr_store_take(orr_store *st, const char *path, orr_err *e) {
+    orr_text t = {0}, columns = {0};
+    orr_text_add(
+        &columns,
+        "digest, state, message, cycles, time_ns, blocks, warp_insts, thread_insts, launches, seconds");
+    add_columns(&columns, "", "");
+    orr_text_add(
+        &t,
+        "BEGIN IMMEDIATE; DROP TABLE IF EXISTS temp.fresh;"
+        "CREATE TEMP TABLE fresh AS SELECT id, digest FROM part.points WHERE digest NOT IN"
+        " (SELECT digest FROM main.points);"
+        "INSERT INTO main.points(%s) SELECT %s FROM part.points WHERE id IN (SELECT id FROM fresh);"
+        "INSERT INTO main.launches SELECT m.id, l.launch, l.kernel, l.times, l.grid, l.block,"
+        " l.dynamic_shared, l.cycles, l.time_ns, l.occupancy, l.blocks, l.warp_insts, l.thread_insts",
+        columns.s, columns.s);
+    add_columns(&t, "l.", "");
+    orr_text_add(&t, " FROM temp.fresh f JOIN main.points m ON m.digest = f.digest"
+                     " JOIN part.launches l ON l.point = f.id; DROP TABLE temp.fresh; COMMIT;");
+    bool ok = attach(st, path, e) && sql(st, t.s, e);
+    if (!ok) sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_exec(st->db, "DETACH DATABASE part", NULL, NULL, NULL);
+    free(t.s);
+    free(columns.s);
     return ok;
 }
 

@@ -139,6 +139,7 @@ typedef struct orr_sweep_job {
     uint64_t tape_bytes;
     const char *latencies; // file of pre-characterised kernels, for the abstract model; NULL: none
     int threads;           // of the host
+    size_t shard, shards;  // only every shards-th point, from the shard-th on; shards 0: all
     orr_point_finished *finished;
     void *arg; // its
 } orr_sweep_job;
@@ -163,6 +164,8 @@ orr_store *orr_store_open(const char *path, orr_err *e); // new, or one of ours
 bool orr_store_begin(orr_store *st, orr_sweep_job *s, size_t first, size_t n, orr_err *e);
 bool orr_store_put(orr_store *st, orr_sweep_job *s, size_t point, orr_err *e); // one transaction
 bool orr_store_end(orr_store *st, const orr_sweep_job *s, orr_err *e);
+// Points of another file of ours that this one lacks, with their launches. The other one is only read.
+bool orr_store_take(orr_store *st, const char *path, orr_err *e);
 int64_t orr_store_number(const orr_store *st); // of the sweep in the file: its view is sweep_NUMBER
 void orr_store_close(orr_store *st);
 

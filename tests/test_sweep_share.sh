@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# A sweep that several processes share: parts of its points, started by hand, by MPI's launcher or by Slurm.
+set -euo pipefail
+orrery=${ORRERY:?the command}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+fail() { echo "$*"; exit 1; }
+"$orrery" sweep saxpy --size small --vary sm.count=66,132 -o probe.sqlite >/dev/null 2>err || { grep -q 'built without SQLite' err && { echo "skipped: no SQLite"; exit 0; }; cat err; fail "a sweep"; }
+sweep=("$orrery" sweep saxpy --size small --model analytic --threads 1 --vary sm.count=66,99,132 --vary clock.sm=1500,1980)
+figures() { cut -d, -f1-6 "$1"; } # without what the host took
+"${sweep[@]}" -o plain.sqlite >/dev/null
+same() { # FILE: as the sweep that nobody shared, and nothing is left over
+    cmp -s <(figures plain.csv) <(figures "${1%.sqlite}.csv") || { diff plain.csv "${1%.sqlite}.csv" || true; fail "$2: other figures"; }
+    [ -z "$(ls "$1".part-* 2>/dev/null)" ] || fail "$2: parts are left over"
+}
+
+"${sweep[@]}" --shard 1/2 -o a.sqlite >/dev/null
+"${sweep[@]}" --shard 2/2 -o a.sqlite >/dev/null
+"${sweep[@]}" --merge -o a.sqlite >out
+same a.sqlite "two parts"
+grep -q '6 done (6 of the points were in the file)' out || { cat out; fail "what was done is simulated again"; }
+# A part that was killed before it had finished, and one that never began: what is done is kept, the rest is simulated.
+"${sweep[@]}" --shard 3/3 -o b.sqlite >/dev/null
+rm -f b.sqlite.part-3.done
+"${sweep[@]}" --merge -o b.sqlite >/dev/null
+same b.sqlite "a part that is missing"
+# As MPI's launcher starts them; the first of them merges.
+for rank in 1 2 0; do
+    OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=3 timeout 60 "${sweep[@]}" --mpi -o c.sqlite >out.$rank 2>&1 &
+done
+wait
+same c.sqlite "ranks"
+if command -v mpirun >/dev/null; then
+    timeout 60 mpirun --allow-run-as-root --oversubscribe -n 2 "${sweep[@]}" --mpi -o d.sqlite >out 2>&1 || { cat out; fail "mpirun"; }
+    same d.sqlite mpirun
+else
+    echo "mpirun is not there (Debian: openmpi-bin): its variables were set by hand"
+fi
+# Slurm's sbatch, as far as it is used: an array of jobs, and one that waits for it.
+mkdir bin
+cat >bin/sbatch <<'X'
+#!/usr/bin/env bash
+echo "$*" >>sbatch.log
+for w in "$@"; do
+    [[ $w == --array=1-* ]] && n=${w#--array=1-}
+    script=$w
+done
+for ((k = 1; k <= ${n:-1}; k++)); do SLURM_ARRAY_TASK_ID=$k bash "$script" >>job.log 2>&1; done
+echo "${n:+41}${n:-42}"
+X
+chmod +x bin/sbatch
+PATH=$PWD/bin:$PATH "${sweep[@]}" --slurm '--partition debug' --workers 3 -o e.sqlite >out || { cat out job.log; fail "Slurm"; }
+grep -q -- '--array=1-3 --partition debug' sbatch.log && grep -q -- '--dependency=afterany:413 --partition debug' sbatch.log || { cat sbatch.log; fail "what sbatch was told"; }
+same e.sqlite Slurm
+
+refused() {
+    local rc=0
+    "$@" >out 2>err || rc=$?
+    [ $rc -eq 2 ] && [ "$(wc -l <err)" = 1 ] || { cat out err; fail "$*: status $rc"; }
+}
+refused "${sweep[@]}" --shard 3/2 -o f.sqlite
+refused "${sweep[@]}" --shard x -o f.sqlite
+refused env -u OMPI_COMM_WORLD_RANK -u PMI_RANK -u SLURM_PROCID "${sweep[@]}" --mpi -o f.sqlite
+refused "${sweep[@]}" --slurm '' --workers 0 -o f.sqlite
+echo "all right"
