@@ -196,7 +196,7 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
         result(g, i, done);
         s->front = later(s->front, t + g->branch_wait);
         break;
-    case ORR_TK_FENCE: s->front = later(s->front, t + orr_fence_cycles(gpu, i->imm)); break;
+    case ORR_TK_FENCE: s->front = later(s->front, t + orr_fence_cycles(gpu, i->imm, i->warps)); break;
     case ORR_TK_BARRIER:
         if (!ghost && !(i->flags & ORR_TF_ARRIVE)) s->front = later(s->front, t + g->barrier_latency);
         result(g, i, done);
