@@ -23,11 +23,11 @@ limits() {
 workloads medium sass cycle      cycles                     24   4.0
 workloads medium sass partial    cycles                     24  13.9
 unseen    medium sass cycle      cycles                     12   3.3
-workloads medium sass abstract   cycles                     24   9.8
+workloads medium sass abstract   cycles                     24   5.6
 unseen    medium sass partial    cycles                     12  14.7
-workloads medium sass analytic   cycles                     24  21.3
-unseen    medium sass abstract   cycles                     12  11.2
-unseen    medium sass analytic   cycles                     12  25.4
+workloads medium sass analytic   cycles                     24  14.0
+unseen    medium sass abstract   cycles                     12   9.0
+unseen    medium sass analytic   cycles                     12  12.8
 workloads small  sass cycle      cycles                     96   3.7
 workloads small  ptx  cycle      cycles                     96   4.3
 unseen    small  sass cycle      cycles                     69   3.2
