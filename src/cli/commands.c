@@ -14,7 +14,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: precision html output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -56,7 +56,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record saxpy --gpu v100 --format accel-sim -o traces\n" WITH_YOUR_FILES
      "orrery record my.launch --size medium -o my.orr"},
     {"app", cli_app,
-     " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
+     " gpu node model on set source kernels launches threads max-insts bounds counts-only sample precision "
+     "warm: "
      "record lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
@@ -73,9 +74,26 @@ const cli_subcommand cli_subcommands[] = {
      "with programs of yours:\n"
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
+     "orrery app --node dgx_h200 ./simpleMultiGPU\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
-    {"capture", cli_capture, " kernels launches measure memory output ! ",
+    {"cluster", cli_cluster,
+     " ranks per-node node platform host alike gpu model set source kernels launches threads max-insts "
+     "bounds "
+     "timeline json output quiet ! ",
+     "[options] -n N PROGRAM [ARGUMENTS]", "run an unmodified MPI program with CUDA on a simulated cluster",
+     "Runs a program that was built with SimGrid's smpicc (nvcc -ccbin smpicxx -cudart shared) as N ranks "
+     "on\n"
+     "nodes of --node, connected by --platform: messages take what SimGrid's network says, kernels what "
+     "--model\n"
+     "says, which is partial unless you say otherwise. The report tells the time of ranks, kernels and calls "
+     "of\n"
+     "MPI, and what bounds the run; --timeline shows all ranks.",
+     "with an MPI program of yours:\n"
+     "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
+     "orrery cluster -n 1024 --platform fat-tree:2 --alike time --json -o run.json ./jacobi 4096"},
+    {"capture", cli_capture,
+     " kernels launches range measure metrics memory all-memory inputs-only sample quiet output ! ",
      "[options] -o DIR PROGRAM [ARGUMENTS]",
      "keep a program's launches on a real GPU, to replay them anywhere",
      "Runs any CUDA program on this machine's GPU (also with cuBLAS, PyTorch, Triton) and writes each launch "
@@ -112,10 +130,10 @@ const cli_subcommand cli_subcommands[] = {
      "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
      "orrery cl --annotate --gpu gtx480 ./vector_add\n"
      "orrery cl annotate k.cl -o k.annotated.cl"},
-    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
+    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file, a trace or a capture",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
-     "headers say.",
+     "headers say, of a capture its launches.",
      "orrery record bfs -o bfs.orr\n"
      "orrery info bfs.orr\n"
      "orrery info --json bfs.orr\n" WITH_YOUR_FILES "orrery info traces/kernelslist.g"},
@@ -133,6 +151,13 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n" WITH_YOUR_FILES
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
+    {"node", cli_node, " json output quiet ", "list | keys | show NAME|FILE",
+     "the descriptions of machines with several GPUs",
+     "`node list` names the machines that come with Orrery, for `orrery app --node` and `orrery cluster`;\n"
+     "`node show` prints one with units and why each value is what it is; `node keys` lists what a\n"
+     "description can say.",
+     "orrery node list\n"
+     "orrery node show dgx_h200"},
     {"hw", cli_hw, " all repeat no-check digests json log warm metrics output quiet" INPUT_OPTIONS,
      "run [options] INPUT... | profile [options] INPUT... -o FILE | micro [-o FILE]",
      "run launch scripts on the GPU of this machine",

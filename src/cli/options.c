@@ -67,9 +67,32 @@ static const option options[] = {
      "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
      "ends the "
      "kernel (strict)"},
-    {"measure", 0, JOB_FLAG, 0, NULL, "also write what each launch takes, between two events, to times.csv"},
+    {"ranks", 'n', JOB, 0, "N", "ranks of the MPI program"},
+    {"per-node", 0, JOB, 0, "N", "ranks on each node (default: as many as it has GPUs)"},
+    {"platform", 0, JOB, 0, "FABRIC",
+     "the network: fat-tree, fat-tree:K, rail, dragonfly, crossbar, or a platform of SimGrid's (*.xml)"},
+    {"host", 0, JOB, 0, "ignore|FACTOR",
+     "host code takes no time (ignore, the default), or what it takes here times FACTOR"},
+    {"alike", 0, JOB, 0, "yes|no|time",
+     "launches that are alike over ranks are simulated once and executed all (yes), simulated each (no), or "
+     "only "
+     "timed: what they compute is left out (time)"},
+    {"node", 0, JOB, 0, "NODE",
+     "the machine around the GPU, by name (orrery node list) or a .conf file: several GPUs and their links "
+     "(app)"},
+    {"range", 0, JOB, 0, "GLOB",
+     "only launches inside of NVTX ranges whose name, or path as 'step/layer 3', matches (capture, and run "
+     "of one)"},
+    {"measure", 0, JOB_FLAG, 0, NULL,
+     "also measure each launch: its time between two events (times.csv), and, in a second run under Nsight "
+     "Compute, "
+     "cycles and counters for `orrery correlate DIR` (measured.csv)"},
     {"memory", 0, JOB, 0, "BYTES",
-     "a launch of a program that has more memory is captured without it and cannot be replayed (default 4G)"},
+     "a launch that can reach more memory is captured without it and cannot be replayed (default 4G)"},
+    {"all-memory", 0, JOB_FLAG, 0, NULL,
+     "keep all of the program's memory, also what a kernel has no pointer to"},
+    {"inputs-only", 0, JOB_FLAG, 0, NULL,
+     "do not keep what kernels leave, only a digest of it: replay makes it again, launch after launch"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,

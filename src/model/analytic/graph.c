@@ -322,6 +322,8 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         use[RES_REQUEST] += a->sent;
         use[RES_REPLY] += a->received;
         use[RES_L2] += a->l2;
+        use[RES_DATA] += a->data;
+        use[RES_CROSS] += a->cross;
         use[RES_ATOMICS] += a->atomics;
         use[RES_MISSES] += a->misses * a->latency;
         use[RES_DRAM] += a->dram;
