@@ -32,6 +32,7 @@ workloads small  sass cycle      cycles                     96   3.7
 workloads small  ptx  cycle      cycles                     96   4.3
 unseen    small  sass cycle      cycles                     69   3.2
 unseen    small  ptx  cycle      cycles                     69   6.5
+hopper    small  sass cycle      cycles                     18   7.0
 workloads small  sass partial    cycles                     96   8.4
 workloads small  ptx  partial    cycles                     96   8.6
 unseen    small  sass partial    cycles                     69   8.2

@@ -334,16 +334,14 @@ static void fences_under_predicates(orr_program *p, const orr_tblock *b) {
         const orr_inst *fence = &insts[i->inst];
         if (i->kind != ORR_TK_FENCE || fence->guard < 0) continue;
         uint32_t between = 0;
-        for (uint32_t k = n + 1; k < b->first + b->count && i->access == ORR_NO_ACCESS; k++) {
+        for (uint32_t k = n + 1; k < b->first + b->count && !i->offset && between < 255; k++) {
             const orr_inst *next = &insts[p->insts[k].inst];
-            if (next->guard == fence->guard && next->guard_neg == fence->guard_neg &&
-                (p->insts[k].kind == ORR_TK_SYNCS || p->insts[k].kind == ORR_TK_MEM) && between < 256) {
-                i->access = p->insts[k].access;
-                i->offset = (uint8_t)between;
-            } else if (writes_predicate(p->kernel, next, fence->guard)) {
+            bool accesses = p->insts[k].access != ORR_NO_ACCESS;
+            if (accesses && next->guard == fence->guard && next->guard_neg == fence->guard_neg)
+                i->offset = (uint8_t)(between + 1);
+            else if (writes_predicate(p->kernel, next, fence->guard))
                 break;
-            }
-            between += p->insts[k].access != ORR_NO_ACCESS && p->insts[k].kind != ORR_TK_FENCE;
+            between += accesses;
         }
     }
 }

@@ -60,16 +60,11 @@ static bool passes_barrier(const sm *s, const orr_tinst *i) {
 }
 
 bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i) {
-    if (i->kind != ORR_TK_FENCE || i->access == ORR_NO_ACCESS || w->exec) return false;
+    if (i->kind != ORR_TK_FENCE || !i->offset || !s->c->in_order || w->exec) return false;
     orr_trace t = w->pc.trace;
     orr_access a;
-    if (s->c->in_order) {
-        for (uint32_t n = 0; n < i->offset; n++)
-            if (!orr_trace_skip(&t)) return false;
-    } else {
-        t.at = w->pc.base + w->pc.access[i->access];
-        t.mask = w->pc.mask;
-    }
+    for (uint32_t n = 1; n < i->offset; n++)
+        if (!orr_trace_skip(&t)) return false;
     return orr_trace_access(&t, &a) && !a.mask;
 }
 
