@@ -222,6 +222,26 @@ def peers(read):
                   if p["kind"] == "exactness"])
 
 
+def gv100(read):
+    """docs/how/gv100.md: published cycles of a Quadro GV100, Accel-Sim's and ours."""
+    r = read("gv100")
+    rows, mine, theirs, pairs = [], [], [], []
+    for a in r["apps"]:
+        errors = [100 * (a[k] / a["hardware"] - 1) for k in ("accelsim", "cycles")]
+        theirs.append(abs(errors[0]))
+        mine.append(abs(errors[1]))
+        pairs.append((a["hardware"], a["cycles"]))
+        rows.append([a["app"].split("/")[0], a["launches"], f"{a['hardware']:,}", f"{a['accelsim']:,}", f"{a['cycles']:,}",
+                     f"{errors[0]:+.1f} %", f"{errors[1]:+.1f} %"])
+    n = len(pairs)
+    mx, my = sum(p[0] for p in pairs) / n, sum(p[1] for p in pairs) / n
+    sxy = sum((x - mx) * (y - my) for x, y in pairs)
+    sxx, syy = sum((x - mx) ** 2 for x, _ in pairs), sum((y - my) ** 2 for _, y in pairs)
+    rows.append([f"mean error of {n}", "", "", "", "", percent(sum(theirs) / n), percent(sum(mine) / n)])
+    said = prose(f"Correlation of the cycles {sxy / (sxx * syy) ** 0.5:.3f}. Run at {when(r)}.")
+    return table(["application", "launches", "GV100", "Accel-Sim", "Orrery", "Accel-Sim", "Orrery"], rows) + "\n\n" + said
+
+
 def transcript(name, first=1, last=None):
     def made(read):
         r = read("output_" + name)
@@ -243,6 +263,7 @@ FIGURES = {
     "executing": executing,
     "explain pairs": explain_pairs,
     "peers": peers,
+    "gv100": gv100,
     "triton": triton,
 }
 FIGURES.update({"component " + name: component(name) for name in COMPONENTS})

@@ -36,6 +36,7 @@ grep -q '3 of 3 launches were replayed; 3 left memory bit for bit as the GPU did
 "$orrery" run all --model cycle --launches 1 --json >r.json 2>err || fail "one of them, timed"
 grep -q '1 of 3 launches were replayed; 1 left' err && grep -q '"cycles": *[1-9]' r.json || fail "the second alone"
 "$orrery" sweep all --model analytic --vary sm.count=66,132 -o s.db >out 2>err || fail "sweep"
+"$orrery" compare all --gpu h200 --model analytic,abstract >out 2>err || fail "compare"
 # What is captured of a program that is killed stays.
 rc=0
 FAKE_CUDA=killed "$orrery" capture -o killed ./program "$cubin" >out 2>err || rc=$?
@@ -44,7 +45,7 @@ FAKE_CUDA=killed "$orrery" capture -o killed ./program "$cubin" >out 2>err || rc
 FAKE_CUDA=wrong "$orrery" capture --launches 1-2 -o wrong ./program "$cubin" >out 2>err
 rc=0
 "$orrery" run wrong >out 2>err || rc=$?
-[ $rc -eq 1 ] && grep -q "launch 1, kernel 'saxpy': memory is not as the GPU left it in 1 pieces" err && grep -q '2 of 2 launches left other memory' err || fail "wrong: $rc"
+[ $rc -eq 1 ] && grep -q 'model functional' out && grep -q "launch 1, kernel 'saxpy': memory is not as the GPU left it in 1 pieces" err && grep -q '2 of 2 launches left other memory' err || fail "wrong: $rc"
 "$orrery" run wrong --no-check >out 2>err || fail "not compared"
 # Times, a limit of memory, kernels by name.
 "$orrery" capture --kernels 'nothing*' -o none ./program "$cubin" >out 2>err
@@ -53,6 +54,38 @@ refused "without launches" "$orrery" run none
 "$orrery" capture --memory 30k -o small ./program "$cubin" >out 2>err
 grep -q '3 of them without memory' err || fail "--memory"
 refused "without memory" "$orrery" run small -q
+
+# Kernels of graphs, node by node, and ranges of NVTX; what a kernel cannot reach is not there.
+"$cc" -O1 "$source/tests/capture_graph.c" -o graph -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
+"$orrery" capture -o graphs ./graph "$cubin" >out 2>err
+[ "$(cat out)" = 14059686.4 ] && grep -q '6 of 6 launches were captured' err || fail "graphs: $(cat out)"
+"$orrery" run graphs --model cycle --json >r.json 2>err || fail "graphs replayed"
+grep -q '6 of 6 launches were replayed; 6 left memory bit for bit' err || fail "not what the graph left"
+[ "$(grep -c '"range": "graphs"' r.json)" = 5 ] && grep -q '"range": "alone/inner"' r.json &&
+    grep -q '"range": "alone/backward/InnerBackward/InnerBackward"' r.json || fail "ranges"
+"$orrery" run graphs 2>err | grep -Eq '^  inner +1 ' || fail "a table of ranges"
+[ "$(grep -aoE 'region [0-9a-f]+ [0-9]+' graphs/0000000.launch | wc -l)" = 3 ] || fail "x, y and what x points to, and nothing else"
+"$orrery" capture --all-memory -o whole ./graph "$cubin" >out 2>err
+[ "$(grep -aoE 'region [0-9a-f]+ [0-9]+' whole/0000000.launch | wc -l)" = 4 ] || fail "--all-memory"
+"$orrery" capture --range 'inn*' -o inner ./graph "$cubin" >out 2>err
+grep -q '1 of 6 launches were captured' err && "$orrery" run inner >out 2>err || fail "--range"
+FAKE_CUDA=host "$orrery" capture -o hosts ./graph "$cubin" >out 2>err
+grep -q 'because it has a host function' err && grep -q '2 of 2 launches were captured' err || fail "a host function"
+"$orrery" run graphs --range alone >out 2>err && grep -q '2 of 6 launches were replayed' err || fail "run --range"
+refused "a range of a script" "$orrery" run saxpy --range x
+"$orrery" info graphs >out 2>err && grep -Eq '^ +4  saxpy .* alone/inner$' out || fail "info"
+"$orrery" info graphs --json | grep -q '"range": "alone/inner", "incomplete": null' || fail "info --json"
+# Without what kernels leave: each launch finds what the one before left here.
+"$orrery" capture --inputs-only -o inputs ./graph "$cubin" >out 2>err
+"$orrery" run inputs --launches 4 --json >r.json 2>err || fail "--inputs-only"
+grep -q '6 left memory bit for bit' err && [ "$(grep -c '"index": 4' r.json)" = 1 ] || fail "all are executed for one"
+[ "$(cat inputs/*.launch | wc -c)" -lt "$(cat graphs/*.launch | wc -c)" ] || fail "it is no smaller"
+# One launch of a kind stands for the others.
+"$orrery" capture --sample -o sampled ./graph "$cubin" >out 2>err
+grep -q '5 of them without memory, because they are like others' err || fail "--sample"
+"$orrery" run sampled --model cycle --json >r.json 2>err || fail "a sampled capture"
+[ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 6 ] && grep -q '"index": 5' r.json || fail "launches like others"
+refused "not measured" "$orrery" correlate graphs
 
 # Mistakes, and folders that are not as they should be
 refused "no program" "$orrery" capture -o x
@@ -68,7 +101,7 @@ broken && truncate -s -1 bad/0000001.launch && refused "truncated" "$orrery" run
 broken && printf x >>bad/0000001.launch && refused "longer" "$orrery" run bad
 broken && : >bad/0000001.launch && refused "empty" "$orrery" run bad
 broken && ln -sf /etc/passwd bad/0000001.launch && refused "a link" "$orrery" run bad
-broken && echo 'orrery capture 2' >bad/capture.txt && refused "another version" "$orrery" run bad
+broken && echo 'orrery capture 9' >bad/capture.txt && refused "another version" "$orrery" run bad
 for at in 0 4 8 45 60 500 2000; do # a byte changed here and there: refused, or other memory, never a crash
     broken
     printf '\377' | dd of=bad/0000000.launch bs=1 seek=$at conv=notrunc status=none

@@ -309,8 +309,10 @@ static void test_tma(void **state) {
     t.client = (tma_client){.done = copied};
     tma_copy plain = {.kind = TMA_LOAD, .row = 128, .bytes = 128, .count = {1, 1, 1, 1}}, box = plain;
     box.map = 0x1000;
+    assert_true(tma_first_open(&t) == NEVER);
     tma_issue(&t, &plain, 1000);
     assert_int_equal(copied_at, 1210);
+    assert_true(tma_first_open(&t) == NEVER); // done at once: there is no memory
     tma_issue(&t, &box, 1000);
     assert_int_equal(copied_at, 1710);
     tma_issue(&t, &box, 2000);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "gpu/gpu.h"
+#include "gpu/topology.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -311,10 +312,14 @@ static void published_peaks(void **state) {
         const char *name;
         double fp32, fp64; // 0: not looked at
     } want[] = {
-        {"gtx480", 1345, 168},  {"m2090", 1331, 665},   {"k40", 4290, 1430},    {"k6000", 5200, 1732},
-        {"titanx", 10970, 0},   {"v100", 15700, 7800},  {"rtx2060", 6450, 0},   {"rtx3070", 20300, 0},
-        {"a100", 19500, 9700},  {"rtx4090", 82600, 0},  {"h100", 66900, 33500}, {"h200", 67000, 34000},
-        {"b200", 75000, 37000}, {"rtx5090", 104800, 0},
+        {"gtx480", 1345, 168},   {"m2090", 1331, 665},   {"k40", 4290, 1430},
+        {"k6000", 5200, 1732},   {"titanx", 10970, 0},   {"v100", 15700, 7800},
+        {"rtx2060", 6450, 0},    {"rtx3070", 20300, 0},  {"a100", 19500, 9700},
+        {"rtx4090", 82600, 0},   {"h100", 66900, 33500}, {"h200", 67000, 34000},
+        {"b200", 75000, 37000},  {"rtx5090", 104800, 0}, {"a100_80gb", 19500, 9700},
+        {"a30", 10300, 5200},    {"l40s", 91600, 0},     {"rtx3090", 35600, 0},
+        {"t4", 8100, 0},         {"orin", 5300, 0},      {"h100_pcie", 51200, 25600},
+        {"gh200", 67000, 34000},
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         orr_err e = {0};
@@ -458,23 +463,35 @@ static void documented(void **state) {
     free(doc);
 }
 
+// What driver 580 answered on an H200 (hardware/h200/hopper_remote.csv, clusters.active).
+static void clusters(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t size, blocks, clusters;
+    } answers[] = {
+        {1, 1, 132}, {1, 8, 1056}, {2, 1, 66},  {2, 3, 198}, {3, 1, 39},  {3, 2, 79},
+        {3, 8, 327}, {4, 1, 30},   {4, 5, 154}, {6, 1, 17},  {6, 3, 62},  {8, 1, 15},
+        {8, 2, 30},  {8, 3, 45},   {8, 6, 92},  {12, 1, 7},  {12, 2, 16}, {12, 3, 28},
+        {12, 6, 58}, {16, 1, 7},   {16, 2, 14}, {16, 3, 21}, {16, 8, 58},
+    };
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("h200", NULL, 0, &e);
+    if (!g) fail_msg("%s", e.text);
+    for (size_t n = 0; n < sizeof answers / sizeof *answers; n++)
+        assert_int_equal(orr_active_clusters(g, answers[n].size, answers[n].blocks), answers[n].clusters);
+    orr_gpu_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_and_units),
-        cmocka_unit_test(mistakes),
-        cmocka_unit_test(not_text),
-        cmocka_unit_test(too_many),
-        cmocka_unit_test(inheritance),
-        cmocka_unit_test(data_folder),
-        cmocka_unit_test(overrides),
-        cmocka_unit_test(names),
-        cmocka_unit_test(classes),
-        cmocka_unit_test(published_peaks),
-        cmocka_unit_test(bundled_are_consistent),
-        cmocka_unit_test(old_names),
-        cmocka_unit_test(shares),
-        cmocka_unit_test(profiler),
-        cmocka_unit_test(print_reads_back),
+        cmocka_unit_test(clusters),        cmocka_unit_test(values_and_units),
+        cmocka_unit_test(mistakes),        cmocka_unit_test(not_text),
+        cmocka_unit_test(too_many),        cmocka_unit_test(inheritance),
+        cmocka_unit_test(data_folder),     cmocka_unit_test(overrides),
+        cmocka_unit_test(names),           cmocka_unit_test(classes),
+        cmocka_unit_test(published_peaks), cmocka_unit_test(bundled_are_consistent),
+        cmocka_unit_test(old_names),       cmocka_unit_test(shares),
+        cmocka_unit_test(profiler),        cmocka_unit_test(print_reads_back),
         cmocka_unit_test(documented),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Simulates the microbenchmarks of Hopper's asynchronous units and compares them with an H200, row by row.
 
-usage: check.py [hopper] [async] [--orrery build/orrery] [--rows] [--gpu h200] [--part wbc]
+usage: check.py [hopper] [async] [remote] [--orrery build/orrery] [--rows] [--gpu h200] [--part wbc|atrgs]
 
 Needs nvcc. The program is run under `orrery app` with the cycle model; what it would have read from the SM's clock is in the
 report (clock_reads), because execution goes ahead of time. Here the launches are gone through in the order of the program's main(),
-and each row is worked out as it does. Prints the mean of |simulated / measured - 1| for each group of rows; --rows prints them all. --part: products (w), copies (b), clusters (c).
+and each row is worked out as it does. Prints the mean of |simulated / measured - 1| for each group of rows; --rows prints them all. --part: products (w), copies (b),
+clusters (c); of remote: those of remote.cu, which simulates a few of its points.
 """
 import csv,json,os,subprocess,sys,tempfile
 here=os.path.dirname(os.path.abspath(__file__))
@@ -13,9 +14,9 @@ root=os.path.dirname(os.path.dirname(here))
 def option(name,value):
     if name not in sys.argv: return value
     at=sys.argv.index(name); value=sys.argv[at+1]; del sys.argv[at:at+2]; return value
-orrery=option('--orrery',os.path.join(root,'build','orrery')); gpu=option('--gpu','h200'); part=option('--part','wbc')
+orrery=option('--orrery',os.path.join(root,'build','orrery')); gpu=option('--gpu','h200'); part=option('--part','wbcatrgs')
 rows_too='--rows' in sys.argv
-what=[a for a in sys.argv[1:] if a in('hopper','async')] or ['hopper','async']
+what=[a for a in sys.argv[1:] if a in('hopper','async','remote')] or ['hopper','async','remote']
 
 class launches:
     def __init__(self,report): self.all=report['launches']; self.at=0
@@ -124,12 +125,49 @@ def far(run,out):
         for threads in (32,128,512): t=first(run.next('cluster_relaxed')); out('cluster.relaxed','blocks=%d threads=%d'%(size,threads),(t[-1]-t[0])/200)
     r=run.next('maxreg'); out('setmaxnreg.dec','warps=4',r[(0,0)][-1]-r[(0,0)][0]); out('setmaxnreg.inc','warps=4',r[(0,4)][-1]-r[(0,4)][0])
 
+STEPS='fence arrive waited load_first load load load_first2 load2 load_prefetched bulk_first bulk give_first give_first_read give_first_done give give_read give_done give_prefetched give_prefetched_read give_prefetched_done reduce reduce_read reduce_done four_issue four_wait'.split()
+def remote(run,out): # as main() with `few`
+    if 't' in part:
+        for far in ('l2','memory'):
+            for rows in (8,64,128):
+                for again in range(1 if far=='memory' else 2): t=list(run.next('steps').values())
+                if far=='l2': # nothing is flushed here
+                    for k,row in enumerate(('step.cold','step')):
+                        for i,name in enumerate(STEPS): out(row,'n=%d %s rows=%d blocks=8 from=l2'%(i,name,rows),mean(x[26*k+i+1]-x[26*k+i] for x in t))
+    if 'r' in part:
+        for cast in (0,1):
+            for how in ('release','relaxed'):
+                for shift in (0,1,2):
+                    for rows in (64,128):
+                        r=run.next('ring'); out('ring.each','cast=%d %s stages=%d rows=%d blocks=2'%(cast,how,1<<shift,rows),mean(x[-1]-x[0] for (b,w),x in r.items() if w==1)/64)
+    if 'g' in part:
+        for kind in ('plain','generic'):
+            for op in ('store','load'):
+                for threads in (32,128,512):
+                    d=[first(run.next('_Z7genericILi%dEEvPyPjjj'%(kind=='generic'))) for twice in (0,1)]
+                    out('shared.%s'%kind,'%s threads=%d'%(op,threads),((d[1][-1]-d[1][0])-(d[0][-1]-d[0][0]))/128)
+    if 'a' in part:
+        for op,name in ((0,'far.red'),(1,'far.atom'),(3,'far.store4'),(4,'far.chain')):
+            for size in (2,8):
+                for threads in (32,512):
+                    for what in ('own','one','apart','spread','any'):
+                        for away in (0,1,2):
+                            for step in (2,8,32):
+                                if (what!='apart' and step!=2) or (what in('spread','any') and away) or (away==2 and (size==2 or what!='own')) or (op>1 and what=='apart' and step!=8): continue
+                                d=[]
+                                for twice in (0,1):
+                                    r=run.next('_Z3farILi%dEEvPyjjjjj'%op); d.append(mean(r[(b,0)][-1]-r[(b,0)][0] for b in range(size)))
+                                point='what=%s away=%d step=%d size=%d threads=%d blocks=%d'%(what,away,step,size,threads,size)
+                                out(name+'.each',point,(d[1]-d[0])/64); out(name+'.first',point,d[0])
+
 def check(name,rows_of,tmp):
     measured={(r['name'],r['point']):float(r['value']) for r in csv.DictReader(open(os.path.join(root,'hardware',gpu,'hopper_%s.csv'%('micro' if name=='hopper' else name))))}
     source=os.path.join(tmp,name+'.cu'); program=os.path.join(tmp,name); report=os.path.join(tmp,name+'.json')
-    with open(source,'w') as f: subprocess.run([sys.executable,os.path.join(here,{'hopper':'gen.py','async':'async.py'}[name])],stdout=f,check=True)
+    if name=='remote': source=os.path.join(here,'remote.cu')
+    else:
+        with open(source,'w') as f: subprocess.run([sys.executable,os.path.join(here,{'hopper':'gen.py','async':'async.py'}[name])],stdout=f,check=True)
     subprocess.run(['nvcc','-O1','-std=c++17','-cudart','shared','-gencode','arch=compute_90a,code=sm_90a','-o',program,source],check=True,stderr=subprocess.DEVNULL)
-    subprocess.run([orrery,'app','--gpu',gpu,'--model','cycle','--json','-q','-o',report,program,'once',part],stdout=subprocess.DEVNULL,check=True)
+    subprocess.run([orrery,'app','--gpu',gpu,'--model','cycle','--json','-q','-o',report,program,'few' if name=='remote' else 'once',part],stdout=subprocess.DEVNULL,check=True)
     groups={}
     def out(row,point,value):
         real=measured.get((row,point))
@@ -140,4 +178,4 @@ def check(name,rows_of,tmp):
     except (IndexError,KeyError) as e: print('stopped: %r'%e)
     for row,errors in groups.items(): print('%-18s %4d rows, mean error %6.1f %%, bias %+6.1f %%'%(row,len(errors),100*mean(abs(e) for e in errors),100*mean(errors)))
 with tempfile.TemporaryDirectory() as tmp:
-    for name in what: check(name,hopper if name=='hopper' else asynchronous,tmp)
+    for name in what: check(name,{'hopper':hopper,'async':asynchronous,'remote':remote}[name],tmp)

@@ -60,7 +60,9 @@ typedef struct orr_code_options { // which code is shown, and how
 
 typedef struct orr_app_options { // a program that is started
     bool measure;                // of capture: time launches too
-    uint64_t memory;             // of capture: bytes that a launch may have; 0: the usual
+    uint64_t memory;             // of capture: bytes that a launch may reach; 0: the usual
+    bool all_memory;             // of capture: also what a kernel cannot reach
+    bool inputs_only;            // of capture: what kernels leave is not kept; replay makes it again
     const char *bounds;          // gpu, strict
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters

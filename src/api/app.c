@@ -247,6 +247,7 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, or
     if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
     in_front(v, dir);
     load_first(v);
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-cuda.so", dir);
     return true;
 }
 
@@ -260,6 +261,7 @@ static bool put_capture(variables *v, const orr_options *o, const char *program,
         return orr_fail(e, ORR_BAD_INPUT,
                         "capture: there is no CUDA driver (libcuda.so.1); it needs a machine with a GPU");
     *ORR_PUSH(&v->at) = orr_arena_printf(a, "CUDA_INJECTION64_PATH=%s/liborrery-capture.so", dir);
+    *ORR_PUSH(&v->at) = orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-capture.so", dir);
     const struct {
         const char *name, *value;
     } options[] = {
@@ -267,7 +269,11 @@ static bool put_capture(variables *v, const orr_options *o, const char *program,
         {"PROGRAM", program},
         {"KERNELS", o->in.kernels},
         {"LAUNCHES", o->in.launches},
+        {"RANGE", o->in.range},
         {"MEASURE", flag(o->app.measure)},
+        {"ALL_MEMORY", flag(o->app.all_memory)},
+        {"INPUTS_ONLY", flag(o->app.inputs_only)},
+        {"SAMPLE", flag(o->sampling.on)},
         {"MEMORY", o->app.memory ? orr_arena_printf(a, "%llu", (unsigned long long)o->app.memory) : NULL}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_CAPTURE_%s=%s", options[i].name,

@@ -4,6 +4,7 @@
 // kernel where the profiler had done so. A script that fails costs its own points their prediction and is
 // told of as an error; the others are compared all the same.
 #include "api/api.h"
+#include "capture/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static bool simulate(correlator *x, orr_err *e) {
                     .o = &o,
                     .gpu = x->gpu,
                     .check = !o.no_check,
-                    .only_script = true,
+                    .only_script = !orr_capture_probe(x->group->script),
                     .progress = &x->progress,
                     .notes = &x->o->notes,
                     .work = on_work,
@@ -189,6 +190,21 @@ static void free_correlation(void *self) {
     free(x);
 }
 
+// A capture's measurements are of its own launches: what is simulated is the folder, wherever it lies now.
+static bool read_capture(correlation *x, const char *folder, orr_err *e) {
+    size_t before = x->h.rows.n;
+    if (!orr_hardware_read(&x->h, orr_arena_printf(&x->arena, "%s/measured.csv", folder), e))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: has no measurements that can be read; capture it with --measure where "
+                        "Nsight Compute is",
+                        folder);
+    for (size_t k = before; k < x->h.rows.n; k++) {
+        x->h.rows.at[k].script = orr_arena_strdup(&x->arena, folder);
+        x->h.rows.at[k].size = "";
+    }
+    return true;
+}
+
 orr_report *orr_correlate(const char *const *files, int n, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     o = orr_asked(o);
@@ -198,7 +214,9 @@ orr_report *orr_correlate(const char *const *files, int n, const orr_options *o,
     for (int k = 0; k < n; k++) *ORR_PUSH(&x->files) = orr_arena_strdup(&x->arena, files[k]);
     x->c.files = x->files.at;
     x->c.nfiles = x->files.n;
-    for (int k = 0; ok && k < n; k++) ok = orr_hardware_read(&x->h, files[k], e);
+    for (int k = 0; ok && k < n; k++)
+        ok = orr_capture_probe(files[k]) ? read_capture(x, files[k], e)
+                                         : orr_hardware_read(&x->h, files[k], e);
     if (ok && (orr_correlate_rows(o, &x->h, &x->c, e) || e->status == ORR_STOPPED))
         return orr_report_new(x, make, free_correlation); // stopped: the scripts that are done
     free_correlation(x);

@@ -2,6 +2,8 @@
 // that info accepts can be replayed. Of an Accel-Sim trace, which may be very large, only the headers are
 // read.
 #include "api/api.h"
+#include "api/info_capture.h"
+#include "capture/capture.h"
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -215,10 +217,12 @@ static bool inform_trace(const orr_options *o, const char *path, orr_text *text,
 orr_report *orr_info(const char *file, const orr_options *o, orr_err *e) {
     if (e->status || !orr_input_file(file, e)) return NULL;
     orr_text text = {0}, json = {0};
-    bool stream = orr_stream_probe(file) || !orr_accel_probe(file);
     o = orr_asked(o);
-    if (stream ? inform(o, file, &text, &json, e) : inform_trace(o, file, &text, &json, e))
-        return orr_report_of(text, json);
+    bool captured = orr_capture_probe(file), stream = orr_stream_probe(file) || !orr_accel_probe(file);
+    bool ok = captured ? orr_inform_capture(file, &text, &json, e)
+              : stream ? inform(o, file, &text, &json, e)
+                       : inform_trace(o, file, &text, &json, e);
+    if (ok) return orr_report_of(text, json);
     free(text.s);
     free(json.s);
     return NULL;

@@ -15,6 +15,7 @@ static const struct option {
     enum kind kind;
     size_t at;
 } options[] = {
+    {"all-memory", FLAG, AT(app.all_memory)},
     {"annotate", FLAG, AT(app.annotate)},
     {"arch", STRING, AT(code.arch)},
     {"arg", LIST, AT(args)},
@@ -36,6 +37,7 @@ static const struct option {
     {"grid", STRING, AT(in.direct.grid)},
     {"hardware", STRING, AT(lab.hardware)},
     {"images", INT, AT(code.images)},
+    {"inputs-only", FLAG, AT(app.inputs_only)},
     {"kernel", STRING, AT(in.direct.kernel)},
     {"kernels", STRING, AT(in.kernels)},
     {"latencies", STRING, AT(model.latencies)},
@@ -56,6 +58,7 @@ static const struct option {
     {"profile", STRING, AT(sampling.profile)},
     {"ptx", FLAG, AT(code.ptx)},
     {"quiet", FLAG, AT(files.quiet)},
+    {"range", STRING, AT(in.range)},
     {"raw", FLAG, AT(code.raw)},
     {"record", STRING, AT(files.record)},
     {"regs", INT, AT(regs)},

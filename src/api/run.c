@@ -71,6 +71,23 @@ static void on_moved(void *arg, const orr_task_step *s) {
     app->copy_ns += each * (double)s->times;
 }
 
+// A launch that another stands for: the same times and counts, at its own place.
+static void on_alike(void *arg, const orr_launch_info *info, uint32_t like) {
+    runner *r = arg;
+    orr_result *x = &r->result;
+    for (size_t i = 0; i < x->launches.n; i++) {
+        if (x->launches.at[i].index != like) continue;
+        orr_launch_result l = x->launches.at[i];
+        l.index = info->index;
+        l.range = info->range;
+        l.timing = NULL;
+        l.limits = NULL;
+        l.estimated = true;
+        *ORR_PUSH(&x->launches) = l;
+        return;
+    }
+}
+
 // ---- the whole input ------------------------------------------------------------------------------
 static bool run_input(runner *r, const char *input, orr_err *e) {
     const orr_options *o = r->o;
@@ -90,6 +107,7 @@ static bool run_input(runner *r, const char *input, orr_err *e) {
                         .work = on_work,
                         .copy = on_copy,
                         .moved = on_moved,
+                        .alike = on_alike,
                         .arg = r};
     orr_text_add(&digests, ORR_DIGESTS_HEAD);
     orr_progress_start(&r->progress, o->watcher, x->input, "launches", "blocks", 0);
@@ -231,8 +249,9 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     orr_sampled_free(&sampling);
     r->sampling = NULL;
     r->o = NULL;
-    if (ok || (e->status == ORR_STOPPED && r->result.launches.n)) // stopped: the launches that are done
-        return orr_report_new(r, make, free_runner);
+    bool differs = e->status == ORR_PROGRAM_FAILED && r->in.captured; // times are told all the same
+    bool stopped = e->status == ORR_STOPPED;                          // the launches that are done
+    if (ok || ((differs || stopped) && r->result.launches.n)) return orr_report_new(r, make, free_runner);
     free_runner(r);
     return NULL;
 }

@@ -48,6 +48,7 @@ typedef struct app_function {
     const orr_kernel *kernel; // when it has been used
     int failed;               // E_*
     uint32_t dynamic_limit;   // of shared memory, as the program asked for; 0: it did not
+    bool nonportable;         // clusters may have more blocks than every GPU with clusters can hold
     int carveout;
     struct app_function *next;
 } app_function;

@@ -66,6 +66,8 @@ int orr_cudaHostRegister(void *p, size_t bytes, unsigned flags);
 int orr_cudaHostUnregister(void *p);
 int orr_cudaHostGetDevicePointer(void **device, void *host, unsigned flags);
 int orr_cudaLaunchKernelExC(const launch_config *config, const void *func, void **args);
+int orr_cudaOccupancyMaxActiveClusters(int *clusters, const void *func, const launch_config *config);
+int orr_cudaOccupancyMaxPotentialClusterSize(int *size, const void *func, const launch_config *config);
 const char *orr_cudaGetErrorString(int error);
 const char *orr_cudaGetErrorName(int error);
 
@@ -350,22 +352,37 @@ API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
     return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, shared, stream, args, NULL, true);
 }
 
-API int cuLaunchKernelEx(const void *config, void *function, void **args, void **extra) {
-    // CUlaunchConfig is cudaLaunchConfig_t with 32 bits of shared memory in the place of 64.
-    const struct {
-        dim3 grid, block;
-        unsigned shared;
-        void *stream;
-        launch_attribute *attributes;
-        unsigned nattributes;
-    } *c = config;
+// CUlaunchConfig is cudaLaunchConfig_t with 32 bits of shared memory in the place of 64.
+typedef struct driver_launch_config {
+    dim3 grid, block;
+    unsigned shared;
+    void *stream;
+    launch_attribute *attributes;
+    unsigned nattributes;
+} driver_launch_config;
+
+static launch_config config_of(const driver_launch_config *c) {
+    return (launch_config){c->grid, c->block, c->shared, c->stream, c->attributes, c->nattributes};
+}
+
+API int cuLaunchKernelEx(const driver_launch_config *c, void *function, void **args, void **extra) {
     if (!c) return E_VALUE;
     if (extra && !args) {
         app_enter();
         return app_leave_driver(app_missing("cuLaunchKernelEx with extra"));
     }
-    const launch_config same = {c->grid, c->block, c->shared, c->stream, c->attributes, c->nattributes};
+    const launch_config same = config_of(c);
     return BY_RUNTIME(orr_cudaLaunchKernelExC(&same, function, args));
+}
+API int cuOccupancyMaxActiveClusters(int *clusters, void *function, const driver_launch_config *c) {
+    if (!c) return E_VALUE;
+    const launch_config same = config_of(c);
+    return BY_RUNTIME(orr_cudaOccupancyMaxActiveClusters(clusters, function, &same));
+}
+API int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const driver_launch_config *c) {
+    if (!c) return E_VALUE;
+    const launch_config same = config_of(c);
+    return BY_RUNTIME(orr_cudaOccupancyMaxPotentialClusterSize(size, function, &same));
 }
 
 // ---- memory ------------------------------------------------------------------------------------

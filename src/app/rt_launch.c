@@ -3,6 +3,7 @@
 // `k<<<g, b, s, st>>>(args)` is two calls: __cudaPushCallConfiguration(g, b, s, st), then the stub, which
 // takes the configuration back and calls cudaLaunchKernel (CUDA 13: __cudaLaunchKernel with a handle of the
 // kernel).
+#include "gpu/topology.h"
 #include "app/rt.h"
 
 #include <stdlib.h>
@@ -157,6 +158,8 @@ int app_function_set(app_function *f, int which, int value) {
         f->carveout = value;
         return E_OK;
     case 14: // clusters of more than 8 blocks
+        f->nonportable = value != 0;
+        return E_OK;
     case 15: // how they are placed
         return E_OK;
     default: return app_missing("cudaFuncSetAttribute of thread block clusters");
@@ -201,6 +204,49 @@ RT(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 RT(cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 (int *blocks, const void *func, int threads, size_t dynamic) {
     return orr_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, func, threads, dynamic, 0);
+}
+
+// Clusters of `size` blocks that are resident at once. The driver counts no more than 8 blocks an SM (580:
+// kernels of 128 threads without shared memory, of which 16 fit; micro/hopper, clusters.active).
+enum { PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16, CLUSTER_BLOCKS = 8 };
+
+static int active_clusters(app_function *f, const launch_config *c, uint32_t size, int *clusters) {
+    uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
+    int fit = 0, error = threads && threads <= INT32_MAX ? E_OK : E_VALUE;
+    if (!error) error = app_occupancy(f, (int)threads, c->dynamic_shared, &fit);
+    if (error) return error;
+    if (!size || size > (f->nonportable ? LARGEST_CLUSTER : PORTABLE_CLUSTER)) return E_CLUSTER;
+    *clusters =
+        (int)orr_active_clusters(the_app.gpu, size, (uint32_t)(fit < CLUSTER_BLOCKS ? fit : CLUSTER_BLOCKS));
+    return E_OK;
+}
+
+RT_12_13(cudaOccupancyMaxActiveClusters)(int *clusters, const void *func, const launch_config *config) {
+    ENTER();
+    app_function *f = app_function_of(func);
+    if (!f || !clusters || !config) return app_leave(f ? E_VALUE : E_DEVICE_FUNCTION);
+    int error = app_function_ready(f);
+    if (error) return app_leave(error);
+    const uint32_t *asks = f->kernel->cluster;
+    uint64_t size = asks[0] ? (uint64_t)asks[0] * asks[1] * asks[2] : 1;
+    for (unsigned i = 0; i < config->nattributes; i++) {
+        dim3 d = config->attributes[i].value.cluster;
+        if (config->attributes[i].id == LAUNCH_CLUSTER) size = (uint64_t)d.x * d.y * d.z;
+    }
+    return app_leave(active_clusters(f, config, size > UINT32_MAX ? 0 : (uint32_t)size, clusters));
+}
+
+// The largest cluster of which at least one is resident.
+RT_12_13(cudaOccupancyMaxPotentialClusterSize)(int *size, const void *func, const launch_config *config) {
+    ENTER();
+    app_function *f = app_function_of(func);
+    if (!f || !size || !config) return app_leave(f ? E_VALUE : E_DEVICE_FUNCTION);
+    int error = E_OK, n = 0;
+    for (*size = f->nonportable ? LARGEST_CLUSTER : PORTABLE_CLUSTER; *size > 1; --*size) {
+        error = active_clusters(f, config, (uint32_t)*size, &n);
+        if (error || n) break;
+    }
+    return app_leave(error);
 }
 
 // The most dynamic shared memory with which `blocks` of them fit.

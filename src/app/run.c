@@ -6,6 +6,7 @@
 #include "app/app.h"
 #include "app/open.h"
 #include "input/input.h"
+#include "nvtx/nvtx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,7 @@ static int kernel(app_stream *s, const app_call *c) {
                     .params = c->params,
                     .index = a->nlaunches,
                     .max_insts = a->max_insts,
+                    .range = orr_nvtx_path(),
                     .fault = &fault};
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);

@@ -47,7 +47,12 @@ static bool take_fact(orr_captured *c, const char *name, const char *value) {
     char end;
     unsigned flag;
     if (!strcmp(name, "kernel")) return *(c->kernel = value) != 0;
-    if (!strcmp(name, "incomplete")) return *(c->incomplete = value) != 0;
+    if (!strcmp(name, "range")) return *(c->range = value) != 0;
+    if (!strcmp(name, "incomplete")) {
+        if (!strncmp(value, "like ", 5) && sscanf(value + 5, "%9" SCNd64 "%c", &c->like, &end) != 1)
+            return false;
+        return *(c->incomplete = value) != 0;
+    }
     if (!strcmp(name, "module")) return sscanf(value, "%16" SCNx64 "%c", &c->module, &end) == 1;
     if (!strcmp(name, "index")) return sscanf(value, "%9" SCNu32 "%c", &c->index, &end) == 1;
     if (!strcmp(name, "number")) return sscanf(value, "%9" SCNu32 "%c", &c->number, &end) == 1;
@@ -75,7 +80,6 @@ static bool parse_meta(orr_captured *c, const uint8_t *bytes, size_t n, orr_err 
         *value++ = 0;
         if (!take_fact(c, line, value)) return bad(c, line, e);
     }
-    if (!c->kernel || !c->grid[0] || !c->block[0]) return bad(c, "no kernel, grid or block", e);
     return true;
 }
 
@@ -89,7 +93,9 @@ static bool check_chunk(const orr_chunk *k, uint32_t last) {
     case CHUNK_AFTER:
         return last >= CHUNK_PARAMS && k->raw && k->raw <= ORR_PIECE && k->addr <= MAX_ADDRESS &&
                (k->addr & (ORR_PIECE - 1)) + k->raw <= ORR_PIECE && (k->hash || !k->stored);
-    case CHUNK_END: return last >= CHUNK_PARAMS && !k->raw;
+    case CHUNK_REGIONS:
+        return last >= CHUNK_PARAMS && last < CHUNK_REGIONS && k->raw <= MAX_META && k->stored == k->raw;
+    case CHUNK_END: return last == CHUNK_REGIONS && !k->raw;
     default: return false;
     }
 }
@@ -105,7 +111,8 @@ static bool parse(orr_captured *c, orr_err *e) {
         if (!check_chunk(&k, last))
             return orr_fail(e, ORR_BAD_INPUT, "%s: is damaged at byte %zu", c->path, at - sizeof k);
         if (k.stored > c->n - at) return orr_fail(e, ORR_BAD_INPUT, "%s: ends too early", c->path);
-        if (k.tag == CHUNK_META && !parse_meta(c, c->bytes + at, k.raw, e)) return false;
+        if ((k.tag == CHUNK_META || k.tag == CHUNK_REGIONS) && !parse_meta(c, c->bytes + at, k.raw, e))
+            return false;
         if (k.tag == CHUNK_PARAMS) {
             c->params = c->bytes + at;
             c->nparams = k.raw;
@@ -117,11 +124,13 @@ static bool parse(orr_captured *c, orr_err *e) {
         at += k.stored;
         last = k.tag;
     }
+    if (!c->kernel || !c->grid[0] || !c->block[0]) return bad(c, "no kernel, grid or block", e);
+    if (c->like >= (int64_t)c->index) return bad(c, c->incomplete, e);
     return at == c->n || orr_fail(e, ORR_BAD_INPUT, "%s: goes on after its end", c->path);
 }
 
 bool orr_captured_parse(orr_captured *c, const char *path, const void *bytes, size_t n, orr_err *e) {
-    *c = (orr_captured){.bytes = bytes, .n = n};
+    *c = (orr_captured){.bytes = bytes, .n = n, .like = -1};
     c->path = orr_arena_strdup(&c->arena, path);
     if (parse(c, e)) return true;
     orr_captured_free(c);
@@ -156,6 +165,7 @@ struct orr_capture {
     char *path;
     ORR_VEC(orr_captured) launches;
     orr_numbers file, piece; // where contents are: the launch, and the piece of it
+    bool inputs;
 };
 
 bool orr_capture_probe(const char *path) {
@@ -211,6 +221,8 @@ static bool add_launch(orr_capture *c, const char *name, orr_err *e) {
         if (k->stored) {
             orr_numbers_put(&c->file, k->hash, at);
             orr_numbers_put(&c->piece, k->hash, i);
+        } else if (k->hash && k->tag == CHUNK_AFTER && !orr_numbers_get(&c->file, k->hash)) {
+            c->inputs = true;
         } else if (k->hash && !orr_numbers_get(&c->file, k->hash)) {
             return orr_fail(e, ORR_BAD_INPUT,
                             "%s: contents of 0x%" PRIx64 " are in no earlier launch; is a file missing?",
@@ -241,6 +253,10 @@ orr_capture *orr_capture_open(const char *path, orr_err *e) {
     return NULL;
 }
 
+bool orr_capture_has(const orr_capture *c, uint64_t hash) {
+    return !hash || orr_numbers_get(&c->file, hash) != NULL;
+}
+bool orr_capture_inputs(const orr_capture *c) { return c->inputs; }
 size_t orr_capture_launches(const orr_capture *c) { return c->launches.n; }
 const orr_captured *orr_capture_launch(const orr_capture *c, size_t n) { return &c->launches.at[n]; }
 

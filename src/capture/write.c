@@ -19,6 +19,7 @@ struct orr_capture_writer {
     orr_out out;
     orr_numbers now;    // contents of each piece, by its address
     orr_numbers stored; // contents that some file has
+    bool inputs_only;
     uint64_t bytes;
 };
 
@@ -103,10 +104,12 @@ void orr_capture_piece(orr_capture_writer *w, uint32_t tag, uint64_t addr, const
     const uint64_t *was = orr_numbers_get(&w->now, addr);
     if (was && *was == c.hash) return;
     orr_numbers_put(&w->now, addr, c.hash);
-    bool known = !c.hash || orr_numbers_get(&w->stored, c.hash);
+    bool known = !c.hash || orr_numbers_get(&w->stored, c.hash) || (w->inputs_only && tag == CHUNK_AFTER);
     if (!known) orr_numbers_put(&w->stored, c.hash, 1);
     put(w, c, known ? NULL : data);
 }
+
+void orr_capture_inputs_only(orr_capture_writer *w, bool on) { w->inputs_only = on; }
 
 bool orr_capture_end(orr_capture_writer *w, orr_err *e) {
     orr_capture_put(w, CHUNK_END, NULL, 0);

@@ -53,21 +53,6 @@ static int start(cli_options *o, const char *command, const char *example, orr_e
 
 int cli_app(cli_options *o, orr_err *e) { return start(o, "app", "./vectorAdd", e); }
 
-// On this machine's GPU the program takes the place of this process.
-int cli_capture(cli_options *o, orr_err *e) {
-    if (!o->nrest)
-        orr_fail(e, ORR_BAD_INPUT,
-                 "capture: name a PROGRAM and its arguments, as in orrery capture -o DIR ./vectorAdd");
-    if (o->out.file) orr_options_set(o->job, "output", o->out.file, e);
-    char **env = e->status ? NULL : orr_capture_environment(o->rest[0], o->job, e);
-    if (!env) return e->status;
-    fflush(NULL);
-    execvpe(o->rest[0], o->rest, env); // returns only when it cannot
-    orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
-    orr_free(env);
-    return e->status;
-}
-
 // orrery cl annotate k.cl [--build OPTIONS] -o FILE: what follows the word is not a program's.
 static int annotate(cli_options *o, orr_err *e) {
     const char *input = NULL, *build = NULL;

@@ -48,7 +48,8 @@ cli_command cli_compare, cli_correlate, cli_tune;              // lab.c
 cli_command cli_sweep;                                         // sweep.c
 cli_command cli_explain, cli_diff;                             // explain.c
 cli_command cli_sample;                                        // sample.c
-cli_command cli_app, cli_capture, cli_cl;                      // app.c
+cli_command cli_app, cli_cl;                                   // app.c
+cli_command cli_capture;                                       // capture.c
 cli_command cli_hw, cli_profile;                               // hw.c; profile.c: hw profile
 cli_command cli_show, cli_disasm;                              // code.c
 

@@ -14,7 +14,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: precision html output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -75,7 +75,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
-    {"capture", cli_capture, " kernels launches measure memory output ! ",
+    {"capture", cli_capture,
+     " kernels launches range measure metrics memory all-memory inputs-only sample quiet output ! ",
      "[options] -o DIR PROGRAM [ARGUMENTS]",
      "keep a program's launches on a real GPU, to replay them anywhere",
      "Runs any CUDA program on this machine's GPU (also with cuBLAS, PyTorch, Triton) and writes each launch "
@@ -112,10 +113,10 @@ const cli_subcommand cli_subcommands[] = {
      "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
      "orrery cl --annotate --gpu gtx480 ./vector_add\n"
      "orrery cl annotate k.cl -o k.annotated.cl"},
-    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
+    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file, a trace or a capture",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
-     "headers say.",
+     "headers say, of a capture its launches.",
      "orrery record bfs -o bfs.orr\n"
      "orrery info bfs.orr\n"
      "orrery info --json bfs.orr\n" WITH_YOUR_FILES "orrery info traces/kernelslist.g"},

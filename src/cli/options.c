@@ -67,9 +67,19 @@ static const option options[] = {
      "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
      "ends the "
      "kernel (strict)"},
-    {"measure", 0, JOB_FLAG, 0, NULL, "also write what each launch takes, between two events, to times.csv"},
+    {"range", 0, JOB, 0, "GLOB",
+     "only launches inside of NVTX ranges whose name, or path as 'step/layer 3', matches (capture, and run "
+     "of one)"},
+    {"measure", 0, JOB_FLAG, 0, NULL,
+     "also measure each launch: its time between two events (times.csv), and, in a second run under Nsight "
+     "Compute, "
+     "cycles and counters for `orrery correlate DIR` (measured.csv)"},
     {"memory", 0, JOB, 0, "BYTES",
-     "a launch of a program that has more memory is captured without it and cannot be replayed (default 4G)"},
+     "a launch that can reach more memory is captured without it and cannot be replayed (default 4G)"},
+    {"all-memory", 0, JOB_FLAG, 0, NULL,
+     "keep all of the program's memory, also what a kernel has no pointer to"},
+    {"inputs-only", 0, JOB_FLAG, 0, NULL,
+     "do not keep what kernels leave, only a digest of it: replay makes it again, launch after launch"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "lab/lab.h"
 #include "launch/launch.h"
+#include "cli/ncu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,20 +36,25 @@ static const char *in_folder(profiling *p, const char *name) {
     return orr_arena_printf(&p->arena, "%s/%s", p->folder, name);
 }
 
-// Runs it to its end, standard output into a file. -1: it could not be run.
-static int run_program(words *w, const char *out) {
-    word(w, NULL);
+int cli_run_program(char *const *argv, char *const *env, const char *out) {
+    fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        int fd = out ? open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
         if (fd >= 0) dup2(fd, STDOUT_FILENO);
-        execv(w->at[0], w->at);
+        execvpe(argv[0], argv, env ? env : environ);
         _exit(127);
     }
     int status = 0;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    if (child > 0 && WIFSIGNALED(status)) return 128 + WTERMSIG(status);
     if (child < 0 || !WIFEXITED(status)) return -1;
     return WEXITSTATUS(status);
+}
+
+static int run_program(words *w, const char *out) {
+    word(w, NULL);
+    return cli_run_program(w->at, NULL, out);
 }
 
 static char *read_whole(const char *path, size_t *n) {
@@ -85,7 +91,7 @@ static void choose_metrics(profiling *p, orr_names *all, orr_names *timing) {
     free(w.at);
 }
 
-static const char *joined(orr_arena *a, const orr_names *names) {
+const char *cli_metrics(orr_arena *a, const orr_names *names) {
     orr_text t = {0};
     orr_text_addn(&t, "", 0);
     for (size_t k = 0; k < names->n; k++) orr_text_add(&t, "%s%s", k ? "," : "", names->at[k]);
@@ -115,7 +121,7 @@ static void command_of(profiling *p, const orr_names *metrics, int rounds, const
                                  "--log-file",
                                  csv,
                                  "--metrics",
-                                 joined(&p->arena, metrics),
+                                 cli_metrics(&p->arena, metrics),
                                  p->self,
                                  "hw",
                                  "run",
@@ -174,7 +180,7 @@ static bool profile(profiling *p, const orr_names *metrics, int rounds, const or
 }
 
 // ---- the command ----------------------------------------------------------------------------
-static const char *today(orr_arena *a) {
+const char *cli_today(orr_arena *a) {
     time_t now = time(NULL);
     struct tm t;
     gmtime_r(&now, &t);
@@ -182,7 +188,7 @@ static const char *today(orr_arena *a) {
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...": the first word that is a version.
-static const char *driver_version(orr_arena *a) {
+const char *cli_driver_version(orr_arena *a) {
     FILE *f = fopen("/proc/driver/nvidia/version", "r"); // has no size to be read by
     char line[512], *save = NULL;
     if (!f) return "";
@@ -255,8 +261,8 @@ int cli_profile(cli_options *o, orr_err *e) {
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: cannot make a temporary folder: %s", p.folder, strerror(errno));
     } else if (ok) {
         orr_measured proto = {.cache = o->job->sampling.warm ? "warm" : "flushed",
-                              .driver = driver_version(&p.arena),
-                              .date = today(&p.arena)};
+                              .driver = cli_driver_version(&p.arena),
+                              .date = cli_today(&p.arena)};
         choose_metrics(&p, &all, &timing);
         ok = profile(&p, &all, 1, &proto, &h, e);
         proto.repeat = 1;

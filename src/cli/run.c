@@ -119,6 +119,7 @@ int cli_run(cli_options *o, orr_err *e) {
     bool array = o->out.json && jobs > 1, several = gpus.n > 1;
     orr_text out = {0};
     page_runs runs = {0};
+    orr_err differs = {0}; // a capture that left other memory than the GPU: there is a report all the same
     cli_table table = {.gpus = &gpus};
     if (array) orr_text_add(&out, "[\n");
     for (int k = 0; !e->status && k < jobs; k++) {
@@ -126,6 +127,10 @@ int cli_run(cli_options *o, orr_err *e) {
         const char *input = o->inputs[several ? k / gpus.n : k];
         if (several && !orr_options_set(o->job, "gpu", gpus.name[gpu], e)) break;
         orr_report *r = orr_run(input, o->job, e);
+        if (r && e->status == ORR_PROGRAM_FAILED) {
+            differs = *e;
+            *e = (orr_err){0};
+        }
         const char *text = r && (!several || o->out.json) ? orr_report_as(r, format_of(o)) : NULL;
         if (k && text) orr_text_add(&out, o->out.json ? ",\n" : "\n");
         if (text)
@@ -147,7 +152,7 @@ int cli_run(cli_options *o, orr_err *e) {
     cli_table_free(&table);
     if (!stopped.status || runs.n) write_page(o->out.html, &runs, e);
     if (!e->status && out.s) cli_write(o, out.s, e);
-    if (!e->status) *e = stopped;
+    if (!e->status) *e = stopped.status ? stopped : differs;
     free(out.s);
     return e->status;
 }

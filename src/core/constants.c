@@ -75,8 +75,7 @@ constants_answer constants_lookup(const_caches *k, const orr_access *a) {
     return r;
 }
 
-// How many different words the lanes want.
-static uint32_t words_of(const orr_access *a, uint32_t bytes) {
+uint32_t constants_words(const orr_access *a, uint32_t bytes) {
     uint64_t words[32];
     uint32_t n = 0;
     bytes = bytes > 4 ? bytes : 4;
@@ -91,7 +90,7 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
 
 uint64_t constants_load(const_caches *k, const orr_access *a, uint32_t bytes, uint64_t at, uint64_t *start) {
     const constants_spec *s = k->spec;
-    uint32_t words = words_of(a, bytes);
+    uint32_t words = constants_words(a, bytes);
     uint64_t miss = s->miss_ticks;
     k->n.requests += words;
     *start = latest(at, k->free);

@@ -56,6 +56,8 @@ void constants_free(const_caches *k);
 void constants_reset(const_caches *k); // the caches are empty, as at the beginning of a launch
 
 constants_answer constants_lookup(const_caches *k, const orr_access *a);
+// How many different words the lanes want.
+uint32_t constants_words(const orr_access *a, uint32_t bytes);
 // A load by the addresses of its lanes (none, if it has no lane) that can begin at `at`. It begins at
 // *start, behind those before it; returns when its result is there.
 uint64_t constants_load(const_caches *k, const orr_access *a, uint32_t bytes, uint64_t at, uint64_t *start);

@@ -34,6 +34,7 @@
 
 typedef struct fence_spec {
     uint64_t block, gpu, system; // cycles of a fence by its scope
+    uint64_t errbar;             // of them for the ERRBAR behind it
     uint64_t store;              // cycles from what it has waited for to its end
     uint64_t join;               // who comes so much later goes with a round
     double drop;                 // cycles of L1 behind each warp's fence
@@ -71,7 +72,7 @@ static inline void fence_start_warp(fence_unit *f, uint32_t warp) { f->floor[war
 
 // A warp's fence (scope 0: thread block, 1, 2: GPU, 3: system). Returns when it goes on; NEVER: `released`
 // says.
-uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope);
+uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope, bool bare); // bare: no ERRBAR follows
 void fence_dropped(fence_unit *f); // a warp that is past its fence has L1 drop what it has
 
 // ---- events

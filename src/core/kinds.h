@@ -4,4 +4,6 @@
 
 enum { ORR_L1_LOAD, ORR_L1_STORE, ORR_L1_ATOMIC, ORR_L1_KINDS }; // atomics: also reductions
 
+enum { TMA_LOAD, TMA_STORE, TMA_REDUCE, TMA_PREFETCH, TMA_KINDS }; // what a bulk copy does
+
 #endif

@@ -13,7 +13,6 @@ void tma_spec_read(tma_spec *s, const orr_gpu *g) {
                     .map_miss = whole_cycles(g->tma_map_miss),
                     .each = whole_cycles(g->tma_each),
                     .requests = (uint32_t)g->tma_requests,
-                    .l1_latency = whole_cycles(g->l1_latency),
                     .perfect = g->memory == ORR_MEMORY_PERFECT,
                     .l2_latency = whole_cycles(g->l2_latency)};
 }
@@ -43,8 +42,16 @@ void tma_free(tma_unit *t) {
 static void finish(tma_unit *t, uint32_t at, uint64_t when) {
     tma_copy copy = t->copies.at[at];
     t->copies.at[at].next = t->free_copy;
+    t->copies.at[at].load = 0;
     t->free_copy = at;
     t->client.done(t->client.self, &copy, when);
+}
+
+uint64_t tma_first_open(const tma_unit *t) {
+    uint64_t first = NEVER;
+    for (size_t n = 0; n < t->copies.n; n++)
+        if (t->copies.at[n].load && t->copies.at[n].load < first) first = t->copies.at[n].load;
+    return first;
 }
 
 static uint64_t map_ready(tma_unit *t, uint64_t map, uint64_t now) {
@@ -71,6 +78,7 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now) {
     tma_copy *c = &t->copies.at[at];
     *c = *copy;
     c->ready = now;
+    c->load = c->kind == TMA_LOAD ? ++t->loads : 0;
     if (c->map) c->ready = latest(now + t->spec->tensor, map_ready(t, c->map, now));
     t->n.copies++;
     t->n.bytes += c->bytes;
@@ -113,6 +121,7 @@ static void send_line(tma_unit *t, uint32_t copy, uint64_t when) {
     r.line = next_line(c, bytes, &r.sectors);
     uint32_t n = (uint32_t)orr_popc(r.sectors);
     t->n.sectors += n;
+    t->n.kind[c->kind % TMA_KINDS] += n;
     if (c->kind == TMA_LOAD || c->kind == TMA_PREFETCH) {
         r.token = event_token(EVENT_TMA, TMA_ANSWER | copy);
         c->open++;
@@ -141,14 +150,13 @@ void tma_turn(tma_unit *t) {
     }
     if (t->next < (double)now) t->next = (double)now;
     for (int n = 0; n < BURST && !t->copies.at[at].sent && t->open < t->spec->requests; n++) {
-        send_line(t, at, (uint64_t)t->next + t->spec->l1_latency);
+        send_line(t, at, (uint64_t)t->next);
         t->next += t->spec->interval;
     }
     tma_copy *c = &t->copies.at[at];
     bool out = c->kind == TMA_STORE || c->kind == TMA_REDUCE;
     uint64_t left = t->port->send_free / ORR_TICKS;
-    if (out && t->next + (double)t->spec->l1_latency < (double)left)
-        t->next = (double)(left - t->spec->l1_latency);
+    if (out && t->next < (double)left) t->next = (double)left;
     if (c->sent) {
         if (++t->first == t->queue.n) t->first = t->queue.n = 0;
         t->next += (double)t->spec->each;

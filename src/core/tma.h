@@ -15,6 +15,7 @@
 #ifndef ORR_CORE_TMA_H
 #define ORR_CORE_TMA_H
 
+#include "core/kinds.h"
 #include "core/pipe.h"
 #include "core/port.h"
 
@@ -23,17 +24,14 @@
 
 typedef struct tma_spec {
     double interval;           // cycles for a line
-    uint64_t latency;          // of a load, more than an access past L1 takes
+    uint64_t latency;          // from the last line of a load until who waits for it goes on
     uint64_t store_latency;    // from the last packet of a store until its warp knows that it has been read
     uint64_t tensor, map_miss; // more for a box of a tensor; for a tensor map that is not there
     uint64_t each;             // cycles from one copy to the next at least
     uint32_t requests;         // unanswered, at most
-    uint64_t l1_latency;       // requests are on their way to the port so long
     bool perfect;              // there is no memory: copies take the latency of L2
     uint64_t l2_latency;
 } tma_spec;
-
-enum { TMA_LOAD, TMA_STORE, TMA_REDUCE, TMA_PREFETCH };
 
 typedef struct tma_copy { // one bulk copy
     uint64_t begin;       // address in global memory of its first row
@@ -54,6 +52,7 @@ typedef struct tma_copy { // one bulk copy
     uint32_t open;                     // requests that have not been answered
     bool sent;                         // all of them have been sent
     uint32_t next;                     // in the free list
+    uint64_t load;                     // which of the SM's loads it is, from 1; 0: none, or it is done
 } tma_copy;
 
 typedef struct tma_client {
@@ -63,6 +62,7 @@ typedef struct tma_client {
 
 typedef struct tma_counters {
     uint64_t copies, bytes, sectors; // asked for; moved; asked of L2 or sent there
+    uint64_t kind[TMA_KINDS];        // sectors
 } tma_counters;
 
 typedef struct tma_unit {
@@ -80,6 +80,7 @@ typedef struct tma_unit {
     uint64_t maps[TMA_MAPS], map_ready[TMA_MAPS];
     uint32_t nmaps;
     uint64_t prefetched; // when tensor maps were asked for ahead; 0: they were not
+    uint64_t loads;      // that there have been
     tma_counters n;
 } tma_unit;
 
@@ -92,6 +93,8 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now);
 // Events, and what their payload says (EVENT_TMA).
 enum { TMA_TURN = 1 << 26, TMA_ANSWER = 2 << 26, TMA_WORD = 3 << 26, TMA_EVENTS = 3 << 26 };
 void tma_turn(tma_unit *t);
+// The first of the SM's loads that is not there (tma_copy.load); NEVER: all are.
+uint64_t tma_first_open(const tma_unit *t);
 void tma_answer(tma_unit *t, uint32_t copy, uint64_t ready);
 static inline void tma_prefetch_maps(tma_unit *t, uint64_t now) {
     if (!t->prefetched) t->prefetched = now + 1;

@@ -86,8 +86,9 @@ typedef struct orr_launch {
     FILE *print;                    // where the kernel's printf goes; NULL: stdout
     const orr_elsewhere *elsewhere; // who executes it instead of us; NULL: nobody
     uint64_t
-        workspace; // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
-    int *fault;    // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
+        workspace;     // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
+    const char *range; // orr_launch_info.range
+    int *fault;        // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
 } orr_launch;
 
 // What kind of failure of a kernel e->text tells of.

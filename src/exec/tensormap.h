@@ -1,5 +1,5 @@
 // Tensor maps: the 128 bytes that tell tensor copies (cp.async.bulk.tensor, UTMALDG) what a tensor looks
-// like.
+// like. All that they say is in the first 64: kernels of cuBLAS and cuDNN have them 64 bytes apart.
 //
 // The layout is the machine's own, because programs may write it (tensormap.replace is plain loads and stores
 // in machine code). It was read off what cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col of driver 580
@@ -19,7 +19,7 @@
 
 #include "base/base.h"
 
-enum { ORR_MAP_BYTES = 128, ORR_MAP_ALIGN = 64, ORR_MAP_RANK = 5 };
+enum { ORR_MAP_BYTES = 128, ORR_MAP_USED = 64, ORR_MAP_ALIGN = 64, ORR_MAP_RANK = 5 };
 enum { // as the driver numbers them (CUtensorMapDataType)
     ORR_MAP_U8,
     ORR_MAP_U16,

@@ -14,6 +14,21 @@ orr_topology orr_topology_of(const orr_gpu *g) {
         .tpc_sms = tpc, .gpc_sms = each, .even_sms = each * n, .gpc_run = (uint32_t)g->l2_gpc_run};
 }
 
+uint32_t orr_active_clusters(const orr_gpu *g, uint32_t size, uint32_t blocks) {
+    orr_topology t = orr_topology_of(g);
+    uint32_t nsms = (uint32_t)g->sm_count, n = 0;
+    uint32_t apart = g->launch_order == ORR_LAUNCH_GPC ? (uint32_t)g->launch_first : 0;
+    if (!size || apart > nsms) return 0;
+    if (size <= t.tpc_sms) n += apart / t.tpc_sms * (t.tpc_sms * blocks / size);
+    uint32_t gpcs = g->gpc_count > 1 ? (uint32_t)g->gpc_count : 1;
+    for (uint32_t gpc = 0; gpc < gpcs; gpc++) {
+        uint32_t sms = 0;
+        for (uint32_t s = apart; s < nsms; s++) sms += gpcs == 1 || orr_gpc_of_sm(s, t) == gpc;
+        if (sms >= size) n += sms * blocks / size;
+    }
+    return n;
+}
+
 typedef struct numbered {
     uint64_t rank;
     uint32_t sm;

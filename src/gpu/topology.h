@@ -44,6 +44,11 @@ static inline uint32_t orr_tpc_in_gpc(uint32_t sm, orr_topology t) {
     return t.gpc_sms / t.tpc_sms + (sm - t.even_sms) / t.tpc_sms / (t.even_sms / t.gpc_sms);
 }
 
+// How many clusters of `size` thread blocks are resident at once on the whole GPU when an SM holds `blocks`
+// of them. A cluster is on one GPC that has at least as many SMs; those of launch.first are apart, and have
+// clusters of no more blocks than a TPC has SMs (H200: micro/hopper, clusters.active and place.sm).
+uint32_t orr_active_clusters(const orr_gpu *g, uint32_t size, uint32_t blocks);
+
 // The numbers that the GPU itself has for the first nsms SMs (%smid), which say where their local memory is.
 // With launch.first, a TPC of each GPC in turn, and those first SMs behind all others (H200: the SMs of the
 // blocks of a grid of 132); without, the same numbers as here. The caller frees the array.

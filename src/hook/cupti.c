@@ -144,9 +144,52 @@ static void on_memory(const api_call *c, action what) {
     pthread_mutex_unlock(&lock);
 }
 
+// ---- graphs
+// ----------------------------------------------------------------------------------------------------
+typedef struct { // of cuGraphInstantiate and its other forms
+    void **exec, *graph;
+} made_params;
+typedef struct { // of what changes an executable graph
+    void *exec, *graph_or_node;
+    const void *params;
+} changed_params;
+
+typedef enum graph_action {
+    GRAPH_MADE,
+    GRAPH_UPDATED,
+    GRAPH_KERNEL,
+    GRAPH_MEMCPY,
+    GRAPH_MEMSET,
+    GRAPH_OTHER,
+    GRAPH_GONE,
+    GRAPH_LAUNCHED
+} graph_action;
+
+static void on_graph(const api_call *c, graph_action what) {
+    const made_params *m = c->params;
+    const changed_params *x = c->params;
+    static const enum hook_node kinds[] = {[GRAPH_KERNEL] = NODE_KERNEL,
+                                           [GRAPH_MEMCPY] = NODE_MEMCPY,
+                                           [GRAPH_MEMSET] = NODE_MEMSET,
+                                           [GRAPH_OTHER] = NODE_OTHER};
+    bool before = what == GRAPH_GONE || what == GRAPH_LAUNCHED;
+    if (c->site != (before ? SITE_ENTER : SITE_EXIT) || (!before && c->result && *c->result != 0)) return;
+    inside = true;
+    pthread_mutex_lock(&lock);
+    switch (what) {
+    case GRAPH_MADE: hook_graph_made(*m->exec, m->graph); break;
+    case GRAPH_UPDATED: hook_graph_made(x->exec, x->graph_or_node); break;
+    case GRAPH_GONE: hook_graph_gone(x->exec); break;
+    case GRAPH_LAUNCHED: hook_graph(x->exec, x->graph_or_node); break; // the second is its stream
+    default: hook_graph_node(x->exec, x->graph_or_node, kinds[what], x->params);
+    }
+    pthread_mutex_unlock(&lock);
+    inside = false;
+}
+
 // ---- CUPTI
 // -------------------------------------------------------------------------------------------------------
-enum launch_kind { NO_LAUNCH, LAUNCH, LAUNCH_EX, LAUNCH_COOPERATIVE, LAUNCH_GRAPH };
+enum launch_kind { NO_LAUNCH, LAUNCH, LAUNCH_EX, LAUNCH_COOPERATIVE };
 static const struct {
     uint32_t id; // CUPTI_DRIVER_TRACE_CBID_*
     enum launch_kind launch;
@@ -158,8 +201,6 @@ static const struct {
     {653, LAUNCH_EX, PASS},          // cuLaunchKernelEx_ptsz
     {477, LAUNCH_COOPERATIVE, PASS}, // cuLaunchCooperativeKernel
     {478, LAUNCH_COOPERATIVE, PASS}, // cuLaunchCooperativeKernel_ptsz
-    {514, LAUNCH_GRAPH, PASS},       // cuGraphLaunch
-    {515, LAUNCH_GRAPH, PASS},       // cuGraphLaunch_ptsz
     {243, NO_LAUNCH, ALLOC},         // cuMemAlloc_v2
     {371, NO_LAUNCH, ALLOC},         // cuMemAllocManaged
     {598, NO_LAUNCH, ALLOC},         // cuMemAllocAsync
@@ -180,13 +221,31 @@ static const struct {
     {552, NO_LAUNCH, FREE},          // cuMemUnmap
 };
 
+static const struct {
+    uint32_t id;
+    graph_action what;
+} graph_calls[] = {
+    {513, GRAPH_MADE},     {578, GRAPH_MADE},    // cuGraphInstantiate, _v2
+    {643, GRAPH_MADE},                           // cuGraphInstantiateWithFlags
+    {656, GRAPH_MADE},     {657, GRAPH_MADE},    // cuGraphInstantiateWithParams, _ptsz
+    {561, GRAPH_UPDATED},  {696, GRAPH_UPDATED}, // cuGraphExecUpdate, _v2
+    {692, GRAPH_KERNEL},                         // cuGraphExecKernelNodeSetParams_v2
+    {538, GRAPH_OTHER},                          // cuGraphExecKernelNodeSetParams, of CUDA 11
+    {562, GRAPH_MEMCPY},   {563, GRAPH_MEMSET},  // cuGraphExecMemcpyNodeSetParams, Memset
+    {564, GRAPH_OTHER},    {586, GRAPH_OTHER},   // cuGraphExecHostNodeSetParams, ChildGraph
+    {714, GRAPH_OTHER},    {650, GRAPH_OTHER},   // cuGraphExecNodeSetParams, cuGraphNodeSetEnabled
+    {516, GRAPH_GONE},                           // cuGraphExecDestroy
+    {514, GRAPH_LAUNCHED}, {515, GRAPH_LAUNCHED} // cuGraphLaunch, _ptsz
+};
+
 static void on_api(uint32_t id, const api_call *c) {
+    for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
+        if (graph_calls[i].id == id) on_graph(c, graph_calls[i].what);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (calls[i].id != id) continue;
         if (calls[i].launch == LAUNCH) on_launch(c, plain_launch(c, false));
         if (calls[i].launch == LAUNCH_COOPERATIVE) on_launch(c, plain_launch(c, true));
         if (calls[i].launch == LAUNCH_EX) on_launch(c, ex_launch(c));
-        if (calls[i].launch == LAUNCH_GRAPH) the_hook.in_graphs += c->site == SITE_ENTER;
         if (calls[i].memory != PASS) on_memory(c, calls[i].memory);
         return;
     }
@@ -252,6 +311,8 @@ static bool subscribe(void *cupti) {
     bool ok = s.p && d.p && c.p && s.sub(&who, on_event, NULL) == 0 && d.domain(1, who, DOMAIN_RESOURCE) == 0;
     for (size_t i = 0; i < sizeof calls / sizeof *calls && ok; i++)
         c.callback(1, who, DOMAIN_DRIVER, calls[i].id);
+    for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls && ok; i++)
+        c.callback(1, who, DOMAIN_DRIVER, graph_calls[i].id);
     return ok;
 }
 
@@ -276,7 +337,11 @@ __attribute__((visibility("default"))) int InitializeInjection(void) {
     if (!h->folder || h->writer) return 1;
     h->kernels = option("KERNELS");
     h->launches = option("LAUNCHES");
+    h->range = option("RANGE");
     h->measure = option("MEASURE") != NULL;
+    h->everything = option("ALL_MEMORY") != NULL;
+    h->inputs_only = option("INPUTS_ONLY") != NULL;
+    h->sample = option("SAMPLE") != NULL;
     h->limit = option("MEMORY") ? strtoull(option("MEMORY"), NULL, 10) : (uint64_t)4 << 30;
     inside = true;
     void *cupti = open_cupti();
@@ -299,7 +364,7 @@ __attribute__((destructor)) static void end(void) {
     orr_out_abort_all();
     hook_say("%u of %u launches were captured, %sB in %s", h->captured, h->seen,
              orr_si(bytes, (double)orr_capture_bytes(h->writer)), h->folder);
+    if (h->alike) hook_say("%u of them without memory, because they are like others (--sample)", h->alike);
     if (h->incomplete) hook_say("%u of them without memory, so that they cannot be replayed", h->incomplete);
-    if (h->in_graphs)
-        hook_say("kernels in graphs are not captured: %u launches or captures of graphs", h->in_graphs);
+    if (h->in_graphs) hook_say("launches of graphs whose kernels are not captured: %u", h->in_graphs);
 }

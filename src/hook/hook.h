@@ -3,9 +3,10 @@
 // it: the runtime, linked in or not, cuBLAS, PyTorch, Triton. Nothing is changed in the program.
 //
 //   cupti.c    listens: which functions are of interest, and what they are called with
-//   memory.c   the program's allocations and its modules' variables
+//   memory.c   the program's allocations and its modules' variables, and which of them a kernel can reach
 //   modules.c  machine code, as the driver loads it
 //   launch.c   a launch: memory before, memory after, its file
+//   graph.c    a graph's launch, as launches of its nodes
 //
 // One lock guards everything. The driver's functions that are called from here are not listened to (inside).
 #ifndef ORR_HOOK_H
@@ -18,6 +19,7 @@
     F(cuCtxSynchronize, (void))                                                                              \
     F(cuStreamIsCapturing, (void *stream, int *status))                                                      \
     F(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                                              \
+    F(cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes))                                        \
     F(cuMemAllocHost_v2, (void **p, size_t bytes))                                                           \
     F(cuFuncGetParamInfo, (void *function, size_t index, size_t *offset, size_t *size))                      \
     F(cuKernelGetFunction, (void **function, void *kernel))                                                  \
@@ -26,7 +28,34 @@
     F(cuDeviceGetName, (char *name, int n, int device))                                                      \
     F(cuEventCreate, (void **event, unsigned flags))                                                         \
     F(cuEventRecord, (void *event, void *stream))                                                            \
-    F(cuEventElapsedTime, (float *ms, void *from, void *to))
+    F(cuEventElapsedTime, (float *ms, void *from, void *to))                                                 \
+    F(cuFuncGetName, (const char **name, void *function))                                                    \
+    F(cuCtxGetCurrent, (void **context))                                                                     \
+    F(cuGraphCreate, (void **graph, unsigned flags))                                                         \
+    F(cuGraphClone, (void **clone, void *graph))                                                             \
+    F(cuGraphDestroy, (void *graph))                                                                         \
+    F(cuGraphGetNodes, (void *graph, void **nodes, size_t *n))                                               \
+    F(cuGraphGetEdges, (void *graph, void **from, void **to, size_t *n))                                     \
+    F(cuGraphGetEdges_v2, (void *graph, void **from, void **to, void *data, size_t *n))                      \
+    F(cuGraphNodeGetType, (void *node, int *type))                                                           \
+    F(cuGraphNodeFindInClone, (void **node, void *original, void *clone))                                    \
+    F(cuGraphChildGraphNodeGetGraph, (void *node, void **graph))                                             \
+    F(cuGraphKernelNodeGetParams_v2, (void *node, void *params))                                             \
+    F(cuGraphKernelNodeSetParams_v2, (void *node, const void *params))                                       \
+    F(cuGraphKernelNodeCopyAttributes, (void *to, void *from))                                               \
+    F(cuGraphKernelNodeGetAttribute, (void *node, int id, void *value))                                      \
+    F(cuGraphMemcpyNodeGetParams, (void *node, void *params))                                                \
+    F(cuGraphMemcpyNodeSetParams, (void *node, const void *params))                                          \
+    F(cuGraphMemsetNodeGetParams, (void *node, void *params))                                                \
+    F(cuGraphMemsetNodeSetParams, (void *node, const void *params))                                          \
+    F(cuGraphAddKernelNode_v2, (void **node, void *graph, void *const *, size_t n, const void *params))      \
+    F(cuGraphAddMemcpyNode,                                                                                  \
+      (void **node, void *graph, void *const *, size_t n, const void *params, void *context))                \
+    F(cuGraphAddMemsetNode,                                                                                  \
+      (void **node, void *graph, void *const *, size_t n, const void *params, void *context))                \
+    F(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                     \
+    F(cuGraphLaunch, (void *exec, void *stream))                                                             \
+    F(cuGraphExecDestroy, (void *exec))
 
 typedef struct hook_driver {
 #define F(name, args) int(*name) args;
@@ -41,6 +70,8 @@ typedef struct hook_region { // memory that kernels may use
     const char *symbol; // a variable's name; NULL: an allocation
     uint32_t module;    // of a variable
     bool host;          // the host's own: read as it is
+    bool reached;       // by the launch that is being captured
+    char *saved;        // contents before the graph that is being taken apart; NULL: not touched yet
 } hook_region;
 
 typedef struct hook_module { // machine code that was loaded
@@ -49,17 +80,22 @@ typedef struct hook_module { // machine code that was loaded
     size_t n;
     void *handle; // CUmodule, once a kernel of it was launched
     bool written, has_symbols;
+    struct orr_module *parsed; // for --inputs-only
+    bool unknown;              // it could not be parsed
 } hook_module;
 
 typedef struct hook {
     hook_driver cu;
     orr_capture_writer *writer;
     const char *folder, *kernels, *launches, *error; // error: why nothing is captured any more
-    bool measure;
-    uint64_t limit; // bytes of memory that a launch may have
+    const char *range;                               // NVTX: only what these ranges launch
+    bool measure, everything, inputs_only, sample;   // everything: also what a kernel cannot reach
+    bool saving;                                     // a graph is being taken apart (graph.c)
+    uint64_t limit;                                  // bytes of memory that a launch may have
     ORR_VEC(hook_region) regions;
     ORR_VEC(hook_module) modules;
-    uint32_t seen, captured, incomplete, in_graphs;
+    orr_numbers kinds; // with --sample: by what makes launches alike, 1 + the number of the first
+    uint32_t seen, captured, incomplete, alike, in_graphs;
     char *buffer; // of host memory, which copies go through
     void *event[2];
 } hook;
@@ -73,9 +109,14 @@ void hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // ---------------------------------------------------------------------------------------
 void hook_add(uint64_t addr, uint64_t bytes, bool host);
 void hook_remove(uint64_t addr); // the region that begins there, if there is one
-// Every piece of every region that is not as it was is written. With a NULL of `regions` all are.
-bool hook_write_memory(uint32_t tag);
-uint64_t hook_memory(void); // bytes in all regions
+// Marks what a launch can reach, and nothing else: what its parameters point to, its module's variables, and
+// what pointers in any of that point to, found by looking at every 8 bytes. On the way the pieces that are
+// not as they were are written (`write`), and what a graph may change is saved. False: memory could not be
+// read, or is more than the limit (*bytes says).
+bool hook_reach(const void *params, size_t n, const hook_module *m, bool write, uint64_t *bytes);
+bool hook_reach_place(uint64_t addr); // the region with this address, to save it
+bool hook_write_after(void);          // what has changed of what was marked
+bool hook_restore(void);              // everything that was saved is as it was, and no longer saved
 
 // ---- modules (modules.c)
 // -------------------------------------------------------------------------------------
@@ -92,7 +133,19 @@ typedef struct hook_launch { // as CUPTI tells of it
     void **params, **extra;
     const char *kernel;
 } hook_launch;
+bool hook_chosen(const char *kernel, uint32_t index);
 bool hook_before(const hook_launch *l); // false: it is not captured, and hook_after must not be called
 void hook_after(const hook_launch *l);
+bool hook_save_for(const hook_launch *l); // of a graph, not captured: what it may change is saved
+
+// ---- graphs (graph.c)
+// ----------------------------------------------------------------------------------------
+void hook_graph_made(void *exec, void *graph); // also when `exec` is given the parameters of another graph
+void hook_graph_gone(void *exec);
+enum hook_node { NODE_KERNEL, NODE_MEMCPY, NODE_MEMSET, NODE_OTHER };
+void hook_graph_node(void *exec, void *node, enum hook_node kind, const void *params); // has new parameters
+// Each node by itself, in an order that the graph allows, its kernels captured; then memory as it was, so
+// that the graph can be launched.
+void hook_graph(void *exec, void *stream);
 
 #endif

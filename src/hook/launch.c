@@ -1,6 +1,9 @@
-// A launch that is captured: everything before it is waited for, memory is written, the launch goes its way,
-// it is waited for, and what it changed is written.
+// A launch that is captured: everything before it is waited for, the memory that it can reach is written, the
+// launch goes its way, it is waited for, and what it changed is written.
 #include "hook/hook.h"
+#include "isa/isa.h"
+#include "nvtx/nvtx.h"
+#include "sass/module.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,21 +37,42 @@ static bool pointed_to(void *function, void **params, uint8_t *to, size_t *n) {
 
 // ---- what it was
 // ---------------------------------------------------------------------------------------------
-static void describe(const hook_launch *l, const hook_module *m, const char *incomplete, orr_text *t) {
+typedef struct launched { // the launch between hook_before and hook_after
+    uint8_t params[MAX_PARAMS];
+    size_t n;
+    hook_module *module;
+    bool have_params;
+    char incomplete[120]; // why it cannot be replayed; "": it can
+} launched;
+static launched now;
+
+static void describe(const hook_launch *l, orr_text *t) {
     const hook *h = &the_hook;
+    const char *range = orr_nvtx_path();
     orr_text_add(t, "number %u\nkernel %s\nindex %u\nmodule %016" PRIx64 "\n", h->captured, l->kernel,
-                 h->seen - 1, m ? m->hash : 0);
+                 h->seen - 1, now.module ? now.module->hash : 0);
     orr_text_add(t, "grid %u %u %u\nblock %u %u %u\ncluster %u %u %u\n", l->grid[0], l->grid[1], l->grid[2],
                  l->block[0], l->block[1], l->block[2], l->cluster[0], l->cluster[1], l->cluster[2]);
     orr_text_add(t, "shared %u\ncooperative %d\n", l->shared, l->cooperative);
-    if (incomplete) orr_text_add(t, "incomplete %s\n", incomplete);
-    for (size_t i = 0; i < h->regions.n && !incomplete; i++) {
+    if (range) orr_text_add(t, "range %s\n", range);
+}
+
+// What is known when memory has been looked at.
+static void put_regions(void) {
+    const hook *h = &the_hook;
+    orr_text t = {0};
+    orr_text_addn(&t, "", 0);
+    if (*now.incomplete) orr_text_add(&t, "incomplete %s\n", now.incomplete);
+    for (size_t i = 0; i < h->regions.n; i++) {
         const hook_region *r = &h->regions.at[i];
-        if (r->symbol && m && h->modules.at[r->module].hash == m->hash)
-            orr_text_add(t, "symbol %" PRIx64 " %" PRIu64 " %s\n", r->addr, r->bytes, r->symbol);
+        if (!r->reached) continue;
+        if (r->symbol && now.module && h->modules.at[r->module].hash == now.module->hash)
+            orr_text_add(&t, "symbol %" PRIx64 " %" PRIu64 " %s\n", r->addr, r->bytes, r->symbol);
         else
-            orr_text_add(t, "region %" PRIx64 " %" PRIu64 "\n", r->addr, r->bytes);
+            orr_text_add(&t, "region %" PRIx64 " %" PRIu64 "\n", r->addr, r->bytes);
     }
+    orr_capture_put(h->writer, CHUNK_REGIONS, t.s, t.n);
+    free(t.s);
 }
 
 static void give_up(const char *why) {
@@ -56,11 +80,15 @@ static void give_up(const char *why) {
     the_hook.error = "gave up";
 }
 
-// ---- before and after
-// ------------------------------------------------------------------------------------------
-static bool chosen(const hook_launch *l, uint32_t index) {
+// ---- which
+// ----------------------------------------------------------------------------------------------------
+bool hook_chosen(const char *kernel, uint32_t index) {
     const hook *h = &the_hook;
-    if (h->kernels && !orr_name_matches(h->kernels, l->kernel)) return false;
+    if (h->kernels && !orr_name_matches(h->kernels, kernel)) return false;
+    if (h->range) {
+        const char *path = orr_nvtx_path();
+        if (!path || !orr_range_matches(h->range, path)) return false;
+    }
     return !h->launches || orr_in_list(h->launches, index) > 0;
 }
 
@@ -70,16 +98,39 @@ static bool is_capturing(void *stream) {
     return h->cu.cuStreamIsCapturing && h->cu.cuStreamIsCapturing(stream, &status) == 0 && status != 0;
 }
 
-static const char *why_incomplete(const hook_module *m, bool params) {
-    static char text[100];
-    if (!m) return "its machine code was not seen";
-    if (!params) return "its parameters could not be read";
-    if (hook_memory() <= the_hook.limit) return NULL;
-    snprintf(text, sizeof text, "the program has %" PRIu64 " MB of memory, more than --memory",
-             hook_memory() >> 20);
-    return text;
+// With --sample: the first launch of this kernel with this shape that was captured with its memory; 0: this
+// one.
+static uint32_t same_kind(const hook_launch *l) {
+    hook *h = &the_hook;
+    if (!h->sample) return 0;
+    uint32_t shape[8] = {l->grid[0],  l->grid[1],  l->grid[2], l->block[0],
+                         l->block[1], l->block[2], l->shared};
+    uint64_t key = orr_hash64(l->kernel, strlen(l->kernel), now.module ? now.module->hash : 0);
+    key = orr_hash64(shape, sizeof shape, key);
+    const uint64_t *first = orr_numbers_get(&h->kinds, key);
+    if (first) return (uint32_t)*first;
+    orr_numbers_put(&h->kinds, key, h->seen);
+    return 0;
 }
 
+// Whether replay will surely leave what the GPU leaves: the executor knows its instructions, and sums of
+// floating-point numbers do not depend on an order.
+static bool can_be_recomputed(const char *kernel) {
+    hook_module *m = now.module;
+    orr_err e = {0};
+    if (!m->parsed && !m->unknown) m->parsed = orr_sass_read(m->code, m->n, "a module", 0, &e);
+    m->unknown = !m->parsed;
+    const orr_kernel *k = m->parsed ? m->parsed->load(m->parsed, kernel, &e) : NULL;
+    if (!k) return false;
+    for (uint32_t i = 0; i < k->ninsts; i++) {
+        const orr_inst *x = &k->insts[i];
+        if ((orr_ops[x->op].flags & ORR_F_ATOMIC) && orr_types[x->type].is_float) return false;
+    }
+    return true;
+}
+
+// ---- the clock
+// ------------------------------------------------------------------------------------------------
 static void start_clock(void *stream) {
     hook *h = &the_hook;
     for (int i = 0; i < 2; i++)
@@ -96,61 +147,87 @@ static bool stop_clock(const hook_launch *l, orr_err *e) {
     return orr_capture_time(h->writer, h->seen - 1, l->kernel, (double)ms * 1e3, e);
 }
 
-bool hook_before(const hook_launch *l) {
+// ---- before and after
+// ------------------------------------------------------------------------------------------
+// Parameters and module of the launch.
+static void find(const hook_launch *l) {
     hook *h = &the_hook;
-    if (h->error || !l->kernel) return false;
-    if (is_capturing(l->stream)) {
-        h->in_graphs++;
-        return false;
-    }
-    if (!chosen(l, h->seen++)) return false;
-    static uint8_t params[MAX_PARAMS];
-    orr_err e = {0};
-    size_t n = 0;
-    void *function = l->function, *handle = NULL;
-    void *inner = NULL; // a CUkernel can be launched as it is
-    memset(params, 0, sizeof params);
+    void *function = l->function, *handle = NULL, *inner = NULL; // a CUkernel can be launched as it is
+    memset(now.params, 0, sizeof now.params);
+    now.n = 0;
+    *now.incomplete = 0;
     if (h->cu.cuFuncGetModule && h->cu.cuFuncGetModule(&handle, function) != 0 && h->cu.cuKernelGetFunction &&
         h->cu.cuKernelGetFunction(&inner, function) == 0 && inner) {
         function = inner;
         h->cu.cuFuncGetModule(&handle, function);
     }
-    bool have =
-        l->params || !l->extra ? pointed_to(function, l->params, params, &n) : packed(l->extra, params, &n);
-    hook_module *m = hook_module_of(l->kernel, handle);
-    if (m) hook_add_symbols((uint32_t)(m - h->modules.at));
-    const char *incomplete = why_incomplete(m, have);
-    if (m && !m->written && !orr_capture_module(h->writer, m->hash, m->code, m->n, &e))
-        return give_up(e.text), false;
-    if (m) m->written = true;
-    if (!h->buffer && h->cu.cuMemAllocHost_v2((void **)&h->buffer, HOOK_BUFFER) != 0)
-        return give_up("no host memory for copies"), false;
+    now.have_params = l->params || !l->extra ? pointed_to(function, l->params, now.params, &now.n)
+                                             : packed(l->extra, now.params, &now.n);
+    now.module = hook_module_of(l->kernel, handle);
+    if (now.module) hook_add_symbols((uint32_t)(now.module - h->modules.at));
+    if (!now.module) snprintf(now.incomplete, sizeof now.incomplete, "its machine code was not seen");
+    if (!now.have_params) snprintf(now.incomplete, sizeof now.incomplete, "its parameters could not be read");
+}
+
+static bool write_module(orr_err *e) {
+    hook_module *m = now.module;
+    if (!m || m->written) return true;
+    m->written = true;
+    return orr_capture_module(the_hook.writer, m->hash, m->code, m->n, e);
+}
+
+bool hook_save_for(const hook_launch *l) {
+    uint64_t bytes;
+    find(l);
+    return now.have_params && hook_reach(now.params, now.n, now.module, false, &bytes);
+}
+
+// Memory before it, as far as the launch can be replayed.
+static void write_before(const hook_launch *l) {
+    hook *h = &the_hook;
+    uint32_t like = same_kind(l);
+    uint64_t bytes = 0;
+    orr_capture_inputs_only(h->writer, h->inputs_only && now.module && can_be_recomputed(l->kernel));
+    for (size_t i = 0; i < h->regions.n; i++) h->regions.at[i].reached = false;
+    if (like) {
+        h->alike++;
+        snprintf(now.incomplete, sizeof now.incomplete, "like %u", like - 1);
+    } else if (!*now.incomplete && !hook_reach(now.params, now.n, now.module, true, &bytes)) {
+        if (bytes <= h->limit) give_up("memory could not be read");
+        snprintf(now.incomplete, sizeof now.incomplete,
+                 "it reaches %" PRIu64 " MB of memory or more, over --memory", bytes >> 20);
+    }
+    if (*now.incomplete && !like) h->incomplete++;
+}
+
+bool hook_before(const hook_launch *l) {
+    hook *h = &the_hook;
+    if (h->error || !l->kernel) return false;
+    if (is_capturing(l->stream)) return false; // it becomes a node of a graph
+    if (!hook_chosen(l->kernel, h->seen++)) return false;
+    orr_err e = {0};
+    find(l);
+    if (!write_module(&e)) return give_up(e.text), false;
+    if (h->cu.cuCtxSynchronize() != 0) return give_up("the program's GPU has failed"), false;
+    if (!orr_capture_begin(h->writer, h->seen - 1, &e)) return give_up(e.text), false;
     orr_text meta = {0};
-    describe(l, m, incomplete, &meta);
-    bool ok = h->cu.cuCtxSynchronize() == 0 && orr_capture_begin(h->writer, h->seen - 1, &e);
-    if (!ok) give_up(e.status ? e.text : "the program's GPU has failed");
-    if (ok) {
-        orr_capture_put(h->writer, CHUNK_META, meta.s, meta.n);
-        orr_capture_put(h->writer, CHUNK_PARAMS, params, n);
-        h->captured++;
-        h->incomplete += incomplete != NULL;
-        if (!incomplete && !hook_write_memory(CHUNK_BEFORE)) give_up("memory could not be read");
-    }
+    describe(l, &meta);
+    orr_capture_put(h->writer, CHUNK_META, meta.s, meta.n);
+    orr_capture_put(h->writer, CHUNK_PARAMS, now.params, now.n);
     free(meta.s);
-    if (ok && !incomplete && h->measure) start_clock(l->stream);
-    if (ok && (incomplete || h->error)) {
-        orr_capture_end(h->writer, &e);
-        return false;
-    }
-    return ok;
+    h->captured++;
+    write_before(l);
+    if (h->measure) start_clock(l->stream);
+    return true;
 }
 
 void hook_after(const hook_launch *l) {
     hook *h = &the_hook;
     orr_err e = {0};
     if (h->measure && h->event[1]) h->cu.cuEventRecord(h->event[1], l->stream);
-    if (h->cu.cuCtxSynchronize() != 0 || !hook_write_memory(CHUNK_AFTER))
+    if (h->cu.cuCtxSynchronize() != 0 || (!*now.incomplete && !hook_write_after()))
         give_up("the program's GPU has failed");
     if (h->measure && !stop_clock(l, &e)) give_up(e.text);
+    put_regions();
     if (!orr_capture_end(h->writer, &e)) give_up(e.text);
 }

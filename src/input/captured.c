@@ -3,7 +3,9 @@
 // the GPU left it, so that every launch is judged by itself.
 //
 // A launch that was not chosen, whose memory was not captured, or whose kernel cannot be executed is left
-// out, with a note in the last two cases.
+// out, with a note in the last two cases. One that another stands for (capture --sample) is reported as that
+// one. Where contents were left out (capture --inputs-only), what a launch leaves here is what the next one
+// finds, so that those that were not chosen are executed too.
 #include "input/captured.h"
 #include "capture/capture.h"
 #include "isa/isa.h"
@@ -27,6 +29,9 @@ struct orr_capture_run {
     orr_numbers now;     // contents of every piece, by address
     uint64_t touched;    // bytes of memory written so far
     uint32_t done, same; // launches that were replayed; that left memory as the GPU did
+    uint32_t alike;      // that others stand for
+    uint64_t lost;       // pieces that are not as the GPU left them, and whose contents were not kept
+    uint32_t lost_by;    // the first launch that left such
     ORR_VEC(orr_mem_range) layout;
     ORR_VEC(orr_moved) moved; // variables of the launch's module
 };
@@ -102,7 +107,9 @@ static bool put_piece(struct orr_capture_run *r, size_t n, size_t piece, orr_err
     r->touched += fresh ? k->raw : 0;
     if (r->touched > orr_host_memory())
         return orr_fail(e, ORR_BAD_INPUT, "%s: needs more memory than this machine has", c->path);
-    return orr_capture_contents(r->file, k->hash, k->raw, to, e);
+    if (orr_capture_has(r->file, k->hash)) return orr_capture_contents(r->file, k->hash, k->raw, to, e);
+    if (orr_piece_hash(to, k->raw) != k->hash && !r->lost++) r->lost_by = c->index;
+    return true;
 }
 
 static bool put_pieces(struct orr_capture_run *r, size_t n, uint32_t tag, orr_err *e) {
@@ -171,14 +178,15 @@ static difference compare(struct orr_capture_run *r, const orr_captured *c, orr_
             uint8_t *is = orr_mem_host(r->mem, at, end - at);
             if (!want || !is || orr_piece_hash(is, end - at) == *want) continue;
             if (!d.pieces++) d.first = at;
-            if (!left) orr_capture_contents(r->file, *want, (uint32_t)(end - at), is, e);
+            if (!left && orr_capture_has(r->file, *want))
+                orr_capture_contents(r->file, *want, (uint32_t)(end - at), is, e);
         }
     }
     free(after.at);
     return d;
 }
 
-static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *image, orr_err *e) {
+static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *image, bool chosen, orr_err *e) {
     struct orr_capture_run *r = in->captured;
     const orr_captured *c = orr_capture_launch(r->file, n);
     orr_launch l = {.kernel = k,
@@ -187,6 +195,7 @@ static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *ima
                     .dynamic_shared = c->shared,
                     .index = c->index,
                     .max_insts = in->o->max_insts,
+                    .range = c->range,
                     .print = in->o->print};
     memcpy(l.grid, c->grid, sizeof l.grid);
     memcpy(l.block, c->block, sizeof l.block);
@@ -197,7 +206,10 @@ static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *ima
     bool ok = !e->status && orr_launch_prepare(&l, in->gpu, e);
     if (ok && c->cooperative) memset(orr_mem_host(r->mem, l.workspace, 8), 0, 8);
     orr_work w = {.info = orr_info_of(&l), .launch = &l, .threads = in->o->threads, .progress = in->progress};
-    ok = ok && in->work(in->arg, &w, e);
+    if (ok && chosen)
+        ok = in->work(in->arg, &w, e);
+    else if (ok)
+        ok = orr_exec_run(&l, in->o->threads, false, NULL, NULL, NULL, e);
     free(l.params);
     return ok;
 }
@@ -239,11 +251,23 @@ static bool judge(orr_input *in, const orr_captured *c, bool ok, orr_err *why, o
     r->done++;
     difference d = in->check || !ok ? compare(r, c, e) : (difference){0, 0};
     r->same += ok && !d.pieces;
-    snprintf(text, sizeof text,
-             "memory is not as the GPU left it in %" PRIu64 " pieces, the first at 0x%" PRIx64, d.pieces,
-             d.first);
+    int n = snprintf(text, sizeof text,
+                     "memory is not as the GPU left it in %" PRIu64 " pieces, the first at 0x%" PRIx64,
+                     d.pieces, d.first);
+    if (r->lost && n > 0)
+        snprintf(text + n, sizeof text - (size_t)n, "; launch %u and others before it did not either",
+                 r->lost_by);
     if (!ok || d.pieces) tell(in, c, ok ? text : why->text);
     return !e->status;
+}
+
+// Of a launch without its memory there is the shape, and the launch that stands for it.
+static void stand_in(orr_input *in, const orr_captured *c, const orr_kernel *k) {
+    orr_launch_info info = {.kernel = k, .dynamic_shared = c->shared, .index = c->index, .range = c->range};
+    memcpy(info.grid, c->grid, sizeof info.grid);
+    memcpy(info.block, c->block, sizeof info.block);
+    in->captured->alike++;
+    if (in->alike) in->alike(in->arg, &info, (uint32_t)c->like);
 }
 
 static bool replay_one(orr_input *in, size_t n, orr_err *e) {
@@ -254,13 +278,14 @@ static bool replay_one(orr_input *in, size_t n, orr_err *e) {
     orr_err why = {0};
     bool ready = make_ready(in, n, &k, &image, &why, e);
     if (e->status) return false;
-    bool chosen = k && orr_input_choose(in, k, c->index), ok = true;
+    bool chosen = k && orr_input_choose(in, k, c->index) && orr_input_in_range(in->o, c->range), ok = true;
     if (!k) in->seen++;
-    if (!ready && (!k || chosen)) tell(in, c, why.text);
-    if (ready && chosen) {
+    if (!ready && (!k || chosen) && c->like < 0) tell(in, c, why.text);
+    if (ready && (chosen || orr_capture_inputs(r->file))) {
         in->source = k->module->source;
-        ok = judge(in, c, execute(in, n, k, image, &why), &why, e);
+        ok = judge(in, c, execute(in, n, k, image, chosen, &why), &why, e);
     }
+    if (chosen && c->like >= 0) stand_in(in, c, k);
     orr_image_forget(image);
     return ok && put_pieces(r, n, CHUNK_AFTER, e);
 }
@@ -279,6 +304,11 @@ bool orr_captured_run(orr_input *in, orr_err *e) {
                  in->check ? "%u of %zu launches were replayed; %u left memory bit for bit as the GPU did"
                            : "%u of %zu launches were replayed; memory was not compared",
                  r->done, all, r->same);
+    if (in->notes && r->alike)
+        orr_note(in->notes,
+                 "%u launches were captured without memory; what is said of them is of the launch like "
+                 "each",
+                 r->alike);
     if (in->check && r->same < r->done)
         return orr_fail(e, ORR_PROGRAM_FAILED,
                         "%s: %u of %u launches left other memory than on the GPU (--no-check does not look)",

@@ -179,6 +179,9 @@ bool orr_input_run(orr_input *in, orr_err *e) {
     bool stream = !in->only_script && orr_stream_probe(in->name);
     bool trace = !in->only_script && !stream && orr_accel_probe(in->name);
     bool captured = !stream && !trace && orr_capture_probe(in->name);
+    if (in->o->range && !captured)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: --range chooses among a capture's launches (orrery capture)",
+                        in->name);
     bool tasks = !in->only_script && !stream && !trace && !captured && orr_tasks_probe(in->name), ok;
     in->size = "";
     in->source = tasks ? "tasks" : "trace";
@@ -196,11 +199,11 @@ bool orr_input_run(orr_input *in, orr_err *e) {
         ok = run_script(in, e);
     in->seconds = orr_seconds() - start;
     if (ok && in->seen && !in->chosen)
-        orr_fail(
-            e, ORR_BAD_INPUT,
-            "%s: --kernels and --launches choose none of its launches; there are %llu, numbered from 0%s%s",
-            in->name, (unsigned long long)in->seen, in->seen_names.n ? "; the kernels are " : "",
-            in->seen_names.n ? in->seen_names.s : "");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: --kernels, --launches and --range choose none of its launches; there are %llu, "
+                 "numbered from 0%s%s",
+                 in->name, (unsigned long long)in->seen, in->seen_names.n ? "; the kernels are " : "",
+                 in->seen_names.n ? in->seen_names.s : "");
     free(in->seen_names.s);
     in->seen_names = (orr_text){0};
     return ok && !e->status;

@@ -27,6 +27,7 @@ typedef struct orr_input_options { // all zero: the defaults
     const char *source;             // "ptx", "sass"; NULL: machine code where it fits the GPU
     const char *on;                 // "cpu", "gpu": where kernels are executed; NULL: the CPU
     const char *kernels, *launches; // "bfs*", "3-7,9": those that are modelled; NULL: all
+    const char *range;              // of NVTX: those that it launched; NULL: all
     int threads;                    // of the host
     uint64_t max_insts;             // that one warp may execute; 0: any number
     bool no_check;                  // buffers are not compared with what the script expects
@@ -42,6 +43,7 @@ bool orr_input_check(const orr_input_options *o, orr_err *e);
 bool orr_input_file(const char *name, orr_err *e);
 // Is it one of the launches that `kernels` and `launches` choose?
 bool orr_input_chosen(const char *kernels, const char *launches, const orr_kernel *k, uint32_t index);
+bool orr_input_in_range(const orr_input_options *o, const char *path); // that `range` chooses
 
 // ---- a launch (prepare.c) ---------------------------------------------------------------------
 // How many blocks of a kernel an SM holds; false: no kernel is like that.
@@ -93,6 +95,9 @@ typedef struct orr_input {
     bool (*work)(void *arg, orr_work *w, orr_err *e);
     bool (*copy)(void *arg, uint64_t addr, uint64_t bytes, orr_err *e); // of a trace; NULL: of no interest
     void (*moved)(void *arg, const orr_task_step *s);                   // a task list's copy; NULL: the same
+    // A captured launch of which only this is known, and that an earlier one, `like`, stands for; NULL: the
+    // same.
+    void (*alike)(void *arg, const orr_launch_info *info, uint32_t like);
     void *arg;
     // What it was:
     const char *size, *source; // "" when it has none; "ptx", "sass", "trace", "tasks"

@@ -1,4 +1,5 @@
 // From a name and options to a script (input.h).
+#include "capture/capture.h"
 #include "clc/clc.h"
 #include "input/input.h"
 #include "sass/module.h"
@@ -24,6 +25,10 @@ bool orr_input_check(const orr_input_options *o, orr_err *e) {
 bool orr_input_chosen(const char *kernels, const char *launches, const orr_kernel *k, uint32_t index) {
     if (launches && orr_in_list(launches, index) != 1) return false;
     return !kernels || orr_name_matches(kernels, k->name);
+}
+
+bool orr_input_in_range(const orr_input_options *o, const char *path) {
+    return !o->range || (path && orr_range_matches(o->range, path));
 }
 
 unsigned orr_input_sm(const orr_gpu *g) { return g ? (unsigned)(g->cc_major * 10 + g->cc_minor) : 0; }

@@ -133,6 +133,17 @@ typedef struct orr_ncu_files {
 bool orr_ncu_read(orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
                   const orr_measured *proto, orr_err *e);
 
+typedef struct orr_ncu_launch { // of a captured program
+    uint32_t index;             // among all of its launches
+    const char *kernel;
+    uint32_t grid[3], block[3];
+} orr_ncu_launch;
+// The same for a program without a log: `these`, in order, of the rows, the first of which is these[0].
+bool orr_ncu_read_these(orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
+                        const orr_measured *proto, const orr_ncu_launch *these, size_t n, orr_err *e);
+void orr_ncu_few(
+    orr_names *names); // what is measured of a program: time, instructions, traffic, in few passes
+
 // ---- predicted against measured (compare.c) -----------------------------------------------------
 typedef struct orr_value {
     double measured;  // the median of the repeats; NAN: not measured

@@ -120,6 +120,26 @@ void orr_ncu_metrics(orr_names *names, bool timing) {
             *ORR_PUSH(names) = orr_counters[k].name;
 }
 
+// A program has many kernels, and each pass over one saves and restores its memory.
+static const char *const few_metrics[] = {
+    "gpc__cycles_elapsed.max",
+    "gpu__time_duration.sum",
+    "sm__cycles_active.avg",
+    "gpc__cycles_elapsed.avg.per_second",
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "dram__sectors_read.sum",
+    "dram__sectors_write.sum",
+};
+
+void orr_ncu_few(orr_names *names) {
+    for (size_t k = 0; k < sizeof few_metrics / sizeof *few_metrics; k++) *ORR_PUSH(names) = few_metrics[k];
+}
+
 static bool has(const orr_names *names, const char *name) {
     for (size_t k = 0; k < names->n; k++)
         if (!strcmp(names->at[k], name)) return true;
@@ -362,6 +382,57 @@ bool orr_ncu_read(orr_hardware *h, const orr_ncu_files *f, const orr_names *metr
     bool ok = table_open(&t, f, metrics, e) && join(h, &t, &log, metrics, place, proto, e);
     orr_csv_close(&t.csv);
     orr_csv_close(&log);
+    free(t.metric);
+    free(t.scale);
+    free(place);
+    return ok;
+}
+
+// ---- a program that was captured --------------------------------------------------------------------
+// Both runs of the program number its launches from 0, so a row is known by its number; name and shape must
+// agree.
+static bool join_these(orr_hardware *h, table *t, const orr_names *metrics, const size_t *place,
+                       const orr_measured *proto, const orr_ncu_launch *these, size_t n, orr_err *e) {
+    size_t columns = t->csv.cells.n;
+    uint64_t number = these[0].index;
+    for (size_t i = 0; i < n; i++, number++) {
+        bool more = table_next(t, columns, e);
+        for (; more && number < these[i].index; number++) more = table_next(t, columns, e);
+        if (!more && e->status) return false;
+        char **cell = t->csv.cells.at;
+        uint32_t grid[3], block[3];
+        bool same = more && !strcmp(cell[t->kernel], these[i].kernel) && orr_csv_shape(cell[t->grid], grid) &&
+                    orr_csv_shape(cell[t->block], block) && !memcmp(grid, these[i].grid, sizeof grid) &&
+                    !memcmp(block, these[i].block, sizeof block);
+        if (!same)
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "%s: launch %u was %.80s when it was captured, and %.80s under the profiler; a program "
+                "that is measured must launch the same kernels each time",
+                t->csv.path, these[i].index, these[i].kernel, more ? cell[t->kernel] : "nothing");
+        orr_measured *m = orr_hardware_add(h);
+        double *values = m->metrics;
+        size_t nvalues = m->nmetrics;
+        *m = *proto;
+        m->metrics = values;
+        m->nmetrics = nvalues;
+        m->gpu = "";
+        m->kernel = orr_arena_strdup(&h->arena, these[i].kernel);
+        m->launch = these[i].index;
+        memcpy(m->grid, grid, sizeof grid);
+        memcpy(m->block, block, sizeof block);
+        take_values(h, t, metrics, place, m);
+    }
+    return true;
+}
+
+bool orr_ncu_read_these(orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
+                        const orr_measured *proto, const orr_ncu_launch *these, size_t n, orr_err *e) {
+    table t = {0};
+    size_t *place = orr_calloc(metrics->n + 1, sizeof *place);
+    for (size_t k = 0; k < metrics->n; k++) place[k] = orr_hardware_metric(h, metrics->at[k]);
+    bool ok = n && table_open(&t, f, metrics, e) && join_these(h, &t, metrics, place, proto, these, n, e);
+    orr_csv_close(&t.csv);
     free(t.metric);
     free(t.scale);
     free(place);

@@ -133,9 +133,10 @@ uint32_t orr_atomic_quarters(const orr_access *a, uint32_t bytes, uint8_t op, ui
 // ---- fences ------------------------------------------------------------------------------------
 
 // Cycles of a fence by its scope (orr_tinst.imm: 0 block, 1 and 2 GPU, 3 system), where nothing has to be
-// waited for.
-static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope) {
-    return scope >= 3 ? g->core_fence_system : scope >= 1 ? g->core_fence_gpu : g->core_fence_block;
+// waited for. `bare`: without an ERRBAR behind it.
+static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope, bool bare) {
+    double cycles = scope >= 3 ? g->core_fence_system : scope >= 1 ? g->core_fence_gpu : g->core_fence_block;
+    return bare && cycles > g->core_fence_errbar ? cycles - g->core_fence_errbar : cycles;
 }
 
 // ---- shared memory -----------------------------------------------------------------------------

@@ -241,24 +241,12 @@ static void set_turns(orr_dram *d, uint32_t b) {
     if (rest != NONE) d->activate[b].first = d->entries.at[rest].seq * 2 + d->entries.at[rest].write;
 }
 
-// How long ago the last refresh of bank b began, at t: banks are refreshed in turn, or pairs of them.
-static uint64_t since_refresh(const orr_dram *d, uint32_t b, uint64_t t) {
-    const orr_dram_spec *c = d->spec;
-    if (c->refresh.paired) b &= ~1u;
-    return (t + d->refresh_ahead + b * c->refresh.bank_every / c->map.banks) % c->refresh.bank_every;
-}
-
-// When bank b may be opened that could be at t.
-static uint64_t after_bank(const orr_dram *d, uint32_t b, uint64_t t) {
-    const orr_dram_spec *c = d->spec;
-    uint64_t since = since_refresh(d, b, t);
-    return since < c->refresh.bank_takes ? t + c->refresh.bank_takes - since : t;
-}
-
 // Nothing waits for the open row of bank b: another will be opened.
 static void prepare(orr_dram *d, uint32_t b) {
     if (d->bank[b].row != CLOSED) close_row(d, b, d->s.now);
-    if (d->spec->refresh.bank_takes) d->activate[b].at = after_bank(d, b, max(d->activate[b].at, d->s.now));
+    if (d->spec->refresh.bank_takes)
+        d->activate[b].at =
+            orr_dram_after_refresh(d->spec, d->refresh_ahead, b, max(d->activate[b].at, d->s.now));
     set(d->wants, b);
     d->s.next_activate = min(d->s.next_activate, max(max(d->activate[b].at, d->s.activate_at), d->s.now));
 }
@@ -283,7 +271,7 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     if (idle && bank->row != CLOSED && d->s.now >= bank->used + c->policy.idle)
         close_row(d, b, bank->used + c->policy.idle);
     if (idle && bank->row != CLOSED && c->refresh.bank_takes) { // a refresh has closed it
-        uint64_t since = since_refresh(d, b, d->s.now);
+        uint64_t since = orr_dram_since_refresh(c, d->refresh_ahead, b, d->s.now);
         if (since < d->s.now - bank->used) close_row(d, b, d->s.now - since);
     }
     if (k == d->s.mode && bank->row == row) {
@@ -499,8 +487,7 @@ void orr_dram_init(orr_dram *d, const orr_dram_spec *c, uint32_t number) {
     d->hits = orr_calloc(d->words, sizeof *d->hits);
     d->wants = orr_calloc(d->words, sizeof *d->wants);
     d->group_at = orr_calloc(c->map.groups, sizeof *d->group_at);
-    uint64_t later = (uint64_t)number * c->refresh.groups / c->refresh.channels * c->refresh.later;
-    d->refresh_ahead = c->refresh.start + c->refresh.bank_every - later % c->refresh.bank_every;
+    d->refresh_ahead = orr_dram_refresh_ahead(c, number);
     orr_dram_reset(d);
 }
 

@@ -80,6 +80,25 @@ static inline uint32_t orr_dram_columns(const orr_dram_map *c, uint8_t sectors) 
     return (uint32_t)(0x4332322132212110u >> 4 * (sectors & 15)) & 15; // bits set
 }
 
+// Refresh of single banks (dram.trfc), in turn or two side by side together. How far time 0 of a channel is
+// into a round of it:
+static inline uint64_t orr_dram_refresh_ahead(const orr_dram_spec *c, uint32_t number) {
+    uint64_t later = (uint64_t)number * c->refresh.groups / c->refresh.channels * c->refresh.later;
+    return c->refresh.start + c->refresh.bank_every - later % c->refresh.bank_every;
+}
+// How long ago the last refresh of bank b began, at t;
+static inline uint64_t orr_dram_since_refresh(const orr_dram_spec *c, uint64_t ahead, uint32_t b,
+                                              uint64_t t) {
+    if (c->refresh.paired) b &= ~1u;
+    return (t + ahead + b * c->refresh.bank_every / c->map.banks) % c->refresh.bank_every;
+}
+// and when it may be opened that could be at t.
+static inline uint64_t orr_dram_after_refresh(const orr_dram_spec *c, uint64_t ahead, uint32_t b,
+                                              uint64_t t) {
+    uint64_t since = orr_dram_since_refresh(c, ahead, b, t);
+    return since < c->refresh.bank_takes ? t + c->refresh.bank_takes - since : t;
+}
+
 // ---- state
 // ----------------------------------------------------------------------------------------------------
 

@@ -1,35 +1,25 @@
-// L2 and DRAM by latency and bandwidth (fast_memory.h).
+// L2 by latency and bandwidth, and the DRAM channels behind it (fast_memory.h).
 //
-// A slice's port, its atomic units, a channel's bus and its activations are reservations. L2's tags are in
-// short too (tags.h), and a line whose fill is on its way has the time at which it will be there. A bank has
-// the row that was opened last: another one costs an activation, and the bank is not free for the next before
-// tRC. What fr-fcfs does with a queue, serving an open row first, is had by looking back: a request that came
-// before its bank changed rows still finds the old one open. Writes to DRAM take their share of the bus.
-// Refresh and the like (dram.efficiency) make every use of the bus longer.
+// A slice's ports, its data, the way to the other half and its atomic units are reservations. L2's tags are
+// in short too (tags.h), and a line whose fill is on its way has the time at which it will be there. DRAM is
+// in fast_dram.h.
 //
 // Where L2 has two halves that keep copies of each other's lines (l2.replicate), an SM asks its own; what
 // that does not have it gets from the other, half of l2.far_latency away, and keeps.
+//
+// How long a store takes a port, how many lines of a set may be dirty or there in part, and what happens to
+// the one that has to make room, are l2_input.c's and l2_write.c's rules. Which bytes of a sector have been
+// stored is not kept: how many words of the line's partial sectors, and whether a sector was stored to again.
 #include "memory/fast_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/fast_dram.h"
 #include "memory/l2.h"
-#include "memory/reservations.h"
 #include "memory/memory.h"
 #include "memory/tags.h"
-
-typedef struct bank {
-    _Alignas(64) uint64_t row; // + 1
-    uint64_t before;           // open, and the one before
-    uint64_t opened, column, activate, used;
-} bank;
-
-typedef struct channel {
-    orr_reservations bus, activations;
-    bank *bank;
-} channel;
 
 typedef struct stored { // a line that was stored to, + 1, how often, and when, if that is more than once
     uint64_t line, n;
@@ -37,7 +27,12 @@ typedef struct stored { // a line that was stored to, + 1, how often, and when, 
 } stored;
 
 typedef struct slice {
-    orr_reservations in, atomics[2]; // atomics: by a line's lowest bits (l2.atomic_units)
+    orr_reservations in;
+    orr_reservations masked[2];  // stores of part of a sector, of this half and of the other (l2.side_switch)
+    orr_reservations data;       // sectors that are stored or come from DRAM (l2.fill_interval)
+    orr_reservations cross;      // sectors for the other half (l2.far_sector)
+    orr_reservations atomics[2]; // by a line's lowest bits (l2.atomic_units)
+    uint64_t piece[2];           // of the last atomic, + 1 (l2.atomic_row)
     stored stored[ORR_L2_FAST_STORES];
     orr_l2_merge
         merge[ORR_L2_FAST_MERGES]; // loads that others of the same line and GPC are answered with (l2.merge)
@@ -53,18 +48,18 @@ typedef struct chunk {
 
 struct orr_fast_memory {
     orr_l2_spec l2;
-    orr_dram_spec dram;
+    orr_fast_dram_spec dram;
     slice *slice;
     orr_tags *tags; // [slice]
-    channel *channel;
+    orr_fast_dram *channel;
     orr_interleave map;
     uint8_t *half_of; // SM
     uint16_t *gpc_of;
-    // ticks of a slice's port, by sectors: of a load, of a store, of one for the other half, of an atomic
-    uint64_t takes[5], write_takes[5], pass_takes[5], atomic_takes[5], atomic_pass;
+    // ticks of a slice's port, by sectors: of a load, of a store for the other half, of an atomic; of any
+    // other request at least
+    uint64_t takes[5], pass_takes[5], atomic_takes[5], atomic_pass, least;
     uint64_t
         base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
-    uint64_t column;       // with what refresh takes
     uint32_t behind_slice; // channels that a slice uses, as a rule
     uint64_t l2_bytes;
     uint64_t lowest, highest; // of lines in a slice
@@ -83,9 +78,8 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     q->l2_bytes = (uint64_t)g->l2_size;
-    orr_dram_spec_read(&q->dram, g);
-    orr_l2_spec_read(&q->l2, g, &q->dram);
-    q->column = (uint64_t)((double)q->dram.timing.column * 100 / g->dram_efficiency);
+    orr_fast_dram_spec_read(&q->dram, g);
+    orr_l2_spec_read(&q->l2, g, &q->dram.dram);
     q->behind_slice = q->map.units / q->map.slices;
     q->slice = orr_calloc(q->map.slices, sizeof *q->slice);
     q->channel = orr_calloc(q->map.channels, sizeof *q->channel);
@@ -100,9 +94,9 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
     uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;
     uint64_t atomic = q->l2.atomic.unit_mask ? q->l2.cycle / 2 : cycle;
     q->atomic_pass = atomic;
+    q->least = cycle;
     for (uint64_t n = 0; n < 5; n++) {
         q->takes[n] = max(q->l2.lookup, n * q->l2.sector);
-        q->write_takes[n] = max(cycle, n * q->l2.store.sector);
         q->pass_takes[n] = max(cycle, n * q->l2.sector);
         q->atomic_takes[n] = max(atomic, n * q->l2.sector);
     }
@@ -115,8 +109,7 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
     for (uint32_t n = 0; n < q->map.slices; n++) orr_tags_group(&q->tags[n], together);
     q->lowest = UINT64_MAX;
     q->before = orr_calloc(BEFORE / 64, sizeof *q->before);
-    for (uint32_t c = 0; c < q->map.channels; c++)
-        q->channel[c].bank = orr_apart(q->dram.map.banks, sizeof(bank));
+    for (uint32_t c = 0; c < q->map.channels; c++) orr_fast_dram_init(&q->channel[c], &q->dram, c);
     return q;
 }
 
@@ -125,7 +118,7 @@ void orr_fast_free(orr_fast_memory *q) {
     orr_tags_free(q->tags);
     free(q->tags);
     free(q->before);
-    for (uint32_t c = 0; c < q->map.channels; c++) free(q->channel[c].bank);
+    for (uint32_t c = 0; c < q->map.channels; c++) orr_fast_dram_free(&q->channel[c]);
     free(q->slice);
     free(q->channel);
     orr_interleave_free(&q->map);
@@ -147,35 +140,32 @@ static inline uint32_t other_slice(const orr_fast_memory *q, const orr_memory_un
     return other < q->map.slices ? other : other - q->map.slices;
 }
 
-static uint64_t dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
-    const orr_dram_spec *c = &q->dram;
+// The channel of a line of a unit's slice, and the line's number there.
+static orr_fast_dram *channel_of(orr_fast_memory *q, uint32_t at, uint64_t tag, uint64_t *line) {
     uint32_t shift = q->l2.chunk_shift;
     const orr_memory_unit *u = &q->map.unit[at];
-    channel *ch = &q->channel[u->channel];
     uint64_t chunk = tag >> shift;
     if (u->channels > 1) chunk /= u->channels;
     chunk = chunk * u->slices + u->place;
-    uint64_t row, line = chunk << shift | (tag & ((1ull << shift) - 1));
-    uint32_t n = orr_dram_columns(&c->map, sectors);
-    (write ? &q->stats.dram_write : &q->stats.dram_read)[0] += orr_sectors_in(sectors);
-    t += q->l2.to_dram;
-    bank *b = &ch->bank[orr_dram_bank_of(&c->map, line, false, &row)]; // refresh is not simulated
-    bool hit = b->row == row + 1 && t < b->used + c->policy.idle;
-    hit |= b->before == row + 1 && t < b->opened;
-    if (!hit && !write) {
-        uint64_t open = max(t + (b->row && t < b->used + c->policy.idle ? c->timing.rp : 0), b->activate);
-        open = book(&ch->activations, open, c->timing.rrd);
-        b->before = b->row;
-        b->row = row + 1;
-        b->opened = open;
-        b->column = open + c->timing.rcd;
-        b->activate = open + c->timing.rc;
-    }
-    uint64_t ready = b->row == row + 1 ? max(t, b->column) : t;
-    b->used = max(b->used, ready);
-    uint64_t data = book(&ch->bus, ready + (write ? c->timing.wl : c->timing.cl), n * q->column);
-    uint64_t end = max(data + n * c->timing.column, data + (n - 1) * c->timing.same_group + c->timing.column);
-    return end + (write ? 0 : q->l2.from_dram);
+    *line = chunk << shift | (tag & ((1ull << shift) - 1));
+    return &q->channel[u->channel];
+}
+
+static uint64_t read_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sectors, uint64_t t) {
+    uint64_t line;
+    orr_fast_dram *d = channel_of(q, at, tag, &line);
+    q->stats.dram_read += orr_sectors_in(sectors);
+    return orr_fast_dram_read(d, &q->dram, line, sectors, t + q->l2.to_dram, q->base) + q->l2.from_dram;
+}
+
+// A line that has made room for line `tag` is written. Where it was in memory is not kept: lines that come
+// one after the other take the place of such, so it is taken to be as far from the last one, in another row.
+#define ELSEWHERE (1ull << 27)
+static void write_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sectors, uint64_t t) {
+    uint64_t line;
+    orr_fast_dram *d = channel_of(q, at, tag + ELSEWHERE, &line);
+    q->stats.dram_write += orr_sectors_in(sectors);
+    orr_fast_dram_write(d, &q->dram, line, sectors, t + q->l2.to_dram);
 }
 
 // ---- L2 ----------------------------------------------------------------------------------------
@@ -254,8 +244,7 @@ static inline void put(orr_fast_memory *q, uint32_t slice, uint64_t tag, uint8_t
     q->before[at / 64] |= 1ull << at % 64;
 }
 
-// A line that is not there takes the place of another: the way. Where that one was in memory is not kept:
-// writing it back takes its time at the channel of the new one.
+// A line that is not there takes the place of another: the way.
 static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint32_t ways,
                         uint16_t name, uint64_t tag, uint64_t t) {
     uint32_t way = (uint32_t)(set->order >> 4 * (ways - 1)) & 15;
@@ -265,7 +254,7 @@ static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, orr_tag
     set->tag[way] = name;
     set->sectors[way] = 0;
     set->coming &= (uint16_t) ~(1u << way);
-    if (old && dirty) dram(q, at, tag, dirty, true, t);
+    if (old && dirty) write_dram(q, at, tag, dirty, t);
     return way;
 }
 
@@ -289,17 +278,91 @@ static inline bool join(const orr_fast_memory *q, orr_l2_merge *e, uint64_t tag,
     return true;
 }
 
-static void store(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole,
-                  uint64_t t) {
-    line l = line_of(q, at, q->map.unit[at].slice, tag, t);
-    uint8_t *sectors = &l.at.set->sectors[l.way], dirty = *sectors >> 4;
-    uint8_t here = *sectors & 15, part = r->sectors & (uint8_t) ~(whole | here),
-            want = q->l2.fetch ? part : 0;
-    // Sectors written in part are whole when they have been written twice: which bytes is not kept.
-    uint8_t twice = part & dirty;
-    *sectors |= (uint8_t)(r->sectors << 4 | (whole & r->sectors) | (q->l2.fetch ? 0 : twice));
-    if (want) expect(&l, want, t, dram(q, at, tag, want, false, t));
+// ---- lines that are dirty or there in part: l2_write.c's rules ----------------------------------
+
+#define NIBBLES 0x0f0f0f0f0f0f0f0full
+// Of the ways of a set, bit 4 of a byte each: those with dirty sectors that are all there, or with sectors of
+// which some bytes are there.
+static void dirty_ways(const orr_tag_set *set, bool in_part, uint64_t out[2]) {
+    for (int k = 0; k < 2; k++) {
+        uint64_t x;
+        memcpy(&x, set->sectors + 8 * k, 8);
+        uint64_t dirty = x >> 4 & NIBBLES, part = dirty & ~x;
+        uint64_t has_part = (part + NIBBLES) & 0x1010101010101010ull;
+        out[k] = in_part ? has_part : (dirty + NIBBLES) & 0x1010101010101010ull & ~has_part;
+    }
+}
+
+// The way that has to make room in a set that may have its share of `lines` such; ORR_NO_WAY: there is room.
+static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_t lines, bool in_part) {
+    uint64_t at = (uint64_t)(set - tags->set),
+             share = (at + 1) * lines / tags->sets - at * lines / tags->sets;
+    uint64_t ways[2];
+    dirty_ways(set, in_part, ways);
+    if ((uint64_t)(orr_popc64(ways[0]) + orr_popc64(ways[1])) < (share ? share : 1)) return ORR_NO_WAY;
+    for (uint32_t k = tags->ways; k-- > 0;) {
+        uint32_t way = (uint32_t)(set->order >> 4 * k) & 15;
+        if (ways[way / 8] >> (way % 8 * 8 + 4) & 1) return way;
+    }
+    return ORR_NO_WAY;
+}
+
+// Room for one more dirty line: another is written back, and stays.
+static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
+    if (!q->l2.dirty || l->at.set->sectors[l->way] >> 4) return;
+    uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.dirty, false);
+    if (way == ORR_NO_WAY) return;
+    write_dram(q, at, tag, l->at.set->sectors[way] >> 4, t);
+    l->at.set->sectors[way] &= 15;
+}
+
+// What is kept of the partial sectors of a line: words that were stored, and in how they came.
+#define WORDS  63
+#define AGAIN  64  // a sector was stored to again
+#define SPREAD 128 // sectors came one by one
+
+// Room for one more line that is there in part: the bytes that another lacks are read, and it is written
+// back. How long the slice's data are busy with it.
+static uint64_t limit_partial(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
+    if (!q->l2.partial.lines) return 0;
+    uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.partial.lines, true);
+    if (way == ORR_NO_WAY) return 0;
+    uint8_t *sectors = &l->at.set->sectors[way], part = *sectors >> 4 & (uint8_t) ~*sectors & 15;
+    read_dram(q, at, tag + ELSEWHERE, part, t);
+    write_dram(q, at, tag, part, t);
+    *sectors |= part;
+    *sectors &= (uint8_t) ~(part << 4);
+    uint64_t n = orr_sectors_in(part), takes = l->at.merged[way] & SPREAD ? n * q->l2.partial.fill : 0;
+    return takes + (l->at.merged[way] & AGAIN ? n * q->l2.partial.again : 0);
+}
+
+// Words of part of sectors `part` are stored. Those that are whole now:
+static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t words) {
+    uint8_t *kept = &l->at.merged[l->way];
+    if (!were) *kept = 0;
+    if (were & part) *kept |= AGAIN;
+    if (were && part & (uint8_t)~were) *kept |= SPREAD;
+    uint32_t all = (*kept & WORDS) + words, n = orr_sectors_in(were | part);
+    *kept = (uint8_t)((*kept & ~WORDS) | (all < WORDS ? all : WORDS));
+    return all >= n * (ORR_SECTOR / 4) ? were | part : 0;
+}
+
+// A store at its line's slice, at t: how long the slice's data are busy. *made: the line was not there.
+static uint64_t store(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole,
+                      uint64_t t, bool *made) {
+    const orr_tags *tags = &q->tags[q->map.unit[at].slice];
+    line l = {.at = orr_tags_of(tags, tag)};
+    *made = orr_tags_find(&l.at) == ORR_NO_WAY;
+    l = line_of(q, at, q->map.unit[at].slice, tag, t);
+    uint8_t *sectors = &l.at.set->sectors[l.way], here = *sectors & 15, were = *sectors >> 4 & (uint8_t)~here,
+            part = r->sectors & (uint8_t) ~(whole | here);
+    uint64_t takes = part && !were && !q->l2.fetch ? limit_partial(q, at, &l, tag, t) : 0;
+    limit_dirty(q, at, &l, tag, t);
+    uint8_t full = part && !q->l2.fetch ? add_words(&l, part, were, r->ops) : 0;
+    *sectors |= (uint8_t)(r->sectors << 4 | (whole & r->sectors) | full);
+    if (part && q->l2.fetch) expect(&l, part, t, read_dram(q, at, tag, part, t));
     q->stats.write[r->from] += orr_sectors_in(r->sectors);
+    return takes;
 }
 
 // Sectors leave by a slice's port from t on; the time of the last. The port is as wide as the one that a
@@ -315,7 +378,10 @@ __attribute__((always_inline)) static inline line want(orr_fast_memory *q, uint3
     uint8_t here = orr_tags_valid(&l.at, l.way), lack = sectors & (uint8_t)~here;
     if (lack) {
         lack = orr_l2_widened(lack, q->l2.sector_shift) & (uint8_t)~here;
-        expect(&l, lack, *t, dram(q, at, tag, lack, false, *t));
+        uint64_t there = read_dram(q, at, tag, lack, *t);
+        if (q->l2.fill)
+            there = book(&q->slice[q->map.unit[at].slice].data, there, orr_sectors_in(lack) * q->l2.fill);
+        expect(&l, lack, *t, there);
     }
     *t = comes(&l, *t);
     return l;
@@ -335,10 +401,24 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
     line l = want(q, at, tag, r->sectors, &t);
     *late = t > asked;
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic.op;
+    uint32_t unit = orr_l2_atomic_unit(&q->l2, tag);
+    slice *s = &q->slice[q->map.unit[at].slice];
     q->stats.atomic += n;
+    limit_dirty(q, at, &l, tag, t);
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
-    t = book(&q->slice[q->map.unit[at].slice].atomics[orr_l2_atomic_unit(&q->l2, r->line)], t, ops) + ops;
+    if (q->l2.atomic.switching) { // the sectors of another piece are read first, while the work goes on
+        uint64_t piece = (tag >> q->l2.chunk_shift >> 2) + 1;
+        if (s->piece[unit] != piece) ops = max(ops, n * q->l2.atomic.switching);
+        s->piece[unit] = piece;
+    }
+    t = book(&s->atomics[unit], t, ops) + ops;
     return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic.latency);
+}
+
+// Sectors go to the other half (l2.far_sector); when the last of them leaves.
+static uint64_t cross(const orr_fast_memory *q, slice *s, uint8_t sectors, uint64_t t) {
+    uint64_t n = orr_sectors_in(sectors), each = q->l2.halves.sector;
+    return each && n ? book(&s->cross, t, n * each) + (n - 1) * each : t;
 }
 
 // A load of a line of the other half: from this half's copy, or from there and kept.
@@ -351,15 +431,22 @@ __attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t
     if (missing) {
         uint64_t takes = q->takes[orr_sectors_in(missing)];
         uint64_t there = book(&q->slice[u->slice].in, t + q->l2.halves.latency, takes);
-        there = load(q, at, tag, missing, there) + q->l2.halves.latency;
-        expect(&l, missing, t, there);
+        there = cross(q, &q->slice[u->slice], missing, load(q, at, tag, missing, there));
+        expect(&l, missing, t, there + q->l2.halves.latency);
     }
     return leave(q, orr_sectors_in(sectors), comes(&l, t));
 }
 
-// A line is written: the other half's copy is old.
-static void drop_copy(orr_fast_memory *q, uint32_t at, uint64_t tag) {
-    orr_tag copy = orr_tags_of(&q->tags[other_slice(q, &q->map.unit[at])], tag | ORR_L2_FAR);
+// A line is written: the other half's copy is old. A store of the other half leaves the sectors that it
+// writes whole there (l2.invalidate_replicas).
+static void change_copy(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t kept, uint64_t t) {
+    uint32_t other = other_slice(q, &q->map.unit[at]), own = other * q->behind_slice;
+    if (kept) {
+        line l = line_of(q, own < q->map.units ? own : at, other, tag | ORR_L2_FAR, t);
+        l.at.set->sectors[l.way] |= kept;
+        return;
+    }
+    orr_tag copy = orr_tags_of(&q->tags[other], tag | ORR_L2_FAR);
     uint32_t way = orr_tags_find(&copy);
     if (way != ORR_NO_WAY) copy.set->sectors[way] = 0;
 }
@@ -398,50 +485,77 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
     return reply;
 }
 
-// Books a store at its line's own slice, l2.same_line_store after others to the same line.
-static uint64_t book_store(const orr_fast_memory *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
+// When a store to a line can be taken that has been stored to before: l2.same_line_store after the last. With
+// l2.side_switch it can at once; where both halves store to the line one half's go before the other's, which
+// wait, and where one does they share a port: so they are one after the other, whoever stores.
+static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
     stored *last = &s->stored[tag % ORR_L2_FAST_STORES];
     if (last->line != tag + 1) {
-        last->line = tag + 1;
-        last->n = 0;
-    } else if (!last->n++) {
-        memset(&last->times, 0, sizeof last->times); // of another line
+        if (last->n > 1) // one that many store to stays
+            last->n -= last->n / 8 + 1;
+        else
+            *last = (stored){.line = tag + 1};
+        return t;
     }
-    uint64_t then = last->n ? book(&last->times, t, q->l2.store.again) : t;
-    // while it waits at the input, all that is behind it does
-    return book(&s->in, then, then > t ? max(own, q->l2.store.again) : own);
+    if (!last->n++) memset(&last->times, 0, sizeof last->times); // of another line
+    uint64_t apart = q->l2.store.turn ? own : q->l2.store.again;
+    return apart ? book(&last->times, t, apart) : t;
+}
+
+// A store at its line's own slice: when it is taken, and in *done when it is in L2.
+static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
+                           uint64_t t, uint64_t *done) {
+    slice *s = &q->slice[q->map.unit[p->unit].slice];
+    uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
+    bool masked = part && q->l2.store.turn, made;
+    uint64_t own = orr_l2_store_time(&q->l2, n - part, part, q->l2.fill ? q->l2.sector : q->l2.store.sector);
+    uint64_t then = after_stores(q, s, p->tag, t, own);
+    if (masked) { // what is no such store passes in between, unless too many wait for their line
+        bool stands = then > t + q->l2.store.queue * own;
+        if (!p->far) then = book(&s->in, then, stands ? own : q->least);
+        t = book(&s->masked[p->far], then, own);
+    } else { // while it waits at the input, all that is behind it does
+        t = book(&s->in, then, max(max(own, q->least), then > t ? q->l2.store.again : 0));
+    }
+    uint64_t more = store(q, p->unit, r, p->tag, whole, t, &made);
+    if (masked && made && q->l2.store.allocate) book(&s->masked[p->far], t, q->l2.store.allocate);
+    uint64_t data = (n - part) * q->l2.store.sector + part * (masked ? q->l2.cycle : q->l2.store.partial);
+    *done = q->l2.fill ? book(&s->data, t, data + more) : t;
+    return t;
+}
+
+// A store or an atomic passes the slice of its SM's half, on its way to the other: when it is there.
+static uint64_t pass(orr_fast_memory *q, slice *s, const orr_request *r, uint8_t whole, uint64_t t,
+                     uint64_t *taken) {
+    uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
+    bool stores = r->kind == ORR_REQ_WRITE, masked = stores && part && q->l2.store.turn;
+    t = book(&s->in, t, !stores ? q->atomic_pass : masked ? q->least : q->pass_takes[n]);
+    if (masked) t = book(&s->masked[0], t, orr_l2_store_time(&q->l2, n - part, part, q->l2.sector));
+    *taken = t;
+    return (stores ? cross(q, s, r->sectors, t) : t) + q->l2.halves.latency;
 }
 
 // Done at the line's own slice, though an SM of the other half has asked its own.
 orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r,
                                uint8_t whole) {
     const orr_memory_unit *u = &q->map.unit[p->unit];
-    slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
-    bool stores = r->kind == ORR_REQ_WRITE, late = false;
-    uint32_t n = orr_sectors_in(r->sectors);
-    uint64_t t = r->time + q->base, own = q->atomic_takes[n];
-    if (stores) { // a sector of which not all is written is read, too (l2.partial_write)
-        uint32_t part = orr_sectors_in(r->sectors & (uint8_t)~whole);
-        own = max(q->write_takes[n], (n - part) * q->l2.store.sector + part * q->l2.store.partial);
-    }
-    q->stats.requests++;
-    bool apart = stores && q->l2.store.again;
-    if (apart && !p->far)
-        t = book_store(q, s, p->tag, t, own);
-    else
-        t = book(&s->in, t, !p->far ? own : stores ? q->pass_takes[n] : q->atomic_pass);
-    orr_fast_reply reply = {.taken = t - q->base};
     slice *home = &q->slice[u->slice];
-    if (p->far)
-        t = apart ? book_store(q, home, p->tag, t + q->l2.halves.latency, own)
-                  : book(&home->in, t + q->l2.halves.latency, own);
-    if (q->l2.halves.copies) drop_copy(q, p->unit, p->tag);
-    if (stores)
-        store(q, p->unit, r, p->tag, whole, t);
-    else
-        t = atomic(q, p->unit, r, p->tag, &late, t);
-    if (p->far && r->kind == ORR_REQ_ATOMIC) t += q->l2.halves.latency;
-    reply.done = t - q->base;
+    bool stores = r->kind == ORR_REQ_WRITE, late = false;
+    uint64_t t = r->time + q->base, taken = 0, done;
+    q->stats.requests++;
+    if (p->far) t = pass(q, &q->slice[other_slice(q, u)], r, whole, t, &taken);
+    if (q->l2.halves.copies)
+        change_copy(q, p->unit, p->tag, stores && p->far && q->l2.halves.acknowledge ? whole & r->sectors : 0,
+                    t);
+    if (stores) {
+        t = take_store(q, p, r, whole, t, &done);
+    } else {
+        t = book(&home->in, t, q->atomic_takes[orr_sectors_in(r->sectors)]);
+        done = atomic(q, p->unit, r, p->tag, &late, t);
+    }
+    orr_fast_reply reply = {.taken = (p->far ? taken : t) - q->base};
+    if (p->far && r->kind == ORR_REQ_ATOMIC) done += q->l2.halves.latency;
+    reply.done = done - q->base;
     // as l2.c: nobody waits for a reduction whose line was not there
     if (reply.done > q->stats.last && !(late && r->kind == ORR_REQ_REDUCE)) q->stats.last = reply.done;
     return reply;
@@ -485,6 +599,12 @@ void orr_fast_restart(orr_fast_memory *q) {
     uint64_t past = q->stats.last + (q->l2.to_dram + q->l2.from_dram), stretch = 1ull << ORR_FAST_SLOT;
     q->base = ((q->base + past) / stretch + 4 * ORR_RESERVATION_SLOTS) * stretch;
     q->stats = (orr_memsys_stats){0};
+}
+
+uint64_t orr_fast_barriers(const orr_fast_memory *q, uint64_t sms) {
+    uint64_t each = q->stats.requests / q->map.slices + 1, n = sms < each ? sms : each;
+    return q->l2.halves.copies ? orr_l2_barrier_time(&q->l2, n / 2, n - n / 2)
+                               : orr_l2_barrier_time(&q->l2, n, 0);
 }
 
 const orr_memsys_stats *orr_fast_stats(const orr_fast_memory *q) { return &q->stats; }

@@ -2,18 +2,17 @@
 //
 // A request is answered at once, with the time at which it is done; nothing is queued and no event waits for
 // its turn. Tags of L2, slices, channels, banks and rows are those of the cycle model's memory system
-// (memsys.h); what is left out is what needs queues: blocked slices, the order in which DRAM serves, stores
-// that wait for their line. Contention is had by reservations (reservations.h), so that requests need not
-// come in order of time, as long as they are not much further apart than a window of the model.
+// (memsys.h); what is left out is what needs queues: blocked slices, stores that wait for loads of their
+// line. Contention is had by reservations (reservations.h), so that requests need not come in order of time,
+// as long as they are not much further apart than a window of the model.
 //
 // What it knows of its neighbours: the caller adds the way to the slice and back (l2.latency) and says which
 // SM asks.
 #ifndef ORR_FAST_MEMORY_H
 #define ORR_FAST_MEMORY_H
 
+#include "memory/fast_dram.h"
 #include "memory/memsys.h"
-
-#define ORR_FAST_SLOT 17 // of its reservations: 32 cycles in ticks, log2
 
 typedef struct orr_fast_memory orr_fast_memory;
 typedef struct orr_fast_reply {
@@ -39,12 +38,16 @@ int orr_fast_side_of(const orr_fast_memory *q, const orr_fast_place *p);
 orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_t sectors, int from,
                              uint64_t time);
 // Stores and atomics: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count, as for
-// memsys.h. `whole`: sectors of a store that are written whole.
+// memsys.h; `ops` of a store are the words that it writes of sectors that it does not write whole. `whole`:
+// sectors of a store that are written whole.
 orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r,
                                uint8_t whole);
 void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes);
 void orr_fast_flush(orr_fast_memory *q);
 void orr_fast_restart(orr_fast_memory *q); // time is 0 again; L2 stays
+// A kernel's end: what the barriers of `sms` SMs take at a slice that all of them have asked. Which have is
+// not kept: where there are fewer requests than SMs and slices, as many as that makes.
+uint64_t orr_fast_barriers(const orr_fast_memory *q, uint64_t sms);
 const orr_memsys_stats *orr_fast_stats(const orr_fast_memory *q);
 // Since it was made, no evicted line was asked for again and none had to be written back: with a larger L2
 // all times would be the same.

@@ -381,6 +381,18 @@ static inline bool orr_l2_same_packet(const orr_l2_spec *c, orr_l2_merge *e, uin
     e->to[e->to_n++] = (uint16_t)sm;
     return room;
 }
+// How long a store of so many sectors, whole and in part, takes a slice's port, with so much for a whole one.
+static inline uint64_t orr_l2_store_time(const orr_l2_spec *c, uint64_t whole, uint64_t part,
+                                         uint64_t sector) {
+    if (!c->store.turn) return whole * sector + part * c->store.partial;
+    return whole * sector + (part ? part + 1 : 0) * c->store.mask;
+}
+// A kernel's end: how long a slice takes for the barriers of so many SMs of its half, of which `far` have
+// asked for lines of the other half too (l2.fence_interval).
+static inline uint64_t orr_l2_barrier_time(const orr_l2_spec *c, uint64_t near, uint64_t far) {
+    uint64_t takes = (near + 3 * far) * c->fence;
+    return far && takes < c->halves.latency ? c->halves.latency : takes;
+}
 // Which of a slice's units for atomics a line has.
 static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
     return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;

@@ -135,10 +135,8 @@ static uint64_t atomic_input_time(const orr_l2_spec *c, orr_l2_slice *s, uint64_
 
 // How long a store takes the port, with so much for a whole sector.
 static uint64_t store_input_time(const orr_l2_spec *c, const orr_l2_request *r, uint64_t sector) {
-    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
-             part = (uint64_t)orr_popc(r->sectors) - whole;
-    if (!c->store.turn) return whole * sector + part * c->store.partial;
-    return whole * sector + (part ? part + 1 : 0) * c->store.mask;
+    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r));
+    return orr_l2_store_time(c, whole, (uint64_t)orr_popc(r->sectors) - whole, sector);
 }
 
 // A store is done. False: the slice is blocked. *takes: how long it takes the port, at least, and does.

@@ -444,8 +444,7 @@ uint64_t orr_memsys_barriers(const orr_memsys *m) {
                 near += (uint64_t)orr_popc64(p->slice[k].users[0][w]);
                 far += (uint64_t)orr_popc64(p->slice[k].users[1][w]);
             }
-            uint64_t takes = (near + 3 * far) * p->spec->fence;
-            if (far && takes < p->spec->halves.latency) takes = p->spec->halves.latency;
+            uint64_t takes = orr_l2_barrier_time(p->spec, near, far);
             if (takes > longest) longest = takes;
         }
     }

@@ -9,13 +9,14 @@
 //
 // Invariants. A slot's entry is used again ORR_RESERVATION_SLOTS slots later. Nothing is cleared for that: an
 // entry says which slot it is for, and one of another slot is as good as empty. Slots from `full` to before
-// `to` have no room left. A zeroed struct has no reservations.
+// `to` have no room left, so that a resource may be behind by more than its entries. A zeroed struct has no
+// reservations.
 #ifndef ORR_RESERVATIONS_H
 #define ORR_RESERVATIONS_H
 
 #include "base/base.h"
 
-#define ORR_RESERVATION_SLOTS 64u
+#define ORR_RESERVATION_SLOTS 256u
 #define ORR_RESERVATION_BITS  18 // of an entry for what is taken; the others say which slot
 
 typedef struct orr_reservations {
@@ -44,9 +45,13 @@ __attribute__((noinline, unused)) static uint64_t orr_reserve_search(orr_reserva
             cost -= part;
             end = (slot << shift) + begin + part;
         }
-        if (used >= all) {
-            if (slot != r->to) r->full = slot;
-            r->to = slot + 1;
+        if (used >= all) { // of two stretches of full slots the later one is kept
+            if (slot + 1 == r->full)
+                r->full = slot;
+            else if (slot >= r->to) {
+                if (slot != r->to) r->full = slot;
+                r->to = slot + 1;
+            }
         }
         slot++;
         begin = 0;

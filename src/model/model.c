@@ -63,6 +63,7 @@ orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_w
     const orr_kernel *k = w->info.kernel;
     l->kernel = k;
     l->index = w->info.index;
+    l->range = w->info.range;
     memcpy(l->grid, w->info.grid, sizeof l->grid);
     memcpy(l->block, w->info.block, sizeof l->block);
     l->dynamic_shared = w->info.dynamic_shared;

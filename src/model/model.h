@@ -153,6 +153,7 @@ enum orr_events {
 typedef struct orr_launch_result {
     const orr_kernel *kernel;
     uint32_t index, grid[3], block[3], dynamic_shared;
+    const char *range;      // orr_launch_info.range
     double cycles, time_ns; // NAN: this model does not predict it
     uint64_t blocks, warp_insts, thread_insts;
     double occupancy;   // warps that fit on an SM, of those it could hold: 0 to 1

@@ -296,12 +296,56 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     if (i->sass == ORR_SASS_WARPSYNC && strstr(p->names[i->name], ".COLLECTIVE"))
         i->flags |= ORR_TF_COLLECTIVE;
+    if (i->sass == ORR_SASS_USETMAXREG && k->codes &&
+        k->codes[n].nargs) { // how many, and whether it asks for them
+        const orr_arg *last = &k->codes[n].args[k->codes[n].nargs - 1];
+        i->warps = (uint16_t)(last->value & 0x3ff);
+        i->imm = strstr(p->names[i->name], ".TRY_ALLOC") != NULL;
+    }
     if (i->sass == ORR_SASS_CCTL) i->imm = strstr(p->names[i->name], ".IVALL") != NULL;
     if (orr_inst_observable(k, n) & ORR_OBS_CLOCK && i->kind == ORR_TK_ALU) i->kind = ORR_TK_CLOCK;
     asynchronous(p, i);
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
     if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);
+}
+
+// A fence for the GPU that no ERRBAR follows takes less (core.fence_errbar).
+static void fences_without_errbar(orr_program *p, const orr_tblock *b) {
+    for (uint32_t n = b->first; n < b->first + b->count; n++) {
+        bool last = n + 1 == b->first + b->count;
+        if (p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm)
+            p->insts[n].warps = last || p->insts[n + 1].sass != ORR_SASS_ERRBAR;
+    }
+}
+
+static bool writes_predicate(const orr_kernel *k, const orr_inst *i, int32_t guard) {
+    for (int d = 0; d < i->ndst; d++)
+        if (register_of(orr_dst(k, i, d)) == predicate_of((uint32_t)guard)) return true;
+    return false;
+}
+
+// A fence under a predicate has no lanes of its own in the stream: it is issued for somebody where the next
+// access of its block under the same predicate is.
+static void fences_under_predicates(orr_program *p, const orr_tblock *b) {
+    const orr_inst *insts = p->kernel->insts;
+    for (uint32_t n = b->first; n < b->first + b->count; n++) {
+        orr_tinst *i = &p->insts[n];
+        const orr_inst *fence = &insts[i->inst];
+        if (i->kind != ORR_TK_FENCE || fence->guard < 0) continue;
+        uint32_t between = 0;
+        for (uint32_t k = n + 1; k < b->first + b->count && i->access == ORR_NO_ACCESS; k++) {
+            const orr_inst *next = &insts[p->insts[k].inst];
+            if (next->guard == fence->guard && next->guard_neg == fence->guard_neg &&
+                (p->insts[k].kind == ORR_TK_SYNCS || p->insts[k].kind == ORR_TK_MEM) && between < 256) {
+                i->access = p->insts[k].access;
+                i->offset = (uint8_t)between;
+            } else if (writes_predicate(p->kernel, next, fence->guard)) {
+                break;
+            }
+            between += p->insts[k].access != ORR_NO_ACCESS && p->insts[k].kind != ORR_TK_FENCE;
+        }
+    }
 }
 
 void orr_program_grow(orr_program *p) {
@@ -315,6 +359,9 @@ void orr_program_grow(orr_program *p) {
         for (uint32_t n = b->first; n < b->first + b->count; n++) take_inst(p, n, &access);
         p->blocks[p->nblocks - 1].naccess = access;
         if (access > p->max_access) p->max_access = access;
+        if (p->kernel->grows || !p->control) continue; // of a trace, block by block as it comes
+        fences_under_predicates(p, &p->blocks[p->nblocks - 1]);
+        fences_without_errbar(p, &p->blocks[p->nblocks - 1]);
     }
     orr_program_banks(p, first);
 }

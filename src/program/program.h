@@ -53,7 +53,8 @@ typedef struct orr_tinst {
     uint8_t settled;  // its first two operands must be that old
     uint8_t result;   // cycles until its result goes to the registers; 0: it has none, or a way of its own
     uint8_t window; // cycles to read its operands in; 0: it waits until the banks are free, as it reads pairs
-    uint8_t offset; // added to its access's addresses (an access that takes two instructions)
+    uint8_t offset; // added to its access's addresses (an access that takes two instructions). FENCE:
+                    // accesses between it and the one under its predicate
     uint8_t
         nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t constant; // the line of constants that it names, of program->constants, + 1; 0: none
@@ -63,9 +64,11 @@ typedef struct orr_tinst {
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;
-    uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS
+    uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS. FENCE: one under the
+                     // same predicate
     uint16_t warps; // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
-                    // scoreboard, + 1
+                    // scoreboard, + 1. FENCE of such code: 1 where no ERRBAR follows.
+                    // USETMAXREG: registers of a thread; imm: it asks for them
     uint32_t reads; // in program->reads: nreads registers it reads, on a core without collectors
     uint32_t regs;  // in program->regs: nsrc sources, then ndst destinations
     uint32_t ctrl;  // control bits, when program->control; else the stall count alone, where it is known

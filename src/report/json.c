@@ -4,6 +4,7 @@
 #include "report/json.h"
 #include "report/limits.h"
 #include "report/page.h"
+#include "report/ranges.h"
 #include "report/sample.h"
 
 #include <math.h>
@@ -38,6 +39,10 @@ static void launch(orr_text *t, const orr_launch_result *l, bool brief) {
     orr_text_add(t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l->index,
                  l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
     orr_text_add(t, "\"dynamic_shared\": %u, ", l->dynamic_shared);
+    if (l->range) {
+        json_string(t, "range", l->range);
+        orr_text_add(t, ", ");
+    }
     json_field(t, "cycles", l->cycles);
     orr_text_add(t, ", ");
     json_field(t, "time_ns", l->time_ns);
@@ -358,6 +363,7 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
         json_costs(t, r, o);
     }
     if (o->page) sources(t, r);
+    json_ranges(t, r);
     if (r->sample) json_sample(t, r);
     if (r->blocks_in_all)
         orr_text_add(t, "  \"blocks_executed\": %llu, \"blocks_in_all\": %llu,\n",

@@ -54,6 +54,8 @@ typedef struct orr_launch_info {
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared;
     uint32_t index; // of the launch in its script or file
+    const char
+        *range; // what the program called the part that launched it (NVTX), "step/layer 3"; NULL: nothing
 } orr_launch_info;
 
 // Pull thread blocks in grid order. The executor, a file and a real GPU each make one.

@@ -4,7 +4,9 @@
 // Warp w of a group has rows 16 w to 16 w + 15 of A and D: each warp does its part when it executes the
 // instruction. That the parts belong together shows where they are waited for: wgmma.wait_group
 // (WARPGROUP.DEPBAR) holds a warp until the other three have executed as many products as it has (arrive.c),
-// so that shared memory is not given back before all have read it.
+// so that shared memory is not given back before all have read it. WARPGROUP.ARRIVE (wgmma.fence), which all
+// four execute, counts as one, and WARPGROUP.WAIT waits likewise: together they are a barrier of the four
+// warps, with which kernels of cuBLAS part what they write to shared memory from its copy.
 //
 // Floats are added up as mma.c says, all products of an instruction in one step: 16 of f16 and bf16, 8 of
 // tf32, with 25 bits below the largest exponent. Of 8-bit floats it is 32 products with 13 bits, and a sum
@@ -365,9 +367,10 @@ bool orr_wgmma_holds(const warp *w) {
     return false;
 }
 
-static void nothing(warp *w, const uop *u) {
-    (void)w;
-    (void)u;
+static void group_sync(warp *w, const uop *u) {
+    if (u->inst->sub != ORR_WG_FENCE) return;
+    w->products++;
+    orr_gates_open(w->tb);
 }
 
 // ---- picking ----------------------------------------------------------------------------------------
@@ -388,7 +391,7 @@ static bool types_known(const orr_inst *i) {
 }
 
 handlers orr_pick_wgmma(const orr_kernel *k, const orr_inst *i, const char **why) {
-    if (i->op == ORR_OP_WGSYNC) return (handlers){nothing, nothing};
+    if (i->op == ORR_OP_WGSYNC) return (handlers){group_sync, group_sync};
     if (i->op != ORR_OP_WGMMA) return (handlers){0};
     uint32_t n = i->imm & 0xffff, kk = i->imm >> 16;
     bool sparse = i->vec == 1, halves = orr_matrix_bits(i->stype) == 16;

@@ -421,7 +421,10 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
 // Lanes come to a BSYNC, and all that they would wait for have yielded and not gone on since: they do not
 // wait, and the barrier is no more.
 static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
-    uint32_t rest = masks_of(w, bar)[orr_ffs(lanes)] & w->live & ~lanes, gone = rest;
+    const uint32_t *row = masks_of(w, bar);
+    uint32_t rest = 0, gone;
+    for (uint32_t m = lanes; m; m &= m - 1) rest |= row[orr_ffs(m)]; // they may have noted different ones
+    gone = rest &= w->live & ~lanes;
     if (!rest || w->restored >> bar & 1) return false;
     for (int n = 0; n < ORR_WARP; n++) {
         const frag *g = &w->frags[n];

@@ -100,6 +100,7 @@ static bool group_product(translator *m) {
 
 static bool group_sync(translator *m) {
     orr_inst like = {.op = ORR_OP_WGSYNC, .sub = ORR_WG_FENCE};
+    if (m_mod(m, ORR_SM_WGROUP) == ORR_SV_WGROUP_WAIT) like.sub = ORR_WG_WAIT;
     if (m_mod(m, ORR_SM_WGROUP) == ORR_SV_WGROUP_DEPBAR) {
         like.sub = ORR_WG_WAIT;
         if (m_is(m, 1, ORR_ARG_INT)) like.imm = (uint32_t)m->c->args[1].value;

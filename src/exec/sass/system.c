@@ -13,7 +13,9 @@
 //   top of the stack     0x28    0x28         0x28    0x37c        what R1 begins with
 //   dynamic shared       0x2c    0x2c         0x2c    0x2ac
 //   %gridid              0x30    0x30         0x30    0x140        64 bits
-//   bank 0 itself        0x40    0x40         -       -            generic address, for __grid_constant__
+//   bank 0 itself        0x40    0x40         0xc0    -            generic address, for __grid_constant__
+//   (sm_90's
+//                                                                  was read from kernels of cuBLAS 13)
 //   parameters           -       -            0x198   0x348        the same of the parameters
 //   and their last byte  0x114   0x12c        0x1a0   0x350        (sm_75 to 89: 32 bits, offset in the bank)
 //   __constant__ (c[3])  0x50    0x50         0xd0    0x120        generic address
@@ -135,6 +137,7 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
     put64(b, 0x30, grid);
     put32(b, 0x10c, sms);
     if (sm >= 90) {
+        put64(b, 0xc0, ORR_PARAM_WINDOW - k->param_base);
         put64(b, 0x198, ORR_PARAM_WINDOW);
         put64(b, 0x1a0, ORR_PARAM_WINDOW + last);
         put64(b, 0xd0, constants);

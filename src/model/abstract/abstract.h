@@ -193,6 +193,7 @@ typedef struct acode {
 #define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
 #define BATCH         8  // warps at most
+#define PARTS_MAX     256
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments
@@ -291,6 +292,7 @@ typedef struct acore {
     uint64_t finished, since, active;
     // load/store unit
     slots lsu;                // cycles of L1 and shared memory
+    slots idc;                // cycles of the constant cache's port
     uint64_t held_from, held; // L1 takes nothing: its port or its lines on their way are in the way
     orr_tags *l1;
     orr_cache l1i;
@@ -302,8 +304,17 @@ typedef struct acore {
     uint64_t send_free; // ticks
     struct {            // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
         uint64_t line, leaves;
+        uint32_t number; // of all stores: only the last ones are still there (xbar.merge_lines)
         uint8_t sectors;
     } stores[64];
+    uint32_t nstores;
+    // Stores of part of a sector: so many are on their way at most (xbar.partial_stores), and some more wait
+    // at the port (xbar.merge_lines).
+    struct {
+        uint64_t done[PARTS_MAX]; // ticks: when the SM has heard of the last ones,
+        uint64_t left[PARTS_MAX]; // and when they left; rings
+        uint32_t n;
+    } parts;
     int side; // of L2
     tbuf *done;
     uint32_t places, accesses; // that its warps have room for
@@ -318,6 +329,7 @@ typedef struct access { // one memory instruction at work
     uint16_t each; // shared memory: cycles of a pass
     uint8_t space;
     bool scattered; // its lanes have no regular distance
+    bool row;       // lanes in a row: how many of them are in each line is not worked out
 } access;
 
 // A line's way to L2.
@@ -366,6 +378,7 @@ typedef struct machine {
     const orr_kernel *kernel;
     acore *cores;
     uint32_t ncores, nsched, per_sched, lsu_queue;
+    uint32_t batch; // warps of a batch at most
     const orr_occupancy_result *occ;
     uint64_t from, until; // the window
     bool more, perfect, control, collector;

@@ -400,10 +400,12 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
     amemos *memo = &code->memo[x->memo];
     k->i = &code->program->insts[x->inst];
     k->scattered = false;
+    k->row = true;
     if (same_row(m, at, &memo->row, k)) return true;
     *k = (access){.i = k->i};
     const uint8_t *row = at->at;
     if (is_run(m, at, x, k)) {
+        k->row = true;
         keep_row(m, &memo->row, row, at->mask, k);
         return true;
     }
@@ -420,7 +422,7 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
 }
 
 bool abt_access_row(machine *m, orr_trace *at, const amem *x, access *k) {
-    *k = (access){.i = &m->code->program->insts[x->inst]};
+    *k = (access){.i = &m->code->program->insts[x->inst], .row = true};
     return same_row(m, at, &m->code->memo[x->memo].row, k);
 }
 

@@ -68,7 +68,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
             return;
         }
         s->n.warps += 1 + b->npeers;
-        if (head && form && head->n < BATCH && abt_form_has(form, buf->warps[n])) {
+        if (head && form && head->n < m->batch && abt_form_has(form, buf->warps[n])) {
             head->index[head->n] = (uint8_t)n;
             abt_batch_join(head, &s->warps[id], id, buf->warps[n]);
             head->skew += (uint32_t)m->c->dispatch.warp_interval;

@@ -148,7 +148,7 @@ static uint64_t before(const machine *m, const awarp *w, const aseg *g, uint64_t
 
 static uint64_t fence(const machine *m, const awarp *w, const orr_tinst *i, uint64_t now) {
     const orr_gpu *g = m->gpu;
-    double cost = orr_fence_cycles(g, i->imm);
+    double cost = orr_fence_cycles(g, i->imm, i->warps);
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     return i->imm >= 1 && now < w->stored && t < heard ? heard : t;

@@ -99,6 +99,8 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->ncores = (uint32_t)g->sm_count;
     m->nsched = m->c->nsched;
     m->per_sched = m->c->per_sched;
+    // One of each scheduler, where there are some: warps of a scheduler get in each other's way.
+    m->batch = m->nsched >= 4 && m->nsched < BATCH ? m->nsched : BATCH;
     m->lsu_queue = (uint32_t)g->lsu_queue;
     m->perfect = m->c->perfect;
     m->collector = m->c->core.operands.collectors != 0;
@@ -504,6 +506,7 @@ static bool windows(engine *x, orr_progress *progress) {
 }
 
 static void sum_up(machine *m, supply *supply, arun *out) {
+    uint64_t sms = 0; // that had blocks
     for (uint32_t i = 0; i < m->ncores; i++) {
         acore *s = &m->cores[i];
         if (!s->prepared) continue;
@@ -518,6 +521,7 @@ static void sum_up(machine *m, supply *supply, arun *out) {
                 cyc_supply_done(supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;
             }
+        sms += s->members;
         if (s->finished > out->cycles) out->cycles = s->finished;
         out->sm_active += s->active * s->members; // 0: its group's first one has counted it
         const uint64_t *from = (const uint64_t *)(const void *)&s->n;
@@ -533,13 +537,13 @@ static void sum_up(machine *m, supply *supply, arun *out) {
         out->n.const_miss2 += others * s->n.const_miss2;
     }
     // A kernel has ended when its last store has reached L2, and when it is certain that all have
-    // (launch.drain, and further to the other half of L2).
+    // (launch.drain, and what the SMs' barriers take at a slice).
     const orr_memsys_stats *mem = orr_fast_stats(m->memory);
     uint64_t drain = (uint64_t)m->gpu->launch_drain, end = (mem->last + ORR_TICKS - 1) / ORR_TICKS;
     if (!drain)
         end = (mem->last + m->c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m->perfect || !mem->requests) return;
-    if (drain && m->gpu->l2_partitions > 1) drain += (uint64_t)(m->gpu->l2_far_latency / 2);
+    if (drain) drain += orr_fast_barriers(m->memory, sms) / ORR_TICKS;
     out->cycles += drain;
     if (end > out->cycles) out->cycles = end;
 }

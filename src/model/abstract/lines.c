@@ -51,6 +51,30 @@ static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t
     return a.done;
 }
 
+// A store of part of a sector leaves when so many before it have been acknowledged; meanwhile it waits beside
+// the port, and when there is no room left L1 takes nothing.
+static void send_part(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
+                      uint8_t whole) {
+    machine *m = s->m;
+    const port_spec *port = &m->c->core.port;
+    uint32_t most = port->parts < PARTS_MAX ? port->parts : PARTS_MAX,
+             places = port->stores && port->stores < PARTS_MAX ? port->stores : PARTS_MAX;
+    uint32_t n = s->parts.n++, at = n % most;
+    uint64_t free = n < most ? 0 : s->parts.done[at], room = n < places ? 0 : s->parts.left[n % places];
+    if (room > when * ORR_TICKS) abt_lines_hold(s, when, room / ORR_TICKS);
+    uint64_t t = leave(s, p, when, bytes, &r->time);
+    if (free > t) {
+        r->time += free - t;
+        t = free;
+    }
+    r->sm = s->id;
+    orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
+    s->parts.left[n % places] = t;
+    s->parts.done[at] = a.done + port->reply_ticks;
+    uint64_t held = s->send_free / ORR_TICKS;
+    if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
+}
+
 // ---- lines on their way: how many come in each stretch of time ---------------------------------------
 // Those of stretches before t have come.
 static void come(acore *s, uint64_t t) {
@@ -152,25 +176,33 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
 
 static void write_line(acore *s, const atrip *x, uint64_t when) {
     const machine *m = s->m;
-    orr_request r = {.line = x->line, .sectors = x->sectors, .kind = ORR_REQ_WRITE, .from = x->from};
-    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors);
-    if (x->sectors & (uint8_t)~x->whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
+    orr_request r = {
+        .line = x->line, .sectors = x->sectors, .kind = ORR_REQ_WRITE, .from = x->from, .ops = x->lanes};
+    bool part = x->sectors & (uint8_t)~x->whole;
+    uint32_t bytes = m->c->core.port.head + 32 * orr_sectors_in(x->sectors);
+    if (part) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
     uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
     bool joins = m->gpu->xbar_join && !m->mem->strong;
-    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
+    uint32_t places = m->c->core.port.stores ? m->c->core.port.stores : UINT32_MAX;
+    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS &&
+        s->nstores - s->stores[at].number < places) {
         r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
         s->stores[at].sectors |= x->sectors;
         if (!r.sectors) return;
         bytes = 32 * orr_sectors_in(r.sectors);
     }
     uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
-    send(s, &x->place, &r, when, bytes, x->whole);
+    if (part && m->c->core.port.parts)
+        send_part(s, &x->place, &r, when, bytes, x->whole);
+    else
+        send(s, &x->place, &r, when, bytes, x->whole);
     for (uint32_t k = 0; k + 1 < s->times; k++) {
         r.sm = peer_sm(s, k);
         orr_fast_change(s->m->memory, &s->m->peers[x - m->trips][k], &r, x->whole);
     }
     if (!joins) return;
     s->stores[at].line = x->line + 1;
+    s->stores[at].number = s->nstores++;
     s->stores[at].leaves = leaves;
     s->stores[at].sectors = x->sectors;
 }
@@ -346,6 +378,9 @@ static void store_lines(acore *s, awork *a) {
         atrip *x = new_trip(s, a, TRIP_WRITE, line, sectors);
         x->lag = lag >> 16;
         x->whole = whole;
+        uint32_t words = a->k.row ? 4 * orr_sectors_in(sectors & (uint8_t)~whole) // half of each, perhaps
+                                  : m->lanes[n] * (uint32_t)a->x->bytes / 4;
+        x->lanes = (uint8_t)(words ? words : 1);
     }
     s->n.l1_hit[local][ORR_L1_STORE] += (uint64_t)s->times * hit;
     s->n.l1_miss[local][ORR_L1_STORE] += (uint64_t)s->times * (c->sectors - hit);

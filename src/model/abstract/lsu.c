@@ -15,20 +15,20 @@
 #define LOOKS 16 // at an instruction whose cost is all that matters; after that only now and then
 
 // ---- constants ---------------------------------------------------------------------------------------
-static uint64_t constants(acore *s, const orr_access *a) {
-    const machine *m = s->m;
-    uint64_t word = UINT64_MAX, words = 0;
-    for (uint32_t k = a->mask; k; k &= k - 1) {
-        uint64_t next = a->addr[orr_ffs(k)] / 4;
-        words += next != word; // one after the other (const.interval)
-        word = next;
-    }
+// A load by the addresses of its lanes that can begin at t: when its result is there. As constants_load, but
+// whoever comes before t finds room before it.
+static uint64_t constants(acore *s, const orr_access *a, uint32_t bytes, uint64_t t) {
+    const constants_spec *c = &s->m->c->core.constants;
+    uint32_t words = constants_words(a, bytes);
     s->n.const_requests += words;
     constants_answer r = constants_lookup(&s->constants, a);
     s->n.const_miss += r.misses;
     s->n.const_miss2 += r.second_misses;
-    if (r.misses) r.latency += (r.misses - 1) * m->c->core.constants.miss_ticks / ORR_TICKS;
-    return r.latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
+    uint64_t misses = r.misses * c->miss_ticks / ORR_TICKS, takes = words * c->interval + misses;
+    uint64_t start = slots_take(&s->idc, t, (uint32_t)takes, 1) + 1 - takes;
+    uint32_t more = c->word_latency > c->interval ? c->word_latency : c->interval; // for each further word
+    if (start < t) start = t;
+    return start + misses - (r.misses ? c->miss_ticks / ORR_TICKS : 0) + (words - 1) * more + r.latency;
 }
 
 // ---- an instruction ----------------------------------------------------------------------------------
@@ -129,7 +129,8 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
         s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
         a->ready = k->from + k->lag + m->c->core.shared.latency;
     } else if (k->space == ORR_SPACE_CONST) {
-        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->core.constants.latency);
+        a->ready = m->access.mask ? constants(s, &m->access, k->i->bytes, k->from)
+                                  : k->from + m->c->core.constants.latency;
     } else {
         abt_lines_look_up(s, a);
     }
@@ -228,6 +229,7 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
         uint64_t addr;
         memcpy(&addr, at.at + 1, 8);
         if (at.at[0] != row->head || (addr & 127) != row->low || addr < ORR_GLOBAL_BASE) return false;
+        if (at.mask != row->mask || (at.at[0] == 2 && at.at[9] != row->stride)) return false;
     }
     if (m->nwork == WORKS || m->ntrips + trips > TRIPS) finish_all(s, w);
     awork *a = &m->work[m->nwork];
@@ -332,7 +334,9 @@ void abt_memory_start(acore *s) {
     s->coming_from = 0;
     memset(s->coming, 0, sizeof s->coming);
     memset(&s->lsu, 0, sizeof s->lsu);
+    memset(&s->idc, 0, sizeof s->idc);
     memset(s->stores, 0, sizeof s->stores);
+    s->parts.n = s->nstores = 0;
     s->side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
     if (s->m->perfect) return;
     s->l1 = &s->m->l1[s->id];

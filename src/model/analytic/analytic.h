@@ -22,7 +22,9 @@ enum {
     RES_MISSES,  // lines that L1 can have on their way
     RES_REQUEST, // an SM's way to L2
     RES_REPLY,   // and back
-    RES_L2,      // all slices
+    RES_L2,      // all slices' ports
+    RES_DATA,    // their data, which take sectors that are stored or come from memory
+    RES_CROSS,   // the way between two halves of L2
     RES_ATOMICS, // their atomic units
     RES_DRAM,    // all channels
     RES_UNITS,   // execution units, one after the other
@@ -37,10 +39,12 @@ typedef struct an_access { // one run of it, on average
     double latency;        // cycles from the port to the first use of the result
     double sectors;        // that L1 is asked for
     double sent, received; // bytes between the SM and L2
-    double l2;             // sectors that a slice handles
+    double l2;             // cycles of a slice's port,
+    double data;           // of its data,
+    double cross;          // and of its way to the other half
     double atomics;        // operations of an atomic unit: lanes, or sectors (l2.atomic_words)
     double misses;         // lines on their way
-    double dram;           // sectors from and to memory
+    double dram;           // cycles of a channel
 } an_access;
 
 // ---- graph.c ----------------------------------------------------------------------------------------
@@ -115,6 +119,7 @@ static inline uint64_t an_runs(const orr_tally_count *c) {
 typedef struct an_memory an_memory; // what L2 holds from launch to launch
 an_memory *an_memory_new(const orr_gpu *g);
 void an_memory_free(an_memory *m);
+double an_memory_drain(const an_memory *m, double sms);
 void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes);
 typedef struct an_traffic { // counted in the sample and scaled to the launch
     double sectors, l1_hits, l2_sectors, l2_hits, dram_sectors, stores;

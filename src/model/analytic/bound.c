@@ -24,9 +24,12 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [RES_ISSUE] = "issue",        [RES_COLLECT] = "collectors", [RES_WRITE] = "write-back", [RES_LSU] = "l1",
-    [RES_MISSES] = "l1.misses",   [RES_REQUEST] = "request",    [RES_REPLY] = "reply",      [RES_L2] = "l2",
+    [RES_ISSUE] = "issue",        [RES_COLLECT] = "collectors",
+    [RES_WRITE] = "write-back",   [RES_LSU] = "l1",
+    [RES_MISSES] = "l1.misses",   [RES_REQUEST] = "request",
+    [RES_REPLY] = "reply",        [RES_L2] = "l2",
     [RES_ATOMICS] = "l2.atomics", [RES_DRAM] = "dram",
+    [RES_DATA] = "l2.data",       [RES_CROSS] = "l2.halves",
 };
 
 const char *an_res_name(const orr_gpu *g, int r) {
@@ -44,10 +47,11 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     m->cycles[RES_MISSES] = 1.0 / g->l1_misses;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
-    m->count[RES_L2] = m->count[RES_ATOMICS] = m->count[RES_DRAM] = 0;
-    m->cycles[RES_L2] = 32 * l2_cycle / g->l2_bandwidth;
+    m->count[RES_L2] = m->count[RES_DATA] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
+    m->count[RES_DRAM] = 0;
+    m->cycles[RES_L2] = m->cycles[RES_DATA] = m->cycles[RES_CROSS] = 1.0 / g->l2_slices;
     m->cycles[RES_ATOMICS] = l2_cycle / g->l2_atomic / g->l2_slices;
-    m->cycles[RES_DRAM] = 32 * g->clock_sm * 1e6 / (g->dram_bandwidth * 1e9 * g->dram_efficiency / 100);
+    m->cycles[RES_DRAM] = 1.0 / g->dram_channels;
     for (int u = 0; u < g->nunits; u++)
         if (g->units[u].count >= g->core_subcores) m->count[RES_UNITS + u] = subs;
 }
@@ -198,7 +202,10 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
             c = &x->cores[heap[0]];
             double now = c->next;
             finish(x, c);
-            begin(x, c, later_of(now + g->launch_sm_interval, when), path, share);
+            // Its place is empty for launch.turnaround cycles, whatever the others do meanwhile.
+            double empty = g->launch_turnaround / slow(x, c->warps + share);
+            begin(x, c, later_of(now + g->launch_sm_interval, when), path + empty,
+                  path > 0 ? share * path / (path + empty) : share);
             sift(heap, n, 0, x->cores);
         }
         given++;

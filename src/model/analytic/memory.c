@@ -11,6 +11,9 @@
 // What the launch touches for the first time comes from memory. Lines that several of the sampled blocks
 // touch are taken for lines that all blocks do, and come once; the others come once for each block, as far as
 // there is allocated memory. From launch to launch L2 is remembered in regions of REGION bytes.
+//
+// What sectors take of a slice's port, of its data, of the way between two halves of L2 and of a channel of
+// DRAM is what they take there in the other models (l2.h, fast_dram.h).
 #include "model/analytic/analytic.h"
 
 #include <math.h>
@@ -18,7 +21,10 @@
 #include <string.h>
 
 #include "memory/cost.h"
+#include "memory/fast_dram.h"
+#include "memory/l2.h"
 #include "memory/memory.h"
+#include "memory/memsys.h"
 #include "memory/space.h"
 
 #define REGION_BITS  20
@@ -131,12 +137,16 @@ static uint32_t touch(reuse *r, uint64_t line, uint32_t *place) {
 // ---- from launch to launch --------------------------------------------------------------------------
 struct an_memory {
     const orr_gpu *gpu;
+    orr_fast_dram_spec dram;
+    orr_l2_spec l2;
     reuse regions; // of REGION bytes; `block` holds nothing
 };
 
 an_memory *an_memory_new(const orr_gpu *g) {
     an_memory *m = orr_calloc(1, sizeof *m);
     m->gpu = g;
+    orr_fast_dram_spec_read(&m->dram, g);
+    orr_l2_spec_read(&m->l2, g, &m->dram.dram);
     reuse_init(&m->regions, 256);
     return m;
 }
@@ -151,6 +161,57 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t place;
     for (uint64_t r = addr >> REGION_BITS; bytes && r <= (addr + bytes - 1) >> REGION_BITS; r++)
         touch(&m->regions, r, &place);
+}
+
+// A kernel's end: cycles until the barriers of so many SMs are back (launch.drain).
+double an_memory_drain(const an_memory *m, double sms) {
+    uint64_t n = (uint64_t)sms, far = m->l2.halves.copies ? n / 2 : 0;
+    return m->gpu->launch_drain + (double)orr_l2_barrier_time(&m->l2, n - far, far) / (double)ORR_TICKS;
+}
+
+// ---- what sectors take, in cycles of a slice or of a channel -----------------------------------------
+static double cycles_of(uint64_t ticks) { return (double)ticks / (double)ORR_TICKS; }
+
+static void add_dram_read(const an_memory *m, an_access *a, uint8_t sectors) {
+    const orr_fast_dram_spec *d = &m->dram;
+    uint64_t n = orr_dram_columns(&d->dram.map, sectors) * d->read_column;
+    a->dram += cycles_of(sectors != 15 && n < d->read_row ? d->read_row : n); // parts of lines open rows
+}
+
+static void add_dram_write(const an_memory *m, an_access *a, uint8_t sectors) {
+    const orr_fast_dram_spec *d = &m->dram;
+    uint64_t n = orr_dram_columns(&d->dram.map, sectors) * d->write_column;
+    a->dram += cycles_of(sectors != 15 && n < d->write_row ? d->write_row : n);
+}
+
+// Of a store, so many whole sectors and so many in part; half of them are the other half's.
+static void add_store(const an_memory *m, an_access *a, uint32_t whole, uint32_t part) {
+    const orr_l2_spec *c = &m->l2;
+    uint64_t sector = c->fill ? c->sector : c->store.sector;
+    uint64_t own = orr_l2_store_time(c, whole, part, sector), least = c->cycle;
+    a->l2 += cycles_of(own > least ? own : least);
+    if (c->fill) a->data += cycles_of(whole * c->store.sector + part * c->cycle);
+    if (c->halves.copies) a->cross += cycles_of((whole + part) * c->halves.sector) / 2;
+}
+
+// Of a load that `from` L2 itself or DRAM answers: what the other half has is looked up twice the first time.
+static void add_load(const an_memory *m, an_access *a, uint32_t n, bool from_dram) {
+    const orr_l2_spec *c = &m->l2;
+    uint64_t own = n * c->sector > c->lookup ? n * c->sector : c->lookup;
+    bool twice = from_dram && c->halves.copies;
+    a->l2 += cycles_of(own) * (twice ? 1.5 : 1);
+    if (from_dram) a->data += cycles_of(n * c->fill);
+    if (twice) a->cross += cycles_of(n * c->halves.sector) / 2;
+}
+
+// Of n lines that DRAM is asked for, at any time, how much later the last comes because its bank is being
+// refreshed: a share p of the time each is, for up to `takes` cycles more.
+static double refresh_wait(const an_memory *m, double n) {
+    const orr_dram_refresh *r = &m->dram.dram.refresh;
+    double takes = cycles_of(r->bank_takes), p = (double)r->bank_takes / (double)r->bank_every;
+    if (!(n > 0) || !(p > 0)) return 0;
+    if (p > 1) p = 1;
+    return takes * (1 - (1 - pow(1 - p, n + 1)) / (p * (n + 1)));
 }
 
 // ---- before anything is known -----------------------------------------------------------------------
@@ -207,6 +268,7 @@ typedef struct sampler {
     uint64_t *runs;            // [blocks of code]
     uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
     double first, again;       // sectors from memory: of the first touch; because L2 had lost them
+    double from_dram;          // lines of the access at hand
     double clock;              // of the warp at hand
     double late;               // by how much its block's loads took longer than its clock knows
     bool loads;                // it has some
@@ -227,9 +289,9 @@ static double latency_of(const orr_gpu *g, int level) {
     return level == AT_L1 ? g->l1_latency : (level == AT_L2 ? g->l2_latency : g->dram_latency) + far;
 }
 
-// Sectors of a line at L2: which level has them.
-static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store) {
-    uint32_t place;
+// Sectors of a line at L2, of a store so many of them `whole`: which level has them.
+static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool store, uint32_t whole) {
+    uint32_t place, n = (uint32_t)orr_popc(sectors);
     uint32_t d = touch(&s->l2, line, &place);
     uint32_t *by = &s->l2.block[place];
     bool warm = false;
@@ -242,15 +304,20 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store
     } else if (*by != s->block && *by != UINT32_MAX) {
         *by = UINT32_MAX;
     }
-    a->l2 += n;
     s->out->l2_sectors += n;
+    if (store) add_store(s->m, a, whole, n - whole);
     bool lost = d != UINT32_MAX && !s->fits && (double)d * s->every > s->l2_lines;
     if (store && !lost && d == UINT32_MAX) { // written back when there is no room
-        if (!s->fits) a->dram += n;
+        if (!s->fits) add_dram_write(s->m, a, sectors);
         return AT_L2;
     }
-    if ((d == UINT32_MAX && !warm) || lost) {
-        a->dram += n;
+    bool misses = (d == UINT32_MAX && !warm) || lost;
+    if (!store) add_load(s->m, a, n, misses);
+    if (misses) {
+        if (store)
+            add_dram_write(s->m, a, sectors);
+        else
+            add_dram_read(s->m, a, orr_l2_widened(sectors, s->m->l2.sector_shift));
         if (lost)
             s->again += n * s->every;
         else
@@ -281,6 +348,13 @@ static void fewer(sampler *s) {
     thin(&s->l2, s);
 }
 
+static void add_traffic(an_access *a, const an_access *x, double times) {
+    a->l2 += x->l2 * times;
+    a->data += x->data * times;
+    a->cross += x->cross * times;
+    a->dram += x->dram * times;
+}
+
 // A line of an access: cycles until its data are there. Who comes to a line that another warp of the block
 // has asked for waits for the same answer: clocks are those of the warps' paths, which began together.
 static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors,
@@ -298,14 +372,14 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
             a->misses += times;
         }
         an_access x = {0};
-        int at = at_l2(s, &x, line, n, false);
-        a->l2 += x.l2 * times;
-        a->dram += x.dram * times;
+        int at = at_l2(s, &x, line, sectors, false, 0);
+        add_traffic(a, &x, times);
+        s->from_dram += at == AT_DRAM ? times : 0;
         return latency_of(g, at);
     }
     bool store = i->flags & ORR_TF_STORE, local = line >= ORR_LOCAL_LINES;
     bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
-    uint8_t have = 0;
+    uint8_t have = 0, asked = sectors;
     if (cached) {
         uint32_t d = touch(&s->l1, line, &place);
         if (d == UINT32_MAX || (double)d * s->every > s->l1_lines) s->l1.sectors[place] = 0;
@@ -324,15 +398,18 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
             double left = cached ? s->l1.ready[place] - s->clock : 0;
             return left > g->l1_latency ? left : g->l1_latency;
         }
-        n = (uint32_t)orr_popc(orr_l1_fetched(g, need));
+        asked = orr_l1_fetched(g, need);
+        n = (uint32_t)orr_popc(asked);
         a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
         a->received += (8 + 32 * n) * times;
         a->misses += times;
     }
     an_access x = {0};
-    double wait = latency_of(g, at_l2(s, &x, line, n, store));
-    a->l2 += x.l2 * times;
-    a->dram += x.dram * times;
+    uint32_t whole = lanes * i->bytes >= ORR_SECTOR * n ? n : 0;
+    int at = at_l2(s, &x, line, asked, store, whole);
+    double wait = latency_of(g, at);
+    add_traffic(a, &x, times);
+    s->from_dram += at == AT_DRAM ? times : 0;
     if (cached && !store) s->l1.ready[place] = s->clock + wait;
     return wait;
 }
@@ -399,6 +476,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
     bool known = false;
+    s->from_dram = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (!followed(s, line)) continue;
@@ -410,6 +488,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         if (one > wait) wait = one;
     }
     if (!known) return;
+    if (i->flags & ORR_TF_LOAD) wait += refresh_wait(s->m, s->from_dram < c.lines ? s->from_dram : c.lines);
     s->timed[inst]++;
     a->latency += wait + spent.lag;
     if (!(i->flags & ORR_TF_LOAD)) return;

@@ -345,10 +345,12 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         settle(gpu, &c->graph, &t, occ.blocks, &m, &a);
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->occupancy = occ.percent / 100;
-        double stored = c->traffic.stores > 0 && gpu->memory != ORR_MEMORY_PERFECT
-                            ? (gpu->l1_latency + gpu->l2_latency) / 2
-                            : 0;
-        l->cycles = floor(a.time.cycles + stored + gpu->launch_overhead + 0.5); // the last store's way to L2
+        double end = 0; // the last store's way to L2, and when it is certain that all are there
+        if (gpu->memory != ORR_MEMORY_PERFECT && c->traffic.stores > 0)
+            end = (gpu->l1_latency + gpu->l2_latency) / 2;
+        if (gpu->memory != ORR_MEMORY_PERFECT && gpu->launch_drain > 0 && c->traffic.l2_sectors > 0)
+            end = an_memory_drain(st->memory, a.time.active);
+        l->cycles = floor(a.time.cycles + end + gpu->launch_overhead + 0.5);
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
         l->warp_insts = t.warp_insts;
         l->thread_insts = t.thread_insts;

@@ -145,6 +145,7 @@ static void bulk(sm *s, warp *w, const orr_tinst *i, const orr_access *a, uint64
     }
 }
 
+// `when`: who waits for it can go on. To the mbarrier it is an arrival that was made so much earlier.
 void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
     sm *s = self;
     block *b = &s->tb.slot[c->slot];
@@ -152,7 +153,9 @@ void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
         cyc_warp_copied(s, warp_of(s, c->warp), c->group, when);
         return;
     }
+    if (c->kind == TMA_LOAD) cyc_fence_bulk_landed(s, when);
     if (c->kind != TMA_LOAD || !c->mbar || !b->buf || b->buf->index != c->block) return;
+    if (when > wake(s)) when -= wake(s);
     uint64_t offset, later = when + (uint64_t)s->c->gpu->cluster_cast;
     cyc_cluster_rank(s, b, c->mbar, &offset);
     if (!c->to || b->size < 2) {

@@ -77,6 +77,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         b->size = 1;
         b->mates[0] = (cluster_place){s->id, slot};
         b->barrier = (cluster_phase){0};
+        memset(b->spare, 0, sizeof b->spare);
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
@@ -133,15 +134,95 @@ static void release(sm *s, block *b, int which) {
     barriers_over(&b->barriers, which);
 }
 
+// The barrier an instruction names. Its number may be in a register, and a stream does not have that: then
+// so many warps that follow each other as it is for are taken to have one of their own, as groups of warps
+// do that share a kernel's work. They are counted from the last barrier down, beside those that are named.
+// (Not where warps also arrive at one without waiting: then groups of warps hand something on to each other.)
+static uint32_t barrier_of(const sm *s, const block *b, const warp *w, const orr_tinst *i) {
+    if (i->imm < BLOCK_BARRIERS) return i->imm;
+    if (!i->warps || i->warps >= b->nwarps || s->c->hands_on) return 0;
+    uint32_t n = 0;
+    while (n < b->nwarps && b->warp[n] != warp_id(w)) n++;
+    return BLOCK_BARRIERS - 1 - n / i->warps % (BLOCK_BARRIERS - 1);
+}
+
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->tb.slot[w->block];
-    uint32_t which = i->imm < BLOCK_BARRIERS ? i->imm : 0;
+    uint32_t which = barrier_of(s, b, w, i);
     bool waits = !(i->flags & ORR_TF_ARRIVE);
     b->barriers.latency = i->latency ? i->latency : 1;
     if (s->c->gpu->core_barrier_free) return;
     if (waits) w->barrier = (uint8_t)(which + 1);
     release(s, b,
             barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running - b->barrier.waits));
+}
+
+// ---- registers that warps give to each other ----------------------------------------------------------
+// A warp that asks for registers which nobody has given up yet tries again, with four instructions each time
+// (WARPSYNC, USETMAXREG, PLOP3, BRA; H200: micro/hopper, registers.up), until a warp of its sub-core has.
+static void tried_again(sm *s, warp *w, uint64_t times) {
+    uint32_t inst = w->tries - 1, from = inst, end = inst + 1;
+    const orr_tinst *insts = s->c->program->insts;
+    if (from && insts[from - 1].sass == ORR_SASS_WARPSYNC) from--;
+    while (end < s->c->program->ninsts && end < inst + 4 && insts[end - 1].sass != ORR_SASS_BRA) end++;
+    for (uint64_t k = 0; k < times; k++)
+        for (uint32_t n = from; n < end; n++) {
+            charge(s, n, ORR_STALL_ISSUED, 1);
+            cyc_count_issue(s, w, n);
+            w->since++;
+        }
+}
+
+// Registers are there from `when` on.
+static void grant(sm *s, warp *w, uint64_t when) {
+    const orr_gpu *g = s->c->gpu;
+    uint64_t period = (uint64_t)g->registers_retry, late = when > w->tried ? when - w->tried : 0;
+    uint64_t times = period ? (late + period - 1) / period : 0;
+    tried_again(s, w, times);
+    w->front = w->tried + times * period + (uint64_t)g->registers_grant;
+    w->tries = 0;
+    cyc_warp_update(s, w);
+}
+
+void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
+    const orr_gpu *g = s->c->gpu;
+    block *b = &s->tb.slot[w->block];
+    uint32_t sub = w->sched / s->c->sched_per_sub;
+    int32_t had = (int32_t)s->c->program->registers, n = i->warps;
+    uint64_t now = s->clock.now;
+    if (g->registers_retry <= 0 || !n) return;
+    if (i->imm) {
+        w->wants = n - had;
+        if (w->wants <= b->spare[sub]) {
+            if (w->wants > 0) b->spare[sub] -= w->wants;
+            w->front = latest(w->front, now + (uint64_t)g->registers_grant);
+            return;
+        }
+        w->tried = now;
+        w->tries = inst + 1;
+        w->front = NEVER;
+        return;
+    }
+    w->front = latest(w->front, now + (uint64_t)g->registers_release);
+    if (n < had) b->spare[sub] += had - n;
+    for (uint32_t k = 0; k < b->nwarps; k++) {
+        warp *v = b->warp[k] == NOBODY ? NULL : warp_of(s, b->warp[k]);
+        if (!v || !v->tries || v->sched / s->c->sched_per_sub != sub || v->wants > b->spare[sub]) continue;
+        b->spare[sub] -= v->wants;
+        grant(s, v, now + (uint64_t)g->registers_released);
+    }
+}
+
+bool cyc_block_registers_anyway(sm *s) {
+    bool some = false;
+    for (uint32_t n = 0; n < s->c->nsched; n++)
+        for (uint64_t m = s->sched[n].live; m; m &= m - 1) {
+            warp *w = warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m)));
+            if (!w->tries) continue;
+            grant(s, w, s->clock.now);
+            some = true;
+        }
+    return some;
 }
 
 // Fewer warps can come to the block's barriers.

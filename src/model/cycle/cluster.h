@@ -15,9 +15,13 @@
 #include "model/cycle/sm.h"
 
 uint64_t cyc_cluster_window(const cycle *c); // cycles: a window of a launch with clusters is not longer
-// Gives blocks to the SMs of one GPC for as long as all of a cluster have room, and has them started.
-// hand_out gives an SM one block; false: there is none left.
-void cyc_clusters_deal(cycle *c, uint64_t now, bool (*hand_out)(void *, sm *), void *arg);
+typedef struct cluster_dealer {
+    bool (*hand_out)(void *arg, sm *s); // gives an SM one block; false: there is none left
+    void *arg;
+    uint64_t now;
+} cluster_dealer;
+// Gives blocks to SMs for as long as all of a cluster have room, and has them started.
+void cyc_clusters_deal(cycle *c, const cluster_dealer *d);
 void cyc_words_deliver(cycle *c, uint64_t until); // between two windows
 
 #endif

@@ -47,6 +47,24 @@ static void add_to(double *counter, double n) {
     if (n > 0) *counter = isnan(*counter) ? n : *counter + n;
 }
 
+// As an H200 counts them (micro/hopper, steps: 22 a round, of them 12 loads and 4 stores and reductions; the
+// others are ends of groups and prefetches of maps).
+static void count_tma(const orr_tinst *i, double runs, double *c) {
+    switch (i->sass) {
+    case ORR_SASS_UTMALDG: add_to(&c[ORR_C_TMA_LD], runs); break;
+    case ORR_SASS_UBLKCP: add_to(&c[i->bytes == ORR_BULK_STORE ? ORR_C_TMA_ST : ORR_C_TMA_LD], runs); break;
+    case ORR_SASS_UTMASTG:
+    case ORR_SASS_UTMAREDG:
+    case ORR_SASS_UBLKRED: add_to(&c[ORR_C_TMA_ST], runs); break;
+    case ORR_SASS_UTMAPF:
+    case ORR_SASS_UBLKPF:
+    case ORR_SASS_UTMACMDFLUSH:
+    case ORR_SASS_UTMACCTL: break;
+    default: return;
+    }
+    add_to(&c[ORR_C_TMA], runs);
+}
+
 // What the program and how often its instructions were issued tell. *reductions: the share of global atomics
 // that return nothing, of which L1 and L2 keep no separate count.
 static void count_program(const orr_gpu *g, const orr_timing *t, double *c, double *reductions) {
@@ -70,7 +88,7 @@ static void count_program(const orr_gpu *g, const orr_timing *t, double *c, doub
         bool cluster = i->sass == ORR_SASS_UCGABAR_ARV || i->sass == ORR_SASS_UCGABAR_WAIT;
         if (i->kind == ORR_TK_BARRIER && !cluster) c[ORR_C_BARRIERS] += runs;
         if (i->kind == ORR_TK_PRODUCT) add_to(&c[ORR_C_GMMA], runs);
-        if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK) add_to(&c[ORR_C_TMA], runs);
+        count_tma(i, runs, c);
         if (i->kind == ORR_TK_FENCE) c[ORR_C_FENCES] += runs;
         if (i->sass == ORR_SASS_WARPSYNC) c[ORR_C_WARP_SYNCS] += runs;
         if (i->sass == ORR_SASS_CALL || i->sass == ORR_SASS_CAL || i->sass == ORR_SASS_JCAL)
@@ -264,6 +282,9 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         count_l2(g, &t->raw->mem, l->kernel, reductions, c);
         add_to(&c[ORR_C_TMA_SECTORS], (double)s->tma_sectors);
         add_to(&c[ORR_C_TMA_BYTES], (double)s->tma_bytes);
+        add_to(&c[ORR_C_TMA_LD_BYTES], 32 * (double)s->tma_kind[TMA_LOAD]);
+        add_to(&c[ORR_C_TMA_ST_BYTES], 32 * (double)s->tma_kind[TMA_STORE]);
+        add_to(&c[ORR_C_TMA_RED_BYTES], 32 * (double)s->tma_kind[TMA_REDUCE]);
         add_to(&c[ORR_C_CLUSTER_ACCESS], (double)s->cluster_accesses);
     }
     orr_cycle_rates(g, c);

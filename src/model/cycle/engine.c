@@ -109,8 +109,9 @@ static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
     if (c->cluster > 1) {
-        cyc_clusters_deal(c, x->from, hand_out_now, x);
+        cyc_clusters_deal(c, &(cluster_dealer){.hand_out = hand_out_now, .arg = x, .now = x->from});
         x->filled = true;
+        for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0; // none will in the window itself
         return;
     }
     for (size_t n = 0; n < x->nwave && !x->filled && !x->ended; n++) hand_out(x, &c->sms[x->wave[n]], true);
@@ -605,7 +606,8 @@ static bool resident(const cycle *c) {
 // nobody ends: those are over when nothing else can happen.
 static bool release_waits(cycle *c) {
     bool some = false;
-    for (uint32_t n = 0; n < c->nsms; n++) some |= cyc_waits_release(&c->sms[n]);
+    for (uint32_t n = 0; n < c->nsms; n++)
+        some |= cyc_waits_release(&c->sms[n]) | cyc_block_registers_anyway(&c->sms[n]);
     return some;
 }
 
@@ -772,6 +774,11 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     engine x = {.c = c, .out = out, .crew = cyc_crew_new(threads)};
     prepare_workers(c, cyc_crew_size(x.crew));
     c->in_order = c->kernel->machine;
+    c->hands_on = false;
+    for (uint32_t n = 0; n < c->program->ninsts; n++) {
+        const orr_tinst *i = &c->program->insts[n];
+        c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
+    }
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;

@@ -21,7 +21,7 @@ typedef struct dispatched {
     uint64_t queued;       // of them in the queue of its unit
 } dispatched;
 
-static void count_issue(sm *s, const warp *w, uint32_t inst) {
+void cyc_count_issue(sm *s, const warp *w, uint32_t inst) {
     s->worker->issued[inst]++;
     s->worker->threads[inst] += w->pc.lanes;
     s->n.thread_insts += w->pc.lanes;
@@ -92,7 +92,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
     charge(s, inst, ORR_STALL_ISSUED, 1);
     w->since++;
-    count_issue(s, w, inst);
+    cyc_count_issue(s, w, inst);
     s->n.branches++;
 }
 
@@ -231,17 +231,45 @@ static void release_fenced(sm *s) {
     for (size_t n = 0; n < s->fence.released.n; n++) {
         fence_release r = s->fence.released.at[n];
         warp *w = warp_of(s, r.warp);
-        w->front = r.when;
         w->front_why = ORR_STALL_MEMBAR;
+        if (w->bulk_fence) {
+            w->bulk_floor = r.when;
+            continue;
+        }
+        w->front = r.when;
         if (w->pc.at != w->pc.end) cyc_warp_update(s, w);
     }
     s->fence.released.n = 0;
 }
 
 static void fence(sm *s, warp *w, const orr_tinst *i) {
-    w->front = fence_issue(&s->fence, warp_id(w), i->imm);
+    if (cyc_warp_fence_is_off(s, w, i)) {
+        w->fences = false;
+        return;
+    }
+    uint64_t until = fence_issue(&s->fence, warp_id(w), i->imm, i->warps);
+    bool bulk = i->imm && tma_first_open(&s->tma) != NEVER;
+    w->bulk_fence = bulk ? s->tma.loads : 0;
+    w->bulk_floor = until;
+    w->front = bulk ? NEVER : until;
     w->front_why = ORR_STALL_MEMBAR;
     release_fenced(s);
+}
+
+// A fence for the GPU is not over before all bulk loads are there that the SM had asked for (H200:
+// micro/hopper, ring: a stage is handed on with a release every 842 cycles where its loads hit in L2, every
+// 1,164 where they come from memory; without the fence every 315 and 340).
+void cyc_fence_bulk_landed(sm *s, uint64_t when) {
+    uint64_t first = tma_first_open(&s->tma);
+    for (uint32_t n = 0; n < s->c->nsched; n++)
+        for (uint64_t m = s->sched[n].live; m; m &= m - 1) {
+            warp *w = warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m)));
+            if (!w->bulk_fence || first <= w->bulk_fence) continue;
+            w->bulk_fence = 0;
+            if (w->bulk_floor == NEVER) continue; // stores are to come
+            w->front = latest(w->bulk_floor, when + s->fence.spec->store);
+            if (w->pc.at != w->pc.end) cyc_warp_update(s, w);
+        }
 }
 
 static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
@@ -261,6 +289,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
         l1_drop(&s->l1);
         if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
     }
+    if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
     if (i->sass == ORR_SASS_UTMACCTL) tma_prefetch_maps(&s->tma, s->clock.now);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
@@ -327,7 +356,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     } else {
         s->n.dual++;
     }
-    count_issue(s, w, d.inst);
+    cyc_count_issue(s, w, d.inst);
     q->last = w->slot;
     q->last_age = w->age;
     if (w->exec) d.live = cyc_step_issue(s, w, d.i);
@@ -528,6 +557,7 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     n.shared_busy = shared->busy;
     n.tma_sectors = s->tma.n.sectors;
     n.tma_bytes = s->tma.n.bytes;
+    memcpy(n.tma_kind, s->tma.n.kind, sizeof n.tma_kind);
     n.cluster_accesses = s->cluster.accesses;
     return n;
 }

@@ -59,6 +59,11 @@ typedef struct warp {
     uint32_t cluster_phase;  // of its cluster's barrier, that it has arrived for
     uint8_t barrier;         // that it waits at, + 1; 0: none
     bool fences;             // the instruction before was a fence that its loads may outlast
+    uint64_t tried;          // when it first asked for registers that are not there,
+    uint32_t tries;          //   the instruction, + 1 (0: none are missing),
+    int32_t wants;           //   and how many for a thread
+    uint64_t bulk_fence;     // its fence waits for the SM's bulk loads up to this one; 0: it does not,
+    uint64_t bulk_floor;     //   and is not over before
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
     uint16_t restored;       // barrier registers that BMOV has written since BSSY did
     uint64_t through;        // when it is past the last barrier
@@ -66,6 +71,7 @@ typedef struct warp {
     uint32_t sent;           // its last memory instruction, + 1; 0: none
     uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;         // when the last of the others is there
+    uint64_t far;            // when what it has done to other blocks' shared memory is known to be done
     uint64_t fetched;        // code line it fetched last, + 1
     uint64_t age;            // order of arrival on the SM
     uint64_t operand_cycles; // its scheduler's when it was last updated
@@ -134,6 +140,7 @@ typedef struct block {           // a thread block on the SM
     uint32_t rank, size; // in its cluster, of so many
     cluster_place mates[CLUSTER_MOST];
     cluster_phase barrier;
+    int32_t spare[MAX_SCHED]; // by sub-core: registers of a thread that warps have given up
 } block;
 
 struct cycle;
@@ -228,6 +235,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     network net;        // and of the network and the memory
     fetch_code code;    // the program's
     bool in_order;      // accesses are used in the order of the stream
+    bool hands_on;      // warps arrive at barriers whose number is in a register, and do not wait there
     bool timeline;
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
@@ -263,7 +271,10 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
     s->worker->by_inst[inst][why] += n;
 }
 
+void cyc_count_issue(sm *s, const warp *w, uint32_t inst); // sm.c
+
 // ---- warp.c: what a warp's next instruction waits for -------------------------------------------
+bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i); // its predicate is false
 void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
@@ -292,10 +303,13 @@ void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if ther
 void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
-void cyc_block_check(sm *s, block *b); // warps have ended, or wait elsewhere
+void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst); // setmaxnreg
+bool cyc_block_registers_anyway(sm *s); // whoever asks for registers has them; false: nobody does
+void cyc_block_check(sm *s, block *b);  // warps have ended, or wait elsewhere
 
 // ---- arrive.c: barriers in shared memory --------------------------------------------------------
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
+void cyc_fence_bulk_landed(sm *s, uint64_t when);                      // a bulk load is there
 void cyc_bulk_done(void *self, const tma_copy *copy, uint64_t when);   // tma_client.done
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
 

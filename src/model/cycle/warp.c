@@ -59,6 +59,20 @@ static bool passes_barrier(const sm *s, const orr_tinst *i) {
     return fixed[i->tclass];
 }
 
+bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i) {
+    if (i->kind != ORR_TK_FENCE || i->access == ORR_NO_ACCESS || w->exec) return false;
+    orr_trace t = w->pc.trace;
+    orr_access a;
+    if (s->c->in_order) {
+        for (uint32_t n = 0; n < i->offset; n++)
+            if (!orr_trace_skip(&t)) return false;
+    } else {
+        t.at = w->pc.base + w->pc.access[i->access];
+        t.mask = w->pc.mask;
+    }
+    return orr_trace_access(&t, &a) && !a.mask;
+}
+
 // What a fence waits for in front of it, and what is behind one. Where it asks slices (core.fence_probe) it
 // is in line at L1 behind what the warp has sent there, and it is not over before that has been answered
 // (H200: 378 cycles near and 562 far behind a load, be it on its way or there; behind one that comes from
@@ -84,7 +98,9 @@ static uint64_t products(const sm *s, const warp *w, const orr_tinst *i, uint64_
 // What an instruction of the kind waits for besides what it reads and writes: in front of a fence or behind
 // one for memory, at a DEPBAR for groups of copies or for a barrier of the control bits.
 static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
-    uint64_t memory = i->kind == ORR_TK_FENCE || w->fences ? behind_memory(s, w, i) : 0;
+    bool fence = i->kind == ORR_TK_FENCE && !cyc_warp_fence_is_off(s, w, i);
+    uint64_t memory = fence || w->fences ? behind_memory(s, w, i) : 0;
+    if (fence && i->imm >= 1 && w->far > memory) memory = w->far;
     if (memory > t) {
         t = memory;
         *why = ORR_STALL_MEMBAR;

@@ -1,0 +1,14 @@
+// What commands that run Nsight Compute share (profile.c, capture.c).
+#ifndef ORR_CLI_NCU_H
+#define ORR_CLI_NCU_H
+
+#include "lab/lab.h"
+
+// Runs a program to its end, standard output into a file (NULL: where ours goes), with another environment
+// (NULL: ours). Its exit status; 128 and more: a signal ended it; -1: it could not be run.
+int cli_run_program(char *const *argv, char *const *env, const char *out);
+const char *cli_metrics(orr_arena *a, const orr_names *names); // with commas between them
+const char *cli_today(orr_arena *a);
+const char *cli_driver_version(orr_arena *a); // "" where it is not to be found
+
+#endif

@@ -1,0 +1,122 @@
+// A DRAM channel by latency and bandwidth (fast_dram.h).
+//
+// A bank has the row that was opened last: another one costs an activation, and the bank is not free for the
+// next before tRC. What fr-fcfs does with a queue, serving an open row first, is had by looking back: a
+// request that came before its bank changed rows still finds the old one open. A bank that is being refreshed
+// has no row open and opens none.
+//
+// Writes wait in a queue of their own and are written in batches, for which reads stand still: the bus turns
+// round twice, rows of reads are closed, and so few writes do not keep all bank groups busy. Nobody waits for
+// a write, so all that matters is how much longer everything else takes. That is measured, not derived.
+#include "memory/fast_dram.h"
+
+#include <stdlib.h>
+
+#include "memory/memory.h"
+#include "memory/memsys.h"
+
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// ---- what a channel makes of streams and of random lines ----------------------------------------
+
+#define TRIAL 1024 // reads of a trial
+
+// Where the n-th line of a trial is: lines one after the other, or anywhere. Writes are to other rows.
+static uint64_t line_of_trial(uint32_t n, bool scattered, bool write) {
+    uint64_t line = scattered ? (n * 0x9e3779b97f4a7c15ull >> 40) : n;
+    return line + (write ? 1u << 26 : 0);
+}
+
+// TRIAL reads, and with each of them a write if `writes`, as fast as the channel takes them: ticks. *written:
+// column accesses of writes until the last read was served.
+static uint64_t run_trial(const orr_dram_spec *c, bool scattered, bool writes, uint64_t *written) {
+    orr_dram d;
+    orr_dram_init(&d, c, 0);
+    uint32_t asked = 0, done = 0, ahead = 2 * c->policy.queue;
+    uint8_t sectors = scattered ? 3 : 15;
+    while (done < TRIAL) {
+        for (; asked < TRIAL && asked - done < ahead && !orr_dram_full(&d); asked++) {
+            orr_dram_push(&d, d.s.now, line_of_trial(asked, scattered, false), sectors, false, 0);
+            if (writes) orr_dram_push(&d, d.s.now, line_of_trial(asked, scattered, true), sectors, true, 0);
+        }
+        if (orr_dram_next(&d) == UINT64_MAX) break;
+        orr_dram_done one;
+        done += orr_dram_step(&d, &one);
+    }
+    uint64_t ticks = d.s.bus_free;
+    *written = d.n.writes / (c->map.atom ? c->map.atom : 1);
+    orr_dram_free(&d);
+    return ticks;
+}
+
+void orr_fast_dram_spec_read(orr_fast_dram_spec *c, const orr_gpu *g) {
+    orr_dram_spec_read(&c->dram, g);
+    const orr_dram_map *map = &c->dram.map;
+    uint64_t none, n, line = orr_dram_columns(map, 15), piece = orr_dram_columns(map, 3);
+    uint64_t reads = run_trial(&c->dram, false, false, &none), both = run_trial(&c->dram, false, true, &n);
+    c->read_column = max(c->dram.timing.column, reads / (TRIAL * line));
+    c->write_column = max(c->dram.timing.column, n && both > reads ? (both - reads) / n : 0);
+    reads = run_trial(&c->dram, true, false, &none);
+    both = run_trial(&c->dram, true, true, &n);
+    c->read_row = max(c->dram.timing.rrd, reads / TRIAL);
+    c->write_row = max(c->write_column * piece, n && both > reads ? (both - reads) * piece / n : 0);
+}
+
+// ---- a channel ----------------------------------------------------------------------------------
+
+void orr_fast_dram_init(orr_fast_dram *d, const orr_fast_dram_spec *c, uint32_t number) {
+    *d = (orr_fast_dram){.bank = orr_apart(c->dram.map.banks, sizeof *d->bank),
+                         .refresh_ahead = orr_dram_refresh_ahead(&c->dram, number)};
+}
+
+void orr_fast_dram_free(orr_fast_dram *d) { free(d->bank); }
+
+// Books `cost` ticks at or after t; when it begins.
+static uint64_t book(orr_reservations *r, uint64_t t, uint64_t cost) {
+    return orr_reserve(r, t, cost, ORR_FAST_SLOT) - cost;
+}
+
+// The row is open at t, or was when the request came.
+static bool finds_open(const orr_fast_dram *d, const orr_fast_dram_spec *c, uint32_t b, uint64_t row,
+                       uint64_t t, uint64_t since) {
+    const orr_fast_bank *bank = &d->bank[b];
+    bool open = bank->row == row + 1 && t < bank->used + c->dram.policy.idle;
+    if (open && c->dram.refresh.bank_takes && t > bank->used) // a refresh has closed it
+        open = orr_dram_since_refresh(&c->dram, d->refresh_ahead, b, t - since) >= t - bank->used;
+    return open || (bank->before == row + 1 && t < bank->opened);
+}
+
+uint64_t orr_fast_dram_read(orr_fast_dram *d, const orr_fast_dram_spec *c, uint64_t line, uint8_t sectors,
+                            uint64_t t, uint64_t since) {
+    const orr_dram_spec *s = &c->dram;
+    uint64_t row;
+    uint32_t n = orr_dram_columns(&s->map, sectors),
+             b = orr_dram_bank_of(&s->map, line, s->refresh.paired, &row);
+    orr_fast_bank *bank = &d->bank[b];
+    if (!finds_open(d, c, b, row, t, since)) {
+        bool closes = bank->row && t < bank->used + s->policy.idle;
+        uint64_t open = max(t + (closes ? s->timing.rp : 0), bank->activate);
+        if (s->refresh.bank_takes)
+            open = since + orr_dram_after_refresh(s, d->refresh_ahead, b, open - since);
+        open = book(&d->activations, open, c->read_row);
+        bank->before = bank->row;
+        bank->row = row + 1;
+        bank->opened = open;
+        bank->column = open + s->timing.rcd;
+        bank->activate = open + s->timing.rc;
+    }
+    uint64_t ready = bank->row == row + 1 ? max(t, bank->column) : t;
+    bank->used = max(bank->used, ready);
+    uint64_t data = book(&d->bus, ready + s->timing.cl, n * c->read_column);
+    return max(data + n * s->timing.column, data + (n - 1) * s->timing.same_group + s->timing.column);
+}
+
+void orr_fast_dram_write(orr_fast_dram *d, const orr_fast_dram_spec *c, uint64_t line, uint8_t sectors,
+                         uint64_t t) {
+    const orr_dram_spec *s = &c->dram;
+    uint64_t row, cost = orr_dram_columns(&s->map, sectors) * c->write_column;
+    orr_fast_bank *bank = &d->bank[orr_dram_bank_of(&s->map, line, s->refresh.paired, &row)];
+    if (bank->written != row + 1) cost = max(cost, c->write_row);
+    bank->written = row + 1;
+    book(&d->bus, t + s->timing.wl, cost);
+}
