@@ -5,7 +5,7 @@ _orrery() {
     local choices=""
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        choices="run page record app capture cl info gpu hw correlate tune sample sweep explain diff compare list show disasm help --help --version"
+        choices="run page record app cluster capture cl info gpu node hw correlate tune sample sweep explain diff compare list show disasm help --help --version"
     else
         case $before in
         --gpu) choices=$("$command" gpu list --names 2>/dev/null) ;;
@@ -19,7 +19,7 @@ _orrery() {
                 choices=$("$command" "$sub" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
             else
                 case $sub in
-                help) choices="run page record app capture cl info gpu hw correlate tune sample sweep explain diff compare list show disasm" ;;
+                help) choices="run page record app cluster capture cl info gpu node hw correlate tune sample sweep explain diff compare list show disasm" ;;
                 gpu)
                     if [ "$COMP_CWORD" -eq 2 ]; then choices="list show"; else choices=$("$command" gpu list --names 2>/dev/null); fi
                     ;;

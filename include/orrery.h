@@ -204,6 +204,10 @@ ORR_API char **orr_app_environment(const char *program, const orr_options *o, or
 // The same for a program on this machine's own GPU whose launches are captured, with their memory, in the
 // folder `output`; orr_run replays it. Of the options: kernels, launches, measure, memory.
 ORR_API char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e);
+// Runs an MPI program with CUDA, built with SimGrid's smpicc, on a simulated cluster (docs/cluster.md):
+// ranks, per-node, node, platform, host, alike; gpu, set, model ("partial" unless it is set), timeline.
+// *status is the program's; the report tells of ranks, kernels, calls of MPI and messages.
+ORR_API orr_report *orr_mpi_run(char *const *argv, const orr_options *o, int *status, orr_err *e);
 
 // ---- GPU descriptions -----------------------------------------------------------------------
 // A GPU is named ("h200") or is the path of a description (*.conf); the option `set` overrides its values.
@@ -217,6 +221,14 @@ ORR_API orr_report *orr_gpu_evidence(const char *gpu, const orr_options *o, orr_
 ORR_API orr_report *orr_gpu_occupancy(const char *gpu, const orr_options *o, orr_err *e);
 // A description, as text, from gpgpusim.config and (NULL: none) trace.config. Notes say what was left out.
 ORR_API orr_report *orr_gpu_import(const char *gpgpusim, const char *trace, const orr_options *o, orr_err *e);
+
+// ---- nodes ----------------------------------------------------------------------------------
+// A machine with several GPUs and the links between them is named ("dgx_h200") or is the path of a
+// description
+// (*.conf). The option `node` of orr_app_run runs a program on one.
+ORR_API orr_report *orr_nodes(orr_err *e);     // all that come with Orrery
+ORR_API orr_report *orr_node_keys(orr_err *e); // what a description can say
+ORR_API orr_report *orr_node_describe(const char *node, orr_err *e);
 
 // ---- a simulated device ---------------------------------------------------------------------
 // Memory, modules and launches under the caller's control, as the CUDA driver has them. Of the options: gpu,

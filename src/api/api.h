@@ -66,9 +66,18 @@ typedef struct orr_app_options { // a program that is started
     const char *bounds;          // gpu, strict
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters
+    const char *node;            // the machine around the GPU; NULL: one GPU alone
 } orr_app_options;
 
+typedef struct orr_cluster_options {
+    int ranks, per_node;  // of an MPI program; on each node, 0: as many as it has GPUs
+    const char *platform; // a fabric by name, or a file of SimGrid's
+    const char *host;     // "ignore", or the factor that measured host time is multiplied by
+    const char *alike;    // "yes", "no", "time"
+} orr_cluster_options;
+
 struct orr_options {
+    orr_cluster_options cluster;
     orr_input_options in;
     orr_model_options model;
     orr_run_options run;
@@ -140,5 +149,12 @@ bool orr_input_pass_run(const orr_input_pass *p, const char *input, orr_err *e);
 // The rows that are not chosen are taken out of `h`. True with an error in e: some scripts have no
 // prediction.
 bool orr_correlate_rows(const orr_options *o, orr_hardware *h, orr_comparison *c, orr_err *e);
+
+// ---- a program of several ranks (app.c, for cluster.c) ---------------------------------------------
+// What a program needs in its environment, with `more` ("NAME=value", up to a NULL); reports go to the
+// folder.
+char **orr_app_cluster_environment(const char *program, const orr_options *o, const char *forms,
+                                   const char *const *more, orr_err *e);
+bool orr_app_wait(char *const *argv, char **env, int *status, orr_err *e); // runs it to its end
 
 #endif

@@ -14,6 +14,7 @@
 // and its launches are recorded; then they are sampled as any recorded streams are (run.c).
 #include "api/api.h"
 #include "base/temp.h"
+#include "node/node.h"
 #include "report/html.h"
 
 #include <dlfcn.h>
@@ -128,6 +129,16 @@ static bool check_outputs(const orr_options *o, orr_err *e) {
     return !e->status;
 }
 
+static bool check_node(const orr_options *o, orr_err *e) {
+    if (!o->app.node) return true;
+    if (o->app.opencl) return orr_fail(e, ORR_BAD_INPUT, "cl: --node is for CUDA programs (orrery app)");
+    orr_node *n = orr_node_load(o->app.node, e);
+    orr_gpu *g = n && !o->model.gpu ? orr_gpu_load(n->gpu_name, NULL, 0, e) : NULL;
+    orr_gpu_free(g);
+    orr_node_free(n);
+    return !e->status;
+}
+
 // Mistakes are found here and not in the middle of the program.
 static bool check_options(const orr_options *o, orr_err *e) {
     const char *model = model_of(o);
@@ -149,7 +160,8 @@ static bool check_options(const orr_options *o, orr_err *e) {
             e, ORR_BAD_INPUT,
             "cl: --annotate counts on the program's own device and predicts with --model analytic; leave "
             "out --sample, --record, --timeline and --counts-only");
-    if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !orr_asked_gpu(o, &gpu, e)) return false;
+    if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !check_node(o, e)) return false;
+    if (!orr_asked_gpu(o, &gpu, e)) return false;
     orr_gpu_free(gpu);
     if (o->sampling.on && (strcmp(model, "functional") == 0 || o->run.timeline || o->run.counts_only))
         return orr_fail(e, ORR_BAD_INPUT,
@@ -161,7 +173,8 @@ static bool check_options(const orr_options *o, orr_err *e) {
 // ---- its environment ------------------------------------------------------------------------------------
 typedef struct wanted { // where a job wants what comes of it
     const char *output, *record, *forms;
-    bool sampled; // by somebody else, later: now it only runs
+    bool sampled;            // by somebody else, later: now it only runs
+    const char *const *more; // of a cluster: more variables, up to a NULL
 } wanted;
 
 typedef struct variables { // "NAME=value"
@@ -175,11 +188,17 @@ static void put(variables *v, const char *name, const char *value) {
 
 static const char *flag(bool set) { return set ? "1" : NULL; }
 
+// A file is named from here: the program may change its folder. Names stay names.
+static const char *node_path(orr_arena *a, const char *node) {
+    return strchr(node, '/') || strstr(node, ".conf") ? from_here(a, node) : node;
+}
+
 static void put_options(variables *v, const orr_options *o, const char *program, const wanted *w) {
     orr_arena *a = &v->arena;
     orr_text set = {0};
     for (size_t i = 0; i < o->sets.n; i++) orr_text_add(&set, "%s\n", o->sets.at[i]);
     put(v, "GPU", o->model.gpu);
+    put(v, "NODE", o->app.node ? node_path(a, o->app.node) : NULL);
     put(v, "MODEL", w->sampled ? "functional" : model_of(o));
     put(v, "SET", set.s);
     put(v, "THREADS", orr_arena_printf(a, "%d", o->in.threads));
@@ -234,19 +253,24 @@ static void in_front(variables *v, const char *dir) {
 static void load_first(variables *v) {
     const char *old = getenv("LD_PRELOAD");
     *ORR_PUSH(&v->at) = orr_arena_printf(
-        &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1",
+        &v->arena,
+        "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1:libnccl.so.2",
         old ? old : "", old && *old ? ":" : "");
 }
 
-static bool put_cuda(variables *v, const orr_options *o, const char *program, orr_err *e) {
+static bool put_cuda(variables *v, const orr_options *o, const char *program, const wanted *w, orr_err *e) {
     orr_arena *a = &v->arena;
-    const char *dir = library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
+    // That of a cluster also has MPI's functions, which write down what a rank does.
+    const char *dir = w->more ? library_folder(a, "cluster", "liborrery-cluster.so", "ORRERY_CLUSTER", e)
+                              : library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
     if (!dir || !check_program(program, e)) return false;
     // Our own library has the driver's name too: the program's process must know better.
     const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;
     if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
     in_front(v, dir);
-    load_first(v);
+    // smpirun is a script that starts many programs: the library is found by its name there.
+    if (!w->more) load_first(v);
+    for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
     *ORR_PUSH(&v->at) = orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-cuda.so", dir);
     return true;
 }
@@ -299,7 +323,7 @@ static bool put_opencl(variables *v, const orr_options *o, orr_err *e) {
 static char **environment(const char *program, const orr_options *o, const wanted *w, orr_err *e) {
     variables v = {0};
     char **all = NULL;
-    if (check_options(o, e) && (o->app.opencl ? put_opencl(&v, o, e) : put_cuda(&v, o, program, e))) {
+    if (check_options(o, e) && (o->app.opencl ? put_opencl(&v, o, e) : put_cuda(&v, o, program, w, e))) {
         put_options(&v, o, program, w);
         all = joined(&v);
     }
@@ -312,6 +336,12 @@ char **orr_app_environment(const char *program, const orr_options *o, orr_err *e
     if (e->status) return NULL;
     o = orr_asked(o);
     wanted w = {.output = o->files.output, .record = o->files.record};
+    return environment(program, o, &w, e);
+}
+
+char **orr_app_cluster_environment(const char *program, const orr_options *o, const char *forms,
+                                   const char *const *more, orr_err *e) {
+    wanted w = {.forms = forms, .more = more};
     return environment(program, o, &w, e);
 }
 
@@ -349,7 +379,7 @@ static void give_signals(const struct sigaction was[SIGNALS]) {
     for (int i = 0; i < SIGNALS; i++) sigaction(handed[i], &was[i], NULL);
 }
 
-static bool wait_for(char *const *argv, char **env, int *status, orr_err *e) {
+bool orr_app_wait(char *const *argv, char **env, int *status, orr_err *e) {
     struct sigaction was[SIGNALS];
     fflush(NULL);
     running = 0;
@@ -380,7 +410,7 @@ static orr_report *run_sampled(char *const *argv, const orr_options *o, const ch
                                orr_err *e) {
     wanted w = {.record = o->files.record ? o->files.record : temp, .sampled = true};
     char **env = environment(argv[0], o, &w, e);
-    bool ok = env && wait_for(argv, env, status, e);
+    bool ok = env && orr_app_wait(argv, env, status, e);
     free(env);
     if (ok && !orr_stream_probe(w.record))
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: made no launches that --sample could look at", argv[0]);
@@ -414,7 +444,7 @@ static orr_report *run_plain(char *const *argv, const orr_options *o, const char
                              orr_err *e) {
     wanted w = {.output = o->files.output, .record = o->files.record, .forms = temp};
     char **env = environment(argv[0], o, &w, e);
-    bool ok = env && wait_for(argv, env, status, e);
+    bool ok = env && orr_app_wait(argv, env, status, e);
     free(env);
     if (!ok) return NULL;
     orr_text text = {0}, json = {0};

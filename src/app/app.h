@@ -12,8 +12,13 @@
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
 //   clock.c           simulated time: when each of them would have started and ended
-//   graph.c           captured and hand-made graphs: lists of such operations
-//   device.c          the GPU, its memory, options from the environment, the report when the program ends
+//   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
+//   copies
+//                     between them on the node's links
+//   rank.c            a program of several ranks in one process (orrery cluster): whose turn it is, SimGrid's
+//   clock nccl*.c           libnccl.so.2: collectives between the node's GPUs graph.c           captured and
+//   hand-made graphs: lists of such operations device.c          the GPU, its memory, options from the
+//   environment, the report when the program ends
 //
 // The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
 // same addresses for host and kernels (exec/run/memory.c), so managed and pinned memory are nothing special.
@@ -27,12 +32,15 @@
 #include "gpu/gpu.h"
 #include "hw/hw.h"
 #include "model/model.h"
+#include "node/node.h"
 #include "stream/stream.h"
 
 // ---- code -------------------------------------------------------------------------------------------
 typedef struct app_module {
     orr_module *module;
-    orr_image *image;         // its variables, placed when it is first used
+    orr_image **images;       // its variables on each device, placed when they are first used there
+    bool shared;              // `module` is that of another app_module with the same bytes
+    uint64_t digest;          // of those, in a cluster
     const void *data;         // the fatbin it comes from, until it is opened
     const void *const *parts; // nvcc -rdc=true: the fatbins it was linked of, up to a NULL; NULL: it was not
     const char *name;         // for messages
@@ -77,6 +85,7 @@ enum { STREAM_ATTRIBUTES = 10 };
 typedef struct app_stream {
     char attributes[STREAM_ATTRIBUTES][64]; // cudaStreamAttrValue
     uint64_t id;
+    int device;
     unsigned flags; // 1: does not wait for the legacy default stream
     int priority;
     double end;                         // ns: when what is in it is done
@@ -91,10 +100,21 @@ typedef struct app_event {
     struct app_graph *capture; // recorded in a stream that was being captured
 } app_event;
 
-enum { ENGINE_NONE, ENGINE_KERNELS, ENGINE_IN, ENGINE_OUT, ENGINE_WITHIN, ENGINES };
+enum { // what works on something at a time, of each device
+    ENGINE_NONE,
+    ENGINE_KERNELS,
+    ENGINE_IN,
+    ENGINE_OUT,
+    ENGINE_WITHIN,
+    ENGINE_PEER, // copies between devices: what keeps them apart are the links
+    ENGINE_NCCL,
+    ENGINE_MPI, // the host's
+    ENGINES
+};
 typedef struct app_span { // of the timeline
     const char *name;
     uint64_t stream;
+    int device, rank;
     uint8_t engine;
     double from, to; // ns
     uint64_t bytes;
@@ -104,8 +124,12 @@ typedef struct app_span { // of the timeline
 double app_clock_start(app_stream *s, int engine); // the earliest that something can begin in s
 void app_clock_done(app_stream *s, int engine, const char *name, double from, double ns, uint64_t bytes,
                     uint32_t launch);
-void app_clock_wait(double until); // the host waits
-double app_clock_all(void);        // when everything is done
+// A line of the timeline that keeps nobody waiting.
+void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
+                    uint64_t bytes);
+void app_clock_wait(double until);  // the host waits
+double app_clock_device(int index); // when everything on it is done
+double app_clock_all(void);         // on all of them
 
 // ---- what streams do ------------------------------------------------------------------------------------
 enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE, DO_ALLOC };
@@ -160,6 +184,8 @@ int app_graph_run(app_graph *g, app_stream *s);
 // ---- the GPU -----------------------------------------------------------------------------------
 typedef struct app_block { // memory the program has asked for
     uint64_t addr, bytes;
+    int owner;     // the device that it was allocated on
+    int device;    // where it is: of managed memory the device that used it last
     uint8_t place; // PLACE_*
     bool kept;     // of a graph: it stays when it is freed
 } app_block;
@@ -170,10 +196,39 @@ typedef struct app_registered { // memory of the program's own that kernels may 
     char *device; // what kernels see of it, NULL: nobody has asked for its address
 } app_registered;
 
+typedef struct app_device {
+    app_stream legacy, per_thread;
+    double engine[ENGINES]; // ns: when it is free
+    uint64_t used, peak;    // bytes
+    uint64_t peers;         // devices of its node whose memory its kernels may use, as bits
+    double kernel_ns;       // of all its launches
+    uint32_t launches;
+} app_device;
+
+typedef struct app_rank { // of a cluster; of a program alone there is one
+    int device, error, node;
+    uint32_t launches;
+    uint64_t copies, copy_bytes;
+    double kernel_ns, copy_ns, nccl_ns;
+    double wait_ns;          // for its GPU, in functions of CUDA
+    double mpi_ns, end_ns;   // in functions of MPI; when it last did anything
+    uint64_t messages, sent; // to another rank, and their bytes
+} app_rank;
+
+typedef struct app_mpi_total { // of a function of MPI, or of what a rank sends another
+    const char *name;
+    uint64_t calls, bytes;
+    double ns;
+} app_mpi_total;
+
 typedef struct app {
     bool open, closed;
     int failed;
-    orr_gpu *gpu;
+    orr_gpu *gpu;   // each device is one of these
+    orr_node *node; // NULL: one GPU, and nothing is known of its machine
+    app_device *devices;
+    int ndevices;  // of all nodes
+    double *links; // ns: when each link of each node is free
     const orr_model *model;
     orr_mem *mem;
     orr_result result;
@@ -189,22 +244,25 @@ typedef struct app {
     orr_progress progress;
     bool counts_only;
     uint32_t nlaunches, skipped; // all; of them not simulated
+    uint32_t nalike;             // as one that was simulated before
+    bool alike, only_time;       // --alike; what is alike is not even executed
     double exec_seconds;
     app_module *modules;
     app_function *functions;
     app_variable *variables;
-    app_stream legacy, per_thread, *streams;
+    app_stream *streams; // those with a handle, of all devices
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;
-    uint64_t used, peak;
     uint64_t workspace; // of cooperative launches
     bool told;          // that no time is simulated
     uint64_t strays;    // accesses outside all allocations that passed, as on a GPU
     ORR_VEC(app_span) spans;
     uint64_t spans_left_out;
-    double host, engine[ENGINES]; // ns
+    double host; // ns
     orr_app times;
+    double nccl_ns; // of collectives
+    uint64_t nccl_calls;
     int sticky;      // the error that ended the context, E_*
     orr_map missing; // functions that were called and are not there
     unsigned limits[16];
@@ -220,6 +278,53 @@ void app_driver_begin(void);     // until app_driver_end no error is remembered
 int app_driver_end(int error);
 void app_no_time(void);   // says once that the times which the program asks for have not been simulated
 int app_last(bool reset); // cudaGetLastError, cudaPeekAtLastError
+enum { APP_NODE_DEVICES = 64 };
+int app_block_device(const app_block *b); // as the program counts them
+// ---- several devices (devices.c, rank.c) ------------------------------------------------------
+bool app_devices_open(app *a, int nodes, orr_err *e);
+int app_device_count(void);            // that this rank sees: those of its node
+int app_device_now(void);              // of this thread, as the program counts them
+bool app_device_use(int device);       // false: there is none of that number
+app_device *app_device_at(int device); // as the program counts them; NULL: there is none
+int app_device_index(int device);      // in the_app.devices
+void app_device_peer(app_stream *s, int from, int to, uint64_t bytes); // times a copy between devices
+void app_managed_move(app_stream *s, app_block *b, int to); // to a device by its index, -1: to the host
+void app_managed_here(app_stream *s, const app_call *c); // managed memory that a launch is given comes to it
+void app_copy_on_links(app_stream *s, int engine, const char *name, int gpu, uint64_t bytes);
+orr_image *app_module_image(app_module *m, int device); // its variables there; NULL: there is no room
+bool app_in_cluster(void);                              // the program's ranks are SimGrid's
+// Runs it with its accesses to other devices counted; *ns is what those take on the links.
+bool app_peer_run(const orr_launch *l, orr_work *w, int device, double *ns, orr_err *e);
+void app_rank_network(double *bandwidth, double *latency); // from node to node: GB/s, us; 0: not known
+void app_rank_change(void);                                // something has that other ranks may wait for
+uint64_t app_rank_changes(void);                           // how often
+void app_rank_park(uint64_t seen); // waits for another change than the last; no lock is held
+void app_rank_tell(void);          // those who wait look again; no lock is held
+app_rank *app_rank_self(void);
+double app_mpi_begin(void); // s
+void app_mpi_end(const char *name, double from, uint64_t bytes, int to);
+size_t app_mpi_totals(const app_mpi_total **all);
+size_t app_rank_all(const app_rank **ranks);
+uint64_t app_alike_key(const app_call *c, const orr_kernel *k);
+typedef struct app_kernel_total {
+    const orr_kernel *kernel;
+    uint64_t launches;
+    double ns;
+} app_kernel_total;
+void app_kernel_count(const orr_kernel *k, double ns);
+size_t app_kernel_totals(const app_kernel_total **all);
+bool app_alike_find(uint64_t key, double *ns); // what one alike took
+void app_alike_add(uint64_t key, double ns);
+int *app_rank_device(void); // of this rank
+int *app_rank_error(void);
+int app_rank_now(void);             // 0 where there is one
+int app_rank_node(void);            // the node that this rank is on
+void app_rank_pause(void);          // host code is no longer measured; no lock is held
+void app_rank_enter(void);          // the host's clock is this rank's
+double app_rank_leave(void);        // seconds that the rank has to wait before it goes on
+void app_rank_wait(double seconds); // with no lock held
+int *app_last_error_of(void);
+
 int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);

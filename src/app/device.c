@@ -7,6 +7,7 @@
 // call returns its error. Both are as on a GPU, so that the program goes on as it would there; what happened
 // is said on stderr with kernel, thread and source line.
 #include "app/app.h"
+#include "app/nccl.h"
 #include "report/report.h"
 
 #include <fcntl.h>
@@ -15,11 +16,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 app the_app;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local int last_error;
 static _Thread_local int driver_calls; // functions of the driver that are being done by the runtime's
 static _Thread_local int depth;        // a host function of a stream may call CUDA again
 
@@ -118,13 +119,22 @@ void app_no_time(void) {
             a->model->name);
 }
 
+// The GPU of --node, unless --gpu says another.
+static bool open_node(app *a, const char **gpu, orr_err *e) {
+    const char *node = option("NODE");
+    if (!node) return true;
+    a->node = orr_node_load(node, e);
+    if (a->node && !*gpu) *gpu = a->node->gpu_name;
+    return a->node != NULL;
+}
+
 static bool open_device(app *a, orr_err *e) {
     const char *gpu = option("GPU"), *model = option("MODEL"), *sets[256];
     int nsets = settings(&a->result.arena, sets, 256);
     a->model = orr_model_find(model ? model : "functional", e);
-    a->gpu = a->model ? orr_gpu_load(gpu ? gpu : "h200", sets, nsets, e) : NULL;
+    a->gpu = a->model && open_node(a, &gpu, e) ? orr_gpu_load(gpu ? gpu : "h200", sets, nsets, e) : NULL;
     a->mem = a->gpu ? orr_mem_new(e) : NULL;
-    if (!a->mem) return false;
+    if (!a->mem || !app_devices_open(a, (int)number("NODES"), e)) return false;
     if (!orr_mem_shared(a->mem))
         return orr_fail(e, ORR_BAD_INPUT,
                         "the addresses of the GPU's memory (0x%llx and up) are taken in this process; run "
@@ -151,10 +161,10 @@ static bool open_device(app *a, orr_err *e) {
     a->result.model = a->model->name;
     a->result.source = "sass";
     a->result.input = a->program ? a->program : "program";
-    a->legacy.id = 0;
-    a->per_thread.id = 1;
     a->next_stream = 2;
     a->counts_only = option("COUNTS_ONLY") != NULL;
+    a->only_time = app_in_cluster() && option("ALIKE") && !strcmp(option("ALIKE"), "time");
+    a->alike = app_in_cluster() && (!option("ALIKE") || strcmp(option("ALIKE"), "no") != 0);
     claim_forms(a);
     catch_signals();
     static bool line; // on the terminal
@@ -168,6 +178,7 @@ static bool open_device(app *a, orr_err *e) {
 // ---- in and out of every function ----------------------------------------------------------------------
 int app_enter(void) {
     app *a = &the_app;
+    if (depth == 0) app_rank_pause();
     if (depth++ == 0) pthread_mutex_lock(&lock);
     if (a->closed) return E_UNLOADING;
     if (!a->open) {
@@ -178,16 +189,51 @@ int app_enter(void) {
             a->failed = E_NO_DEVICE;
         }
     }
+    if (depth == 1 && !a->failed) app_rank_enter();
     return a->failed ? a->failed : a->sticky;
 }
 
 int app_leave_driver(int error) {
-    if (--depth == 0) pthread_mutex_unlock(&lock);
+    if (--depth > 0) return error;
+    double wait = the_app.failed || the_app.closed ? 0 : app_rank_leave();
+    pthread_mutex_unlock(&lock);
+    app_rank_wait(wait);
     return error;
 }
 
+// ---- waiting for another thread, or another rank ----------------------------------------------------
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+void app_wait_change(void) {
+    if (app_in_cluster()) {
+        int was = depth;
+        uint64_t seen = app_rank_changes();
+        depth = 0;
+        pthread_mutex_unlock(&lock);
+        app_rank_park(seen);
+        pthread_mutex_lock(&lock);
+        depth = was;
+        app_rank_enter();
+        return;
+    }
+    static bool told;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 10;
+    if (pthread_cond_timedwait(&changed, &lock, &until) == 0 || told) return;
+    told = true;
+    app_say(
+        "NCCL waits for the other ranks of a communicator; one thread that asks for several ranks does so "
+        "between ncclGroupStart and ncclGroupEnd");
+}
+
+void app_changed(void) {
+    app_rank_change();
+    pthread_cond_broadcast(&changed);
+}
+
 int app_remember(int error) {
-    if (error && error != E_NOT_READY && !driver_calls) last_error = error;
+    if (error && error != E_NOT_READY && !driver_calls) *app_last_error_of() = error;
     return error;
 }
 
@@ -200,8 +246,8 @@ int app_driver_end(int error) {
 }
 
 int app_last(bool reset) {
-    int error = last_error;
-    if (reset && error != the_app.sticky) last_error = E_OK;
+    int error = *app_last_error_of();
+    if (reset && error != the_app.sticky) *app_last_error_of() = E_OK;
     return error;
 }
 
@@ -239,19 +285,20 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
     *p = NULL;
     if (!bytes) return E_OK;
     // What a GPU has is the limit of device memory; the host's is the host's.
-    if (place == PLACE_DEVICE &&
-        bytes > (uint64_t)a->gpu->dram_size -
-                    (a->used < (uint64_t)a->gpu->dram_size ? a->used : (uint64_t)a->gpu->dram_size))
-        return E_MEMORY;
+    int device = app_device_index(app_device_now());
+    app_device *d = &a->devices[device];
+    uint64_t size = (uint64_t)a->gpu->dram_size;
+    if (place == PLACE_DEVICE && bytes > size - (d->used < size ? d->used : size)) return E_MEMORY;
     orr_err e = {0};
     uint64_t addr = orr_mem_alloc(a->mem, bytes, name, &e);
     if (!addr) return E_MEMORY;
     size_t at = above(addr);
     (void)ORR_PUSH(&a->blocks);
     memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
-    a->blocks.at[at] = (app_block){.addr = addr, .bytes = bytes, .place = (uint8_t)place};
-    if (place != PLACE_PINNED) a->used += bytes;
-    if (a->used > a->peak) a->peak = a->used;
+    a->blocks.at[at] =
+        (app_block){.addr = addr, .bytes = bytes, .owner = device, .device = device, .place = (uint8_t)place};
+    if (place != PLACE_PINNED) d->used += bytes;
+    if (d->used > d->peak) d->peak = d->used;
     *p = (void *)(uintptr_t)addr;
     return E_OK;
 }
@@ -269,7 +316,7 @@ int app_free(void *p) {
     app_block *b = app_block_of((uintptr_t)p);
     if (!b || b->addr != (uintptr_t)p) return E_VALUE;
     if (b->kept) return E_OK;
-    if (b->place != PLACE_PINNED) a->used -= b->bytes;
+    if (b->place != PLACE_PINNED) a->devices[b->owner].used -= b->bytes;
     orr_mem_free(a->mem, b->addr);
     size_t at = (size_t)(b - a->blocks.at);
     a->blocks.n--;
@@ -279,8 +326,9 @@ int app_free(void *p) {
 
 app_stream *app_stream_of(void *handle) {
     app *a = &the_app;
-    if (!handle || handle == STREAM_LEGACY) return &a->legacy;
-    if (handle == STREAM_PER_THREAD) return &a->per_thread;
+    app_device *d = &a->devices[app_device_index(app_device_now())];
+    if (!handle || handle == STREAM_LEGACY) return &d->legacy;
+    if (handle == STREAM_PER_THREAD) return &d->per_thread;
     for (app_stream *s = a->streams; s; s = s->next)
         if (s == handle) return s;
     return NULL;
@@ -309,6 +357,36 @@ static void make_report(const app *a, bool json, orr_text *out) {
                      (unsigned long long)a->strays);
 }
 
+// For `orrery cluster`: what each rank did, a line each.
+static void write_ranks(const app *a, orr_err *e) {
+    orr_text out = {0};
+    orr_arena name = {0};
+    const app_rank *ranks;
+    size_t n = app_rank_all(&ranks);
+    orr_text_add(&out, "launches %u alike %u nccl %llu\n", a->nlaunches, a->nalike,
+                 (unsigned long long)a->nccl_calls);
+    const app_kernel_total *kernels;
+    size_t nkernels = app_kernel_totals(&kernels);
+    for (size_t i = 0; i < nkernels; i++)
+        orr_text_add(&out, "kernel %llu %.17g %s\n", (unsigned long long)kernels[i].launches, kernels[i].ns,
+                     kernels[i].kernel->name);
+    const app_mpi_total *mpi;
+    size_t nmpi = app_mpi_totals(&mpi);
+    for (size_t i = 0; i < nmpi; i++)
+        orr_text_add(&out, "mpi %llu %llu %.17g %s\n", (unsigned long long)mpi[i].calls,
+                     (unsigned long long)mpi[i].bytes, mpi[i].ns, mpi[i].name);
+    for (size_t i = 0; i < n; i++) {
+        const app_rank *r = &ranks[i];
+        orr_text_add(&out, "%zu %d %u %.17g %llu %llu %.17g %.17g %.17g %.17g %.17g %llu %llu\n", i, r->node,
+                     r->launches, r->kernel_ns, (unsigned long long)r->copies,
+                     (unsigned long long)r->copy_bytes, r->copy_ns, r->nccl_ns, r->wait_ns, r->mpi_ns,
+                     r->end_ns, (unsigned long long)r->messages, (unsigned long long)r->sent);
+    }
+    write_file(orr_arena_printf(&name, "%s/ranks", a->forms), &out, e);
+    orr_arena_free(&name);
+    free(out.s);
+}
+
 // For the process that started this one (api/app.c).
 static void write_forms(const app *a, orr_err *e) {
     static const char *const names[] = {"report.txt", "report.json", "report.page"};
@@ -332,7 +410,7 @@ static void write_report(app *a) {
     orr_progress_end(&a->progress);
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->threads;
-    a->result.buffer_bytes = a->peak;
+    for (int i = 0; i < a->ndevices; i++) a->result.buffer_bytes += a->devices[i].peak;
     if (a->times.kernel_ns > 0) { // of models that predict time
         a->result.app = a->times;
         a->result.app.elapsed_ns = app_clock_all();
@@ -342,6 +420,7 @@ static void write_report(app *a) {
     }
     make_report(a, a->json, &out);
     if (a->forms) write_forms(a, &e);
+    if (a->forms && app_in_cluster()) write_ranks(a, &e);
     if (a->output) {
         write_file(a->output, &out, &e);
     } else if (a->forms) {

@@ -11,8 +11,13 @@
 #include <string.h>
 
 typedef uint64_t devptr;
-static int the_context;
-static _Thread_local void *current = &the_context;
+static char contexts[APP_NODE_DEVICES]; // one for each device; their addresses are what programs hold
+static _Thread_local bool none;         // no context is current
+static void *context_of(int device) { return &contexts[device]; }
+static int device_of(const void *context) { // -1: it is none of ours
+    const char *c = context;
+    return c >= contexts && c < contexts + APP_NODE_DEVICES ? (int)(c - contexts) : -1;
+}
 
 int app_stream_new(void **stream, unsigned flags, int priority);
 int app_stream_delete(void *stream);
@@ -85,23 +90,24 @@ API int cuDriverGetVersion(int *version) {
 }
 API int cuDeviceGetCount(int *count) { return BY_RUNTIME(orr_cudaGetDeviceCount(count)); }
 API int cuDeviceGet(int *device, int ordinal) {
-    if (!device || ordinal) return device ? E_DEVICE : E_VALUE;
-    *device = 0;
-    return E_OK;
+    DR_ENTER();
+    bool there = app_device_at(ordinal) != NULL;
+    if (device && there) *device = ordinal;
+    return app_leave_driver(!device ? E_VALUE : there ? E_OK : E_DEVICE);
 }
 API int cuDeviceGetName(char *name, int n, int device) {
     DR_ENTER();
-    if (!name || n < 1 || device) return app_leave_driver(E_VALUE);
+    if (!name || n < 1 || !app_device_at(device)) return app_leave_driver(E_VALUE);
     snprintf(name, (size_t)n, "%s (simulated)", the_app.gpu->product);
     return app_leave_driver(E_OK);
 }
 API int cuDeviceGetAttribute(int *value, int which, int device) {
     DR_ENTER();
-    return app_leave_driver(!value ? E_VALUE : device ? E_DEVICE : app_attribute(which, value));
+    return app_leave_driver(!value ? E_VALUE : app_attribute(which, device, value));
 }
 API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
     DR_ENTER();
-    if (!bytes || device) return app_leave_driver(E_VALUE);
+    if (!bytes || !app_device_at(device)) return app_leave_driver(E_VALUE);
     *bytes = (size_t)the_app.gpu->dram_size;
     return app_leave_driver(E_OK);
 }
@@ -112,41 +118,58 @@ API int cuDeviceComputeCapability(int *major, int *minor, int device) {
 API int cuCtxCreate_v2(void **context, unsigned flags, int device) {
     (void)flags;
     DR_ENTER();
-    if (!context || device) return app_leave_driver(context ? E_DEVICE : E_VALUE);
-    *context = current = &the_context;
+    if (!context || !app_device_use(device)) return app_leave_driver(context ? E_DEVICE : E_VALUE);
+    *context = context_of(device);
+    none = false;
     return app_leave_driver(E_OK);
 }
 API int cuCtxCreate_v4(void **context, void *params, unsigned flags, int device) {
     (void)params;
     return cuCtxCreate_v2(context, flags, device);
 }
-API int cuCtxDestroy_v2(void *context) { return context == &the_context ? E_OK : E_CONTEXT; }
+API int cuCtxDestroy_v2(void *context) { return device_of(context) >= 0 ? E_OK : E_CONTEXT; }
 API int cuCtxGetCurrent(void **context) {
-    if (context) *context = current;
-    return context ? E_OK : E_VALUE;
+    DR_ENTER();
+    if (context) *context = none ? NULL : context_of(app_device_now());
+    return app_leave_driver(context ? E_OK : E_VALUE);
 }
 API int cuCtxSetCurrent(void *context) {
-    current = context;
-    return E_OK;
+    DR_ENTER();
+    none = !context;
+    bool known = none || app_device_use(device_of(context));
+    return app_leave_driver(known ? E_OK : E_CONTEXT);
 }
 API int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
 API int cuCtxPopCurrent_v2(void **context) {
-    if (context) *context = current;
-    return E_OK;
+    void *now;
+    return cuCtxGetCurrent(context ? context : &now);
 }
-API int cuCtxGetDevice(int *device) { return cuDeviceGet(device, 0); }
+API int cuCtxGetDevice(int *device) {
+    DR_ENTER();
+    if (device) *device = app_device_now();
+    return app_leave_driver(device ? E_OK : E_VALUE);
+}
 API int cuCtxSynchronize(void) { return BY_RUNTIME(orr_cudaDeviceSynchronize()); }
-API int cuDevicePrimaryCtxRetain(void **context, int device) { return cuCtxCreate_v2(context, 0, device); }
-API int cuDevicePrimaryCtxRelease_v2(int device) { return device ? E_DEVICE : E_OK; }
-API int cuDevicePrimaryCtxReset_v2(int device) { return device ? E_DEVICE : E_OK; }
+static int there(int device) {
+    DR_ENTER();
+    return app_leave_driver(app_device_at(device) ? E_OK : E_DEVICE);
+}
+API int cuDevicePrimaryCtxRetain(void **context, int device) {
+    if (!context) return E_VALUE;
+    int error = there(device);
+    if (!error) *context = context_of(device);
+    return error;
+}
+API int cuDevicePrimaryCtxRelease_v2(int device) { return there(device); }
+API int cuDevicePrimaryCtxReset_v2(int device) { return there(device); }
 API int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
     (void)flags;
-    return device ? E_DEVICE : E_OK;
+    return there(device);
 }
 API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
     if (flags) *flags = 0;
     if (active) *active = 1;
-    return device ? E_DEVICE : E_OK;
+    return there(device);
 }
 API int cuCtxGetFlags(unsigned *flags) {
     if (flags) *flags = 0;
@@ -172,9 +195,10 @@ API int cuDeviceGetByPCIBusId(int *device, const char *id) {
     return BY_RUNTIME(orr_cudaDeviceGetByPCIBusId(device, id));
 }
 API int cuDeviceGetUuid_v2(void *uuid, int device) {
-    if (!uuid || device) return uuid ? E_DEVICE : E_VALUE;
+    if (!uuid) return E_VALUE;
     memcpy(uuid, "orrery simulated", 16); // as cudaDeviceProp says it
-    return E_OK;
+    ((char *)uuid)[6] = (char)(device ? '0' + device : ' ');
+    return there(device);
 }
 API int cuGetErrorString(int error, const char **text) {
     if (!text) return E_VALUE;
@@ -238,7 +262,8 @@ API int cuModuleGetGlobal_v2(devptr *p, size_t *bytes, void *module, const char 
     if (!m || !name) return app_leave_driver(E_VALUE);
     uint64_t addr, n;
     int error = app_module_ready(m);
-    if (!error && !orr_image_symbol(m->image, name, &addr, &n)) error = E_NOT_FOUND;
+    orr_image *image = error ? NULL : app_module_image(m, app_device_index(app_device_now()));
+    if (!error && (!image || !orr_image_symbol(image, name, &addr, &n))) error = E_NOT_FOUND;
     if (!error && p) *p = addr;
     if (!error && bytes) *bytes = n;
     return app_leave_driver(error);
@@ -331,7 +356,7 @@ static int launch(void *function, dim3 grid, dim3 block, unsigned shared, void *
     DR_ENTER();
     app_function *f = app_function_of(function);
     app_stream *s = app_stream_of(stream);
-    if (!f || !s) return app_leave_driver(E_HANDLE);
+    if (!f || !s || s->device != app_device_index(app_device_now())) return app_leave_driver(E_HANDLE);
     app_call c = {.what = DO_KERNEL,
                   .function = f,
                   .grid = grid,
@@ -492,7 +517,7 @@ API int cuPointerGetAttribute(void *to, int which, devptr p) {
     int place = app_place(ptr(p));
     if (!to || place == PLACE_HOST) return app_leave_driver(E_VALUE);
     switch (which) { // CUpointer_attribute
-    case 1: *(void **)to = &the_context; break;
+    case 1: *(void **)to = context_of(app_block_device(b)); break;
     case 2: *(unsigned *)to = place == PLACE_PINNED ? TYPE_HOST : TYPE_DEVICE; break;
     case 3: *(devptr *)to = p; break;
     case 4:
@@ -501,7 +526,7 @@ API int cuPointerGetAttribute(void *to, int which, devptr p) {
         break;
     case 6: *(unsigned *)to = 1; break; // memory operations are synchronous
     case 8: *(unsigned *)to = place == PLACE_MANAGED; break;
-    case 9: *(int *)to = 0; break;
+    case 9: *(int *)to = app_block_device(b); break;
     case 11: *(devptr *)to = b ? b->addr : p; break;
     case 12: *(size_t *)to = b ? b->bytes : 0; break;
     case 13: *(unsigned *)to = 1; break; // mapped

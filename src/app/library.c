@@ -108,13 +108,16 @@ API int cuFuncGetName(const char **name, void *function) {
 }
 API int cuKernelGetName(const char **name, void *kernel) { return cuFuncGetName(name, kernel); }
 API int cuKernelGetAttribute(int *value, int which, void *kernel, int device) {
-    return device ? E_DEVICE : cuFuncGetAttribute(value, which, kernel);
+    (void)device; // they are all alike
+    return cuFuncGetAttribute(value, which, kernel);
 }
 API int cuKernelSetAttribute(int which, int value, void *kernel, int device) {
-    return device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value);
+    (void)device;
+    return cuFuncSetAttribute(kernel, which, value);
 }
 RT(cudaKernelSetAttributeForDevice)(void *kernel, int which, int value, int device) {
-    return app_remember(device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value));
+    (void)device;
+    return app_remember(cuFuncSetAttribute(kernel, which, value));
 }
 API int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {
     DR_ENTER();

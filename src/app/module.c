@@ -11,12 +11,24 @@
 #include <string.h>
 
 // ---- opening ------------------------------------------------------------------------------------------
+// In a cluster each rank brings the same code: it is read once, and known again by a digest of its bytes.
+static orr_module *opened_before(app_module *mine, const void *data, size_t n) {
+    if (!app_in_cluster()) return NULL;
+    mine->digest = orr_hash64(data, n, 1) | 1;
+    for (app_module *m = the_app.modules; m; m = m->next)
+        if (m != mine && m->module && m->digest == mine->digest) return m->module;
+    return NULL;
+}
+
 static int open_module(app_module *m, const void *data, size_t n) {
     orr_err e = {0};
     bool text = app_image_is_text(data);
     const orr_gpu *g = the_app.gpu;
-    m->module =
-        app_image_open(data, n, m->name, (unsigned)(g->cc_major * 10 + g->cc_minor), the_app.source, &e);
+    m->module = opened_before(m, data, n);
+    m->shared = m->module != NULL;
+    if (!m->shared)
+        m->module =
+            app_image_open(data, n, m->name, (unsigned)(g->cc_major * 10 + g->cc_minor), the_app.source, &e);
     // Linked code is machine code only. A driver links its parts' PTX when there is none for the GPU; here
     // that is done where there is nothing to link.
     if (!m->module && m->parts && m->parts[0] && !m->parts[1]) {
@@ -24,11 +36,18 @@ static int open_module(app_module *m, const void *data, size_t n) {
         m->module = app_image_open(m->parts[0], app_image_bytes(m->parts[0]), m->name,
                                    (unsigned)(g->cc_major * 10 + g->cc_minor), "ptx", &again);
     }
-    if (m->module && !the_app.on_gpu) orr_ptx_long_ways(m->module);
-    if (m->module) m->image = orr_image_load(the_app.mem, m->module, &e);
-    if (m->image) return E_OK;
-    app_say("%s", e.text);
+    if (m->module && !m->shared && !the_app.on_gpu) orr_ptx_long_ways(m->module);
+    if (m->module && app_module_image(m, app_device_index(app_device_now()))) return E_OK;
+    if (!m->module) app_say("%s", e.text);
     return m->failed = text ? E_PTX : m->module ? E_MEMORY : E_NO_KERNEL_IMAGE;
+}
+
+orr_image *app_module_image(app_module *m, int device) {
+    orr_err e = {0};
+    if (!m->images) m->images = orr_calloc((size_t)the_app.ndevices, sizeof *m->images);
+    if (!m->images[device]) m->images[device] = orr_image_load(the_app.mem, m->module, &e);
+    if (!m->images[device]) app_say("%s", e.text);
+    return m->images[device];
 }
 
 app_module *app_module_new(const void *data, const char *name) {
@@ -48,7 +67,7 @@ app_module *app_module_open(const void *image, size_t n, const char *name, int *
 }
 
 int app_module_ready(app_module *m) {
-    if (m->image || m->failed) return m->failed;
+    if (m->images || m->failed) return m->failed;
     return open_module(m, m->data, app_image_bytes(m->data));
 }
 
@@ -64,8 +83,10 @@ void app_module_close(app_module *m) {
             *v = (*v)->next;
         else
             v = &(*v)->next;
-    if (m->image) orr_image_free(the_app.mem, m->image);
-    m->image = NULL;
+    for (int i = 0; m->images && i < the_app.ndevices; i++)
+        if (m->images[i]) orr_image_free(the_app.mem, m->images[i]);
+    free(m->images);
+    m->images = NULL;
     m->failed = E_HANDLE;
 }
 
@@ -117,5 +138,8 @@ app_variable *app_variable_of(const void *host) {
 int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes) {
     int error = app_module_ready(v->module);
     if (error) return error;
-    return orr_image_symbol(v->module->image, v->name, addr, bytes) ? E_OK : E_SYMBOL;
+    // A managed variable is one for all devices: that of the first.
+    int device = v->managed ? 0 : app_device_index(app_device_now());
+    orr_image *image = app_module_image(v->module, device);
+    return image && orr_image_symbol(image, v->name, addr, bytes) ? E_OK : E_SYMBOL;
 }

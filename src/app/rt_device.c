@@ -39,23 +39,23 @@ RT(cudaRuntimeGetVersion)(int *version) {
 }
 RT(cudaDriverGetVersion)(int *version) { return orr_cudaRuntimeGetVersion(version); }
 
-// ---- one device --------------------------------------------------------------------------------
+// ---- devices -----------------------------------------------------------------------------------
 RT(cudaGetDeviceCount)(int *count) {
     ENTER();
     if (!count) return app_leave(E_VALUE);
-    *count = 1;
+    *count = app_device_count();
     return app_leave(E_OK);
 }
 
 RT(cudaGetDevice)(int *device) {
     ENTER();
-    if (device) *device = 0;
+    if (device) *device = app_device_now();
     return app_leave(device ? E_OK : E_VALUE);
 }
 
 RT(cudaSetDevice)(int device) {
     ENTER();
-    return app_leave(device ? E_DEVICE : E_OK);
+    return app_leave(app_device_use(device) ? E_OK : E_DEVICE);
 }
 RT(cudaInitDevice)(int device, unsigned device_flags, unsigned flags) {
     (void)device_flags, (void)flags;
@@ -82,19 +82,24 @@ RT(cudaGetDeviceFlags)(unsigned *flags) {
 
 RT(cudaDeviceSynchronize)(void) {
     ENTER();
-    app_clock_wait(app_clock_all());
+    app_clock_wait(app_clock_device(app_device_index(app_device_now())));
     return app_leave(E_OK);
 }
 
-// The context goes, with all its memory, streams and the error that killed it; code stays registered.
+// The device's context goes, with all its memory, and the error that killed it; code stays registered.
 RT(cudaDeviceReset)(void) {
     app_enter();
     app *a = &the_app;
     if (!a->failed) {
-        app_clock_wait(app_clock_all());
-        for (size_t i = 0; i < a->blocks.n; i++) a->blocks.at[i].kept = false;
-        while (a->blocks.n) app_free((void *)(uintptr_t)a->blocks.at[a->blocks.n - 1].addr);
-        a->registered.n = 0;
+        int device = app_device_index(app_device_now());
+        app_clock_wait(app_clock_device(device));
+        for (size_t i = a->blocks.n; i-- > 0;) {
+            if (a->blocks.at[i].owner != device) continue;
+            a->blocks.at[i].kept = false;
+            app_free((void *)(uintptr_t)a->blocks.at[i].addr);
+        }
+        if (a->ndevices == 1) a->registered.n = 0;
+        a->devices[device].peers = 0;
         a->sticky = E_OK;
     }
     app_leave(E_OK);
@@ -102,35 +107,19 @@ RT(cudaDeviceReset)(void) {
     return E_OK;
 }
 
-RT(cudaDeviceCanAccessPeer)(int *can, int device, int peer) {
-    (void)device, (void)peer;
-    if (can) *can = 0;
-    return can ? E_OK : E_VALUE;
-}
-RT(cudaDeviceEnablePeerAccess)(int peer, unsigned flags) {
-    (void)flags, (void)peer; // there is one device
-    return app_enter(), app_leave(E_DEVICE);
-}
-RT(cudaDeviceDisablePeerAccess)(int peer) {
-    (void)peer;
-    return app_enter(), app_leave(E_PEER_NOT_ENABLED);
-}
-
-RT(cudaDeviceGetP2PAttribute)(int *value, int which, int from, int to) {
-    (void)which;
-    if (value) *value = 0;
-    return app_enter(), app_leave(!value ? E_VALUE : from || to ? E_DEVICE : E_OK);
-}
-
 RT(cudaDeviceGetPCIBusId)(char *id, int n, int device) {
-    if (!id || n < 13 || device) return E_VALUE;
-    snprintf(id, (size_t)n, "0000:01:00.0");
-    return E_OK;
+    ENTER();
+    if (!id || n < 13 || !app_device_at(device)) return app_leave(E_VALUE);
+    snprintf(id, (size_t)n, "0000:%02x:00.0", (unsigned)(device + 1) & 0xff);
+    return app_leave(E_OK);
 }
 RT(cudaDeviceGetByPCIBusId)(int *device, const char *id) {
-    if (!device || !id) return E_VALUE;
-    *device = 0;
-    return strstr(id, "01:00") ? E_OK : E_DEVICE;
+    ENTER();
+    unsigned domain, bus = 0;
+    if (!device || !id) return app_leave(E_VALUE);
+    if (sscanf(id, "%x:%x:", &domain, &bus) < 2) sscanf(id, "%x:", &bus);
+    *device = (int)bus - 1;
+    return app_leave(app_device_at(*device) ? E_OK : E_DEVICE);
 }
 
 // ---- limits ------------------------------------------------------------------------------------
@@ -175,7 +164,8 @@ RT(cudaProfilerStop)(void) { return E_OK; }
 // ---------------------------------------------------------------------------------------------- All of them
 // in the order and with the numbers of cudaDeviceAttr (= CUdevice_attribute); 0 for what the simulated GPU
 // does not have, textures among them.
-int app_attribute(int which, int *value) {
+int app_attribute(int which, int device, int *value) {
+    if (!app_device_at(device)) return E_DEVICE;
     const orr_gpu *g = the_app.gpu;
     int64_t optin = g->shared_per_block_optin ? g->shared_per_block_optin : g->shared_per_block;
     switch (which) {
@@ -197,8 +187,8 @@ int app_attribute(int which, int *value) {
     case 16: *value = g->sm_count; break;
     case 19: *value = 1; break; // host memory can be mapped
     case 30: *value = 512; break;
-    case 31: *value = 1; break; // kernels of several streams
-    case 33: *value = 1; break;
+    case 31: *value = 1; break;          // kernels of several streams
+    case 33: *value = device + 1; break; // PCI bus
     case 36: *value = (int)(g->clock_dram * 1e3); break;
     case 37: *value = g->dram_bus; break;
     case 38: *value = (int)g->l2_size; break;
@@ -231,12 +221,12 @@ int app_attribute(int which, int *value) {
 RT(cudaDeviceGetAttribute)(int *value, int which, int device) {
     ENTER();
     if (!value) return app_leave(E_VALUE);
-    return app_leave(device ? E_DEVICE : app_attribute(which, value));
+    return app_leave(app_attribute(which, device, value));
 }
 
 static int attribute(int which) {
     int v = 0;
-    app_attribute(which, &v);
+    app_attribute(which, 0, &v);
     return v;
 }
 
@@ -246,6 +236,7 @@ static int attribute(int which) {
         const orr_gpu *g = the_app.gpu;                                                                      \
         snprintf((p)->name, sizeof(p)->name, "%s (simulated)", g->product);                                  \
         memcpy((p)->uuid, "orrery simulated", 16);                                                           \
+        (p)->uuid[6] = (char)(device ? '0' + device : ' ');                                                  \
         (p)->totalGlobalMem = (size_t)g->dram_size;                                                          \
         (p)->sharedMemPerBlock = (size_t)g->shared_per_block;                                                \
         (p)->regsPerBlock = attribute(12);                                                                   \
@@ -265,7 +256,7 @@ static int attribute(int which) {
         (p)->canMapHostMemory = 1;                                                                           \
         (p)->surfaceAlignment = (size_t)attribute(30);                                                       \
         (p)->concurrentKernels = 1;                                                                          \
-        (p)->pciBusID = 1;                                                                                   \
+        (p)->pciBusID = device + 1;                                                                          \
         (p)->asyncEngineCount = attribute(40);                                                               \
         (p)->unifiedAddressing = 1;                                                                          \
         (p)->memoryBusWidth = attribute(37);                                                                 \
@@ -286,7 +277,7 @@ static int attribute(int which) {
 
 static int properties_12(void *prop, int device, size_t bytes) {
     ENTER();
-    if (!prop || device) return app_leave(prop ? E_DEVICE : E_VALUE);
+    if (!prop || !app_device_at(device)) return app_leave(prop ? E_DEVICE : E_VALUE);
     device_prop_12 p = {0};
     COMMON(&p);
     p.clockRate = attribute(13);
@@ -308,7 +299,7 @@ RT(cudaGetDeviceProperties_v2)(void *p, int device) {
 
 RT_13(cudaGetDeviceProperties)(void *prop, int device) { // 13's
     ENTER();
-    if (!prop || device) return app_leave(prop ? E_DEVICE : E_VALUE);
+    if (!prop || !app_device_at(device)) return app_leave(prop ? E_DEVICE : E_VALUE);
     device_prop_13 *p = prop;
     memset(p, 0, sizeof *p);
     COMMON(p);

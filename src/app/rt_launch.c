@@ -50,6 +50,7 @@ static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t s
     app_function *f = app_function_of(func);
     app_stream *s = app_stream_of(stream);
     if (!f || !s) return app_leave(f ? E_HANDLE : E_DEVICE_FUNCTION);
+    if (s->device != app_device_index(app_device_now())) return app_leave(E_HANDLE); // of another device
     if (shared > UINT32_MAX) return app_leave(E_VALUE);
     app_call c = {.what = DO_KERNEL,
                   .function = f,

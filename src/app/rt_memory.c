@@ -47,7 +47,7 @@ static int release(void *p, bool host) {
     ENTER();
     const app_block *b = p ? app_block_of((uintptr_t)p) : NULL;
     if (p && (!b || (b->place == PLACE_PINNED) != host)) return app_leave(E_VALUE);
-    app_clock_wait(app_clock_all()); // cudaFree waits for the device
+    app_clock_wait(app_clock_device(b ? b->owner : app_device_index(app_device_now()))); // cudaFree waits
     return app_leave(app_free(p));
 }
 RT(cudaFree)(void *p) { return release(p, false); }
@@ -72,21 +72,25 @@ RT_S(cudaFreeAsync)(void *p, void *stream) {
 
 RT(cudaMemGetInfo)(size_t *available, size_t *total) {
     ENTER();
-    size_t size = (size_t)the_app.gpu->dram_size;
+    size_t size = (size_t)the_app.gpu->dram_size, used = app_device_at(app_device_now())->used;
     if (total) *total = size;
-    if (available) *available = size > the_app.used ? size - the_app.used : 0;
+    if (available) *available = size > used ? size - used : 0;
     return app_leave(E_OK);
 }
 
 // ---- pools: all take from the same memory ------------------------------------------------------
 static int the_pool;
 RT(cudaDeviceGetDefaultMemPool)(void **pool, int device) {
-    if (!pool || device) return E_VALUE;
+    ENTER();
+    if (!pool || !app_device_at(device)) return app_leave(E_VALUE);
     *pool = &the_pool;
-    return E_OK;
+    return app_leave(E_OK);
 }
 RT(cudaDeviceGetMemPool)(void **pool, int device) { return orr_cudaDeviceGetDefaultMemPool(pool, device); }
-RT(cudaDeviceSetMemPool)(int device, void *pool) { return device || !pool ? E_VALUE : E_OK; }
+RT(cudaDeviceSetMemPool)(int device, void *pool) {
+    void *same;
+    return pool ? orr_cudaDeviceGetDefaultMemPool(&same, device) : E_VALUE;
+}
 RT(cudaMemPoolCreate)(void **pool, const void *props) {
     (void)props;
     return orr_cudaDeviceGetDefaultMemPool(pool, 0);
@@ -106,7 +110,8 @@ RT(cudaMemPoolGetAttribute)(void *pool, int which, void *value) {
     if (which <= 3)
         *(int *)value = 1;
     else // reserved and used memory, now and at most
-        *(uint64_t *)value = which & 1 ? the_app.used : the_app.peak;
+        *(uint64_t *)value =
+            which & 1 ? app_device_at(app_device_now())->used : app_device_at(app_device_now())->peak;
     return app_leave(E_OK);
 }
 RT(cudaMemPoolSetAccess)(void *pool, const void *list, size_t n) {
@@ -173,7 +178,7 @@ static int pointer_attributes_of(void *to, const void *p, size_t bytes) {
     if (!to) return app_leave(E_VALUE);
     int place = app_place(p);
     pointer_attributes a = {.type = types[place]};
-    a.device = place == PLACE_HOST ? -2 : 0;
+    a.device = place == PLACE_HOST ? -2 : app_block_device(app_block_of((uintptr_t)p));
     a.device_ptr = place == PLACE_HOST ? NULL : (void *)(uintptr_t)p;
     a.host_ptr = place == PLACE_DEVICE ? NULL : (void *)(uintptr_t)p;
     memcpy(to, &a, bytes);
@@ -186,7 +191,15 @@ RT_11_12(cudaPointerGetAttributes, pointer_attributes_12)(void *to, const void *
     return pointer_attributes_of(to, p, POINTER_ATTRIBUTES_12);
 }
 
-// Hints: what moves managed memory about is not modelled.
+static int prefetch(const void *p, int device, void *stream) {
+    ENTER();
+    return app_leave(app_prefetch(p, device, stream));
+}
+static int location_of(mem_location where) {
+    return where.type == 1 ? where.id : -1;
+} // cudaMemLocationTypeDevice
+
+// Advice is taken and changes nothing.
 static int hint(const void *p) {
     ENTER();
     return app_leave(app_place(p) == PLACE_HOST ? E_VALUE : E_OK);
@@ -197,8 +210,8 @@ RT_13(cudaMemAdvise)(const void *p, size_t bytes, int advice, mem_location where
 }
 IN_13(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
 RT_13(cudaMemPrefetchAsync)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
-    (void)bytes, (void)where, (void)flags, (void)stream;
-    return hint(p);
+    (void)bytes, (void)flags;
+    return prefetch(p, location_of(where), stream);
 }
 // 12.2 and later have 13's under other names.
 RT(cudaMemAdvise_v2)(const void *p, size_t bytes, int advice, mem_location where) {
@@ -212,8 +225,8 @@ RT_11_12(cudaMemAdvise, mem_advise_12)(const void *p, size_t bytes, int advice, 
     return hint(p);
 }
 RT_11_12(cudaMemPrefetchAsync, mem_prefetch_12)(const void *p, size_t bytes, int device, void *stream) {
-    (void)bytes, (void)device, (void)stream;
-    return hint(p);
+    (void)bytes;
+    return prefetch(p, device, stream);
 }
 RT_S(cudaStreamAttachMemAsync)(void *stream, void *p, size_t bytes, unsigned flags) {
     (void)stream, (void)bytes, (void)flags;
@@ -257,13 +270,20 @@ RT_S(cudaMemcpy2DAsync)
 (void *dst, size_t dp, const void *src, size_t sp, size_t width, size_t height, int kind, void *stream) {
     return copy(dst, dp, src, sp, width, height, kind, stream, false);
 }
+// The devices are those that the pointers are of; addresses say so too, and are believed.
+static int peers(const void *dst, int to, const void *src, int from) {
+    ENTER();
+    if (!app_device_at(to) || !app_device_at(from)) return app_leave(E_DEVICE);
+    bool host = app_place(dst) == PLACE_HOST || app_place(src) == PLACE_HOST;
+    return app_leave(host ? E_VALUE : E_OK);
+}
 RT(cudaMemcpyPeer)(void *dst, int to, const void *src, int from, size_t n) {
-    if (to || from) return app_enter(), app_leave(E_DEVICE);
-    return copy(dst, n, src, n, n, 1, COPY_DEFAULT, NULL, true);
+    int error = peers(dst, to, src, from);
+    return error ? error : copy(dst, n, src, n, n, 1, COPY_DEFAULT, NULL, true);
 }
 RT(cudaMemcpyPeerAsync)(void *dst, int to, const void *src, int from, size_t n, void *stream) {
-    if (to || from) return app_enter(), app_leave(E_DEVICE);
-    return copy(dst, n, src, n, n, 1, COPY_DEFAULT, stream, false);
+    int error = peers(dst, to, src, from);
+    return error ? error : copy(dst, n, src, n, n, 1, COPY_DEFAULT, stream, false);
 }
 
 static void *moved(const pitched_ptr *p, const position *at) {

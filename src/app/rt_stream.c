@@ -9,7 +9,11 @@ int app_stream_new(void **stream, unsigned flags, int priority) {
     app *a = &the_app;
     if (!stream || flags > 1) return E_VALUE;
     app_stream *s = orr_calloc(1, sizeof *s);
-    *s = (app_stream){.id = a->next_stream++, .flags = flags, .priority = priority, .next = a->streams};
+    *s = (app_stream){.id = a->next_stream++,
+                      .device = app_device_index(app_device_now()),
+                      .flags = flags,
+                      .priority = priority,
+                      .next = a->streams};
     a->streams = s;
     *stream = s;
     return E_OK;
@@ -17,9 +21,10 @@ int app_stream_new(void **stream, unsigned flags, int priority) {
 
 int app_stream_delete(void *stream) {
     app_stream *s = app_stream_of(stream);
-    if (!s || s == &the_app.legacy || s == &the_app.per_thread) return E_HANDLE;
+    if (!s || s->id < 2) return E_HANDLE; // the default ones
     app_clock_wait(0);
-    if (s->end > the_app.legacy.end) the_app.legacy.end = s->end; // what is in it is finished first
+    app_stream *legacy = &the_app.devices[s->device].legacy;
+    if (s->end > legacy->end) legacy->end = s->end; // what is in it is finished first
     for (app_stream **p = &the_app.streams; *p; p = &(*p)->next)
         if (*p == s) {
             *p = s->next;
@@ -73,7 +78,7 @@ RT_S(cudaStreamGetId)(void *stream, unsigned long long *id) {
 }
 RT_S(cudaStreamGetDevice)(void *stream, int *device) {
     STREAM();
-    if (device) *device = 0;
+    if (device) *device = s->device - app_device_index(0);
     return app_leave(device ? E_OK : E_VALUE);
 }
 
@@ -149,7 +154,7 @@ RT(cudaEventElapsedTime_v2)(float *ms, void *start, void *end) { // of 12.8 and 
 RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
     (void)mode;
     STREAM();
-    if (s == &the_app.legacy) return app_leave(E_CAPTURE_UNSUPPORTED);
+    if (s->id == 0) return app_leave(E_CAPTURE_UNSUPPORTED);
     if (s->capture || s->joined) return app_leave(E_VALUE);
     s->capture = app_graph_new();
     s->capture->stream = s;
@@ -166,7 +171,8 @@ RT_S(cudaStreamEndCapture)(void *stream, void **graph) {
     g->stream = NULL;
     for (app_stream *o = the_app.streams; o; o = o->next)
         if (o->joined == g) o->joined = NULL;
-    if (the_app.per_thread.joined == g) the_app.per_thread.joined = NULL;
+    for (int i = 0; i < the_app.ndevices; i++)
+        if (the_app.devices[i].per_thread.joined == g) the_app.devices[i].per_thread.joined = NULL;
     return app_leave(E_OK);
 }
 

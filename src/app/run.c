@@ -22,6 +22,12 @@ static int reachable(const pitched_ptr *p, const extent *size) {
     return orr_mem_host(the_app.mem, (uintptr_t)p->ptr, span) ? E_OK : E_VALUE;
 }
 
+// The device whose memory it is: of a module's variables, which are in no block, the stream's.
+static int owner(const app_stream *s, const void *p) {
+    const app_block *b = app_block_of((uintptr_t)p);
+    return b && b->device >= 0 ? b->device : s->device;
+}
+
 static int copy(app_stream *s, const app_call *c) {
     int from = app_place(c->src.ptr), to = app_place(c->dst.ptr);
     uint64_t bytes = c->size.width * c->size.height * c->size.depth;
@@ -44,17 +50,26 @@ static int copy(app_stream *s, const app_call *c) {
     const orr_gpu *g = the_app.gpu;
     bool in = from == PLACE_HOST || from == PLACE_PINNED, out = to == PLACE_HOST || to == PLACE_PINNED;
     if (in && out) return E_OK; // the host's own work
+    int from_gpu = owner(s, c->src.ptr), to_gpu = owner(s, c->dst.ptr);
+    if (!in && !out && from_gpu != to_gpu) {
+        app_device_peer(s, from_gpu, to_gpu, bytes);
+        return E_OK;
+    }
     int engine = in ? ENGINE_IN : out ? ENGINE_OUT : ENGINE_WITHIN;
     double rate = in || out ? g->host_bandwidth : g->dram_bandwidth / 2; // GB/s: bytes a ns
     static const char *const name[ENGINES] = {[ENGINE_IN] = "copy host to device",
                                               [ENGINE_OUT] = "copy device to host",
                                               [ENGINE_WITHIN] = "copy within the device"};
-    double start = app_clock_start(s, engine);
-    double ns = rate > 0 ? (double)bytes / rate : 0;
-    app_clock_done(s, engine, name[engine], start, ns, bytes, 0);
-    the_app.times.copies++;
-    the_app.times.copy_bytes += bytes;
-    the_app.times.copy_ns += ns;
+    if (the_app.node && engine != ENGINE_WITHIN) {
+        app_copy_on_links(s, engine, name[engine], in ? to_gpu : from_gpu, bytes);
+    } else {
+        double start = app_clock_start(s, engine);
+        double ns = rate > 0 ? (double)bytes / rate : 0;
+        app_clock_done(s, engine, name[engine], start, ns, bytes, 0);
+        the_app.times.copies++;
+        the_app.times.copy_bytes += bytes;
+        the_app.times.copy_ns += ns;
+    }
     if (the_app.model->copy && engine == ENGINE_IN) {
         orr_err e = {0};
         the_app.model->copy(g, (uintptr_t)c->dst.ptr, bytes, &the_app.result, &e);
@@ -159,10 +174,15 @@ static bool record(app *a, const orr_launch *l, orr_work w, orr_err *e) {
     return false;
 }
 
-static bool simulate(app *a, const orr_launch *l, orr_err *e) {
-    orr_work w = {.launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
+// *least: what it takes at least, for what it does beside what the model sees.
+static bool simulate(app *a, const orr_launch *l, int device, double *least, orr_err *e) {
+    *least = 0;
+    orr_work w = {
+        .launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress, .part = a->only_time};
     w.info = orr_info_of(l);
     if (a->recorded) return record(a, l, w, e);
+    if (a->devices[device].peers && !a->counts_only && !l->elsewhere)
+        return app_peer_run(l, &w, device, least, e);
     if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     return orr_launch_count(&w, a->gpu, &a->result, e);
 }
@@ -207,7 +227,7 @@ static int kernel(app_stream *s, const app_call *c) {
     if (shared > most || (shared > usual && c->dynamic_shared > f->dynamic_limit)) return E_VALUE;
     int fault = ORR_FAULT_NONE;
     orr_launch l = {.kernel = k,
-                    .image = f->module->image,
+                    .image = app_module_image(f->module, s->device),
                     .mem = a->mem,
                     .dynamic_shared = c->dynamic_shared,
                     .params = c->params,
@@ -219,6 +239,7 @@ static int kernel(app_stream *s, const app_call *c) {
     memcpy(l.block, &c->block, sizeof l.block);
     memcpy(l.cluster, &c->cluster, sizeof l.cluster);
     if (!l.cluster[0]) memcpy(l.cluster, k->cluster, sizeof l.cluster);
+    if (!l.image) return E_MEMORY;
     orr_err e = {0};
     if (a->on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);
     if (a->on_gpu && !a->native) {
@@ -240,10 +261,16 @@ static int kernel(app_stream *s, const app_call *c) {
     a->result.source = k->module->source;
     a->nlaunches++;
     bool simulated = orr_input_chosen(a->kernels, a->launches, k, l.index);
-    double before = orr_seconds();
+    double before = orr_seconds(), least = 0;
     size_t had = a->result.launches.n;
+    uint64_t key = a->alike ? app_alike_key(c, k) : 0;
+    double ns = 0;
+    bool known = a->alike && simulated && app_alike_find(key, &ns), ok = true;
+    if (known) a->nalike++;
     exchange(a, true);
-    bool ok = simulated ? simulate(a, &l, &e) : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
+    if (!known || !a->only_time)
+        ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
+                                 : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     exchange(a, false);
     tell_strays(a, k);
@@ -253,15 +280,22 @@ static int kernel(app_stream *s, const app_call *c) {
         app_say("%s", e.text);
         return a->sticky = fault_code(fault);
     }
-    double ns = 0;
     if (a->result.launches.n > had) {
         ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
         if (!(ns >= 0)) ns = 0; // a model without time
+        if (ns > 0 && ns < least) ns = least;
     }
+    if (a->alike && simulated && !known) app_alike_add(key, ns);
+    if (a->node) app_managed_here(s, c);
     double start = app_clock_start(s, ENGINE_KERNELS);
     app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
     a->times.launches++;
     a->times.kernel_ns += ns;
+    a->devices[s->device].launches++;
+    a->devices[s->device].kernel_ns += ns;
+    if (a->alike || app_in_cluster()) app_kernel_count(k, ns);
+    app_rank_self()->launches++;
+    app_rank_self()->kernel_ns += ns;
     a->times.gap_ns += g->launch_latency * 1e3;
     return E_OK;
 }

@@ -24,7 +24,8 @@ static void stdout_again(int kept) {
 
 // The report is not the program's output: as text it goes to standard error. The exit status is the
 // program's, also when it asked nothing of the GPU, which is said.
-static int start(cli_options *o, const char *command, const char *example, orr_err *e) {
+typedef orr_report *runner(char *const *argv, const orr_options *o, int *status, orr_err *e);
+static int start(cli_options *o, const char *command, const char *example, runner *run, orr_err *e) {
     if (!o->nrest) {
         orr_fail(e, ORR_BAD_INPUT, "%s: name a PROGRAM and its arguments, as in orrery %s %s", command,
                  command, example);
@@ -34,7 +35,7 @@ static int start(cli_options *o, const char *command, const char *example, orr_e
     if (o->out.quiet) orr_options_set(o->job, "quiet", "yes", e);
     bool alone = o->out.json && !o->out.file;
     int status = 0, kept = alone ? program_to_stderr() : -1;
-    orr_report *r = orr_app_run(o->rest, o->job, &status, e);
+    orr_report *r = run(o->rest, o->job, &status, e);
     if (alone) stdout_again(kept);
     if (r) cli_write_form(o->out.html, r, ORR_HTML, e);
     const char *shown = isatty(STDERR_FILENO) && !getenv("NO_COLOR") ? orr_report_as(r, ORR_TERMINAL) : NULL;
@@ -51,7 +52,8 @@ static int start(cli_options *o, const char *command, const char *example, orr_e
     return e->status ? e->status : status;
 }
 
-int cli_app(cli_options *o, orr_err *e) { return start(o, "app", "./vectorAdd", e); }
+int cli_app(cli_options *o, orr_err *e) { return start(o, "app", "./vectorAdd", orr_app_run, e); }
+int cli_cluster(cli_options *o, orr_err *e) { return start(o, "cluster", "-n 16 ./jacobi", orr_mpi_run, e); }
 
 // orrery cl annotate k.cl [--build OPTIONS] -o FILE: what follows the word is not a program's.
 static int annotate(cli_options *o, orr_err *e) {
@@ -86,5 +88,5 @@ static int annotate(cli_options *o, orr_err *e) {
 int cli_cl(cli_options *o, orr_err *e) {
     if (o->nrest && !strcmp(o->rest[0], "annotate")) return annotate(o, e);
     if (!orr_options_set(o->job, "opencl", "yes", e)) return e->status;
-    return start(o, "cl", "./vector_add", e);
+    return start(o, "cl", "./vector_add", orr_app_run, e);
 }

@@ -44,11 +44,12 @@ bool cli_interrupted(void);
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_page, cli_record, cli_info, cli_list; // run.c
 cli_command cli_gpu;                                           // gpu.c
+cli_command cli_node;                                          // node.c
 cli_command cli_compare, cli_correlate, cli_tune;              // lab.c
 cli_command cli_sweep;                                         // sweep.c
 cli_command cli_explain, cli_diff;                             // explain.c
 cli_command cli_sample;                                        // sample.c
-cli_command cli_app, cli_cl;                                   // app.c
+cli_command cli_app, cli_cl, cli_cluster;                      // app.c
 cli_command cli_capture;                                       // capture.c
 cli_command cli_hw, cli_profile;                               // hw.c; profile.c: hw profile
 cli_command cli_show, cli_disasm;                              // code.c

@@ -56,7 +56,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record saxpy --gpu v100 --format accel-sim -o traces\n" WITH_YOUR_FILES
      "orrery record my.launch --size medium -o my.orr"},
     {"app", cli_app,
-     " gpu model on set source kernels launches threads max-insts bounds counts-only sample precision warm: "
+     " gpu node model on set source kernels launches threads max-insts bounds counts-only sample precision "
+     "warm: "
      "record lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
@@ -73,8 +74,23 @@ const cli_subcommand cli_subcommands[] = {
      "with programs of yours:\n"
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
+     "orrery app --node dgx_h200 ./simpleMultiGPU\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+    {"cluster", cli_cluster,
+     " ranks per-node node platform host alike gpu model set source kernels launches threads max-insts "
+     "bounds "
+     "timeline json output quiet ! ",
+     "[options] -n N PROGRAM [ARGUMENTS]", "run an unmodified MPI program with CUDA on a simulated cluster",
+     "Runs a program that was built with SimGrid's smpicc (nvcc -ccbin smpicxx -cudart shared) as N ranks "
+     "on\n"
+     "nodes of --node, connected by --platform: messages take what SimGrid's network says, kernels what "
+     "--model\n"
+     "says, which is partial unless you say otherwise. The report tells the time of ranks, kernels and calls "
+     "of\n"
+     "MPI, and what bounds the run; --timeline shows all ranks.",
+     "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
+     "orrery cluster -n 1024 --platform fat-tree:2 --alike time --json -o run.json ./jacobi 4096"},
     {"capture", cli_capture,
      " kernels launches range measure metrics memory all-memory inputs-only sample quiet output ! ",
      "[options] -o DIR PROGRAM [ARGUMENTS]",
@@ -134,6 +150,13 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n" WITH_YOUR_FILES
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
+    {"node", cli_node, " json output quiet ", "list | keys | show NAME|FILE",
+     "the descriptions of machines with several GPUs",
+     "`node list` names the machines that come with Orrery, for `orrery app --node` and `orrery cluster`;\n"
+     "`node show` prints one with units and why each value is what it is; `node keys` lists what a\n"
+     "description can say.",
+     "orrery node list\n"
+     "orrery node show dgx_h200"},
     {"hw", cli_hw, " all repeat no-check digests json log warm metrics output quiet" INPUT_OPTIONS,
      "run [options] INPUT... | profile [options] INPUT... -o FILE | micro [-o FILE]",
      "run launch scripts on the GPU of this machine",

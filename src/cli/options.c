@@ -67,6 +67,19 @@ static const option options[] = {
      "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
      "ends the "
      "kernel (strict)"},
+    {"ranks", 'n', JOB, 0, "N", "ranks of the MPI program"},
+    {"per-node", 0, JOB, 0, "N", "ranks on each node (default: as many as it has GPUs)"},
+    {"platform", 0, JOB, 0, "FABRIC",
+     "the network: fat-tree, fat-tree:K, rail, dragonfly, crossbar, or a platform of SimGrid's (*.xml)"},
+    {"host", 0, JOB, 0, "ignore|FACTOR",
+     "host code takes no time (ignore, the default), or what it takes here times FACTOR"},
+    {"alike", 0, JOB, 0, "yes|no|time",
+     "launches that are alike over ranks are simulated once and executed all (yes), simulated each (no), or "
+     "only "
+     "timed: what they compute is left out (time)"},
+    {"node", 0, JOB, 0, "NODE",
+     "the machine around the GPU, by name (orrery node list) or a .conf file: several GPUs and their links "
+     "(app)"},
     {"range", 0, JOB, 0, "GLOB",
      "only launches inside of NVTX ranges whose name, or path as 'step/layer 3', matches (capture, and run "
      "of one)"},

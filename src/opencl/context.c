@@ -165,7 +165,8 @@ cl_int cl_clReleaseCommandQueue(cl_command_queue q) {
         app_stream **s = &the_app.streams;
         while (*s && *s != &q->stream) s = &(*s)->next;
         if (*s) *s = q->stream.next;
-        if (q->stream.end > the_app.legacy.end) the_app.legacy.end = q->stream.end; // for the time of it all
+        app_stream *legacy = &the_app.devices[0].legacy;
+        if (q->stream.end > legacy->end) legacy->end = q->stream.end; // for the time of it all
         if (q->last) cl_event_drop(q->last);
         cl_drop_context(q->context);
         free(q->list);

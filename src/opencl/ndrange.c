@@ -81,7 +81,7 @@ static cl_int pack(cl_kernel k, launch *l) {
 // What get_work_dim and get_global_offset say (device.cl).
 static void tell(const launch *l) {
     uint64_t at, bytes, env[4] = {l->dims, l->offset[0], l->offset[1], l->offset[2]};
-    if (!orr_image_symbol(l->kernel->program->module->image, "__orrery_env", &at, &bytes) ||
+    if (!orr_image_symbol(l->kernel->program->module->images[0], "__orrery_env", &at, &bytes) ||
         bytes < sizeof env)
         return;
     void *p = orr_mem_host(the_app.mem, at, sizeof env);

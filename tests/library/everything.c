@@ -216,6 +216,9 @@ static void sampling(void) {
 static void descriptions(void) {
     done(orr_gpus(NULL, &e), NULL);
     done(orr_gpu_keys(&e), NULL);
+    done(orr_nodes(&e), NULL);
+    done(orr_node_keys(&e), NULL);
+    done(orr_node_describe("dgx_h200", &e), NULL);
     done(orr_workloads(&e), NULL);
     orr_options *o = OPTIONS("set=sm.count=66");
     orr_report *r = orr_gpu_describe("h200", o, &e);
@@ -300,6 +303,7 @@ static void programs(char *program, char *fatbin) {
     orr_options_free(o);
     char nothing[] = "/bin/true", *idle[] = {nothing, NULL};
     CHECK(!orr_app_run(idle, NULL, &status, &e) && e.status == 1 && status == 0);
+    CHECK(!orr_mpi_run(idle, NULL, &status, &e) && e.status == 2); // how many ranks is not said
 }
 
 // ---- a device -------------------------------------------------------------------------------------------

@@ -316,7 +316,7 @@ bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
         double ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
         a->times.launches++;
         a->times.kernel_ns += ns;
-        a->legacy.end += ns;
+        a->devices[0].legacy.end += ns;
     }
     free(l.params);
     free(x.by_warp);

@@ -1,0 +1,393 @@
+// The functions of NCCL (2.x) that programs call.
+#include "app/nccl.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    char bytes[128];
+} unique_id;
+
+enum { MAX_RANKS = 65536 };
+
+// ---- groups -------------------------------------------------------------------------------------
+// What a thread (or a rank of a cluster) has asked for since its outermost ncclGroupStart.
+typedef struct joining { // ncclCommInitRank
+    ncclComm **to;
+    int n, rank, device;
+    char id[128];
+} joining;
+
+typedef struct group {
+    int rank, depth; // rank: -1 where there is one
+    pthread_t thread;
+    ORR_VEC(nccl_op) ops;
+    ORR_VEC(joining) joins;
+    struct group *next;
+} group;
+static group *groups;
+
+static group *my_group(void) {
+    int rank = app_in_cluster() ? app_rank_now() : -1;
+    for (group *g = groups; g; g = g->next)
+        if (g->rank == rank && (rank >= 0 || pthread_equal(g->thread, pthread_self()))) return g;
+    group *g = orr_calloc(1, sizeof *g);
+    g->rank = rank;
+    g->thread = pthread_self();
+    g->next = groups;
+    return groups = g;
+}
+
+static int leave(int result) {
+    app_leave_driver(E_OK);
+    return result;
+}
+
+#define NCCL_ENTER()                                                                                         \
+    do {                                                                                                     \
+        if (app_enter()) return leave(NCCL_CUDA);                                                            \
+    } while (0)
+
+// ---- joining ------------------------------------------------------------------------------------
+static nccl_team *team_of(const joining *j) {
+    for (nccl_team *t = nccl_teams; t; t = t->next)
+        if (t->joined < t->n && t->n == j->n && !memcmp(t->id, j->id, sizeof t->id)) return t;
+    nccl_team *t = nccl_team_new(j->n);
+    memcpy(t->id, j->id, sizeof t->id);
+    return t;
+}
+
+static int join(const joining *j) {
+    nccl_team *t = team_of(j);
+    if (t->at[j->rank]) {
+        app_say("ncclCommInitRank: rank %d of %d has joined already", j->rank, j->n);
+        return NCCL_ARGUMENT;
+    }
+    ncclComm *c = orr_calloc(1, sizeof *c);
+    *c = (ncclComm){.team = t, .rank = j->rank, .device = app_device_index(j->device), .number = j->device};
+    t->at[j->rank] = c;
+    *j->to = c;
+    if (++t->joined == t->n) nccl_team_ready(t);
+    return NCCL_OK;
+}
+
+// All of a group at once: first the communicators, then what they are for.
+static int end_group(group *g) {
+    int result = NCCL_OK;
+    size_t njoins = g->joins.n, nops = g->ops.n;
+    joining *joins = g->joins.at;
+    nccl_op *ops = g->ops.at;
+    g->joins.at = NULL, g->ops.at = NULL; // what is asked for meanwhile is another group's
+    g->joins.n = g->joins.cap = g->ops.n = g->ops.cap = 0;
+    for (size_t i = 0; i < njoins && !result; i++) result = join(&joins[i]);
+    for (size_t i = 0; i < njoins && !result; i++)
+        while ((*joins[i].to)->team->joined < (*joins[i].to)->team->n) app_wait_change();
+    for (size_t i = 0; i < nops; i++) nccl_ask(&ops[i]);
+    for (size_t i = 0; i < nops; i++)
+        while (!nccl_done(ops[i].comm)) app_wait_change();
+    free(joins);
+    free(ops);
+    return result;
+}
+
+API int ncclGroupStart(void) {
+    NCCL_ENTER();
+    my_group()->depth++;
+    return leave(NCCL_OK);
+}
+API int ncclGroupEnd(void) {
+    NCCL_ENTER();
+    group *g = my_group();
+    if (!g->depth) return leave(NCCL_USAGE);
+    return leave(--g->depth ? NCCL_OK : end_group(g));
+}
+API int ncclGroupSimulateEnd(void *info) {
+    (void)info;
+    return ncclGroupEnd();
+}
+
+// ---- communicators --------------------------------------------------------------------------------
+API int ncclGetVersion(int *version) {
+    if (version) *version = 22703;
+    return version ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclGetUniqueId(unique_id *id) {
+    static int counter;
+    if (!id) return NCCL_ARGUMENT;
+    NCCL_ENTER();
+    memset(id, 0, sizeof *id);
+    snprintf(id->bytes, sizeof id->bytes, "orrery %ld %d", (long)getpid(), ++counter);
+    return leave(NCCL_OK);
+}
+
+static int init_rank(ncclComm **comm, int n, const unique_id *id, int rank, int device) {
+    NCCL_ENTER();
+    if (!comm || n < 1 || n > MAX_RANKS || rank < 0 || rank >= n) return leave(NCCL_ARGUMENT);
+    char own[32];
+    int len = snprintf(own, sizeof own, "orrery %ld ", (long)getpid());
+    if (strncmp(id->bytes, own, (size_t)len) != 0 && n > 1) {
+        app_say("ncclCommInitRank: the id is of another process; communicators over several processes need "
+                "orrery "
+                "cluster, where all ranks are in one");
+        return leave(NCCL_SYSTEM);
+    }
+    group *g = my_group();
+    if (device < 0) device = app_device_now();
+    joining j = {.to = comm, .n = n, .rank = rank, .device = device};
+    memcpy(j.id, id->bytes, sizeof j.id);
+    *ORR_PUSH(&g->joins) = j;
+    return leave(g->depth ? NCCL_OK : end_group(g));
+}
+API int ncclCommInitRank(ncclComm **comm, int n, unique_id id, int rank) {
+    return init_rank(comm, n, &id, rank, -1);
+}
+API int ncclCommInitRankConfig(ncclComm **comm, int n, unique_id id, int rank, void *config) {
+    (void)config;
+    return init_rank(comm, n, &id, rank, -1);
+}
+API int ncclCommInitRankScalable(ncclComm **comm, int n, int rank, int nids, unique_id *ids, void *config) {
+    (void)config;
+    return ids && nids > 0 ? init_rank(comm, n, ids, rank, -1) : NCCL_ARGUMENT;
+}
+API int ncclCommInitAll(ncclComm **comms, int n, const int *devices) {
+    unique_id id;
+    int result = ncclGetUniqueId(&id);
+    if (result) return result;
+    NCCL_ENTER();
+    if (!comms || n < 1 || n > app_device_count()) return leave(NCCL_ARGUMENT);
+    for (int i = 0; i < n; i++)
+        if (!app_device_at(devices ? devices[i] : i)) return leave(NCCL_ARGUMENT);
+    ncclGroupStart();
+    for (int i = 0; i < n; i++) init_rank(&comms[i], n, &id, i, devices ? devices[i] : i);
+    return leave(ncclGroupEnd());
+}
+
+static int end_comm(ncclComm *c) {
+    if (!c) return NCCL_ARGUMENT;
+    NCCL_ENTER();
+    nccl_team *t = c->team;
+    c->gone = true;
+    if (++t->left < t->n) return leave(NCCL_OK);
+    for (nccl_team **p = &nccl_teams; *p; p = &(*p)->next)
+        if (*p == t) {
+            *p = t->next;
+            break;
+        }
+    for (int r = 0; r < t->n; r++) {
+        if (t->at[r]) free(t->at[r]->collectives.at);
+        free(t->at[r]);
+    }
+    free(t->at);
+    free(t->sends.at);
+    free(t->recvs.at);
+    free(t->scales.at);
+    free(t);
+    return leave(NCCL_OK);
+}
+API int ncclCommFinalize(ncclComm *c) { return c ? NCCL_OK : NCCL_ARGUMENT; }
+API int ncclCommDestroy(ncclComm *c) { return end_comm(c); }
+API int ncclCommAbort(ncclComm *c) { return end_comm(c); }
+API int ncclCommCount(const ncclComm *c, int *n) {
+    if (c && n) *n = c->team->n;
+    return c && n ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclCommCuDevice(const ncclComm *c, int *device) {
+    if (c && device) *device = c->number;
+    return c && device ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclCommUserRank(const ncclComm *c, int *rank) {
+    if (c && rank) *rank = c->rank;
+    return c && rank ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclCommGetAsyncError(ncclComm *c, int *error) {
+    if (c && error) *error = NCCL_OK;
+    return c && error ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclCommRegister(ncclComm *c, void *p, size_t bytes, void **handle) {
+    (void)bytes;
+    if (handle) *handle = p;
+    return c && handle ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclCommDeregister(ncclComm *c, void *handle) {
+    (void)handle;
+    return c ? NCCL_OK : NCCL_ARGUMENT;
+}
+API int ncclMemAlloc(void **p, size_t bytes) {
+    NCCL_ENTER();
+    return leave(!p                                                  ? NCCL_ARGUMENT
+                 : app_alloc(bytes, PLACE_DEVICE, "ncclMemAlloc", p) ? NCCL_CUDA
+                                                                     : NCCL_OK);
+}
+API int ncclMemFree(void *p) {
+    NCCL_ENTER();
+    return leave(app_free(p) ? NCCL_CUDA : NCCL_OK);
+}
+
+API const char *ncclGetErrorString(int result) {
+    static const char *const texts[] = {"no error",
+                                        "unhandled cuda error",
+                                        "unhandled system error",
+                                        "internal error",
+                                        "invalid argument",
+                                        "invalid usage",
+                                        "remote process exited or there was a network error",
+                                        "NCCL operation in progress"};
+    return result >= 0 && result <= NCCL_PROGRESS ? texts[result] : "unknown result code";
+}
+API const char *ncclGetLastError(ncclComm *c) {
+    (void)c;
+    return "";
+}
+
+// ---- the program's own operations -----------------------------------------------------------------
+API int ncclRedOpCreatePreMulSum(int *op, const void *scalar, int type, int residence, ncclComm *c) {
+    (void)residence; // the scalar's address is good for both
+    NCCL_ENTER();
+    if (!op || !scalar || !c || !nccl_size(type)) return leave(NCCL_ARGUMENT);
+    nccl_team *t = c->team;
+    // Ranks make the same operations in the same order, and their numbers must agree: by its own count.
+    double factor = nccl_number(type, scalar);
+    size_t n = 0;
+    while (n < t->scales.n && t->scales.at[n] != factor) n++;
+    if (n == t->scales.n) *ORR_PUSH(&t->scales) = factor;
+    *op = NCCL_OPS + (int)n;
+    return leave(NCCL_OK);
+}
+API int ncclRedOpDestroy(int op, ncclComm *c) { return c && op >= NCCL_OPS ? NCCL_OK : NCCL_ARGUMENT; }
+
+// ---- operations -----------------------------------------------------------------------------------
+static int check(const nccl_op *op) {
+    const ncclComm *c = op->comm;
+    if (!c || c->gone || !nccl_size(op->type)) return NCCL_ARGUMENT;
+    if (op->redop < 0 || op->redop >= NCCL_OPS + (int)c->team->scales.n) return NCCL_ARGUMENT;
+    if (op->what != OP_SPLIT && (op->root < 0 || op->root >= c->team->n)) return NCCL_ARGUMENT;
+    if (op->count > (SIZE_MAX >> 20) / nccl_size(op->type)) return NCCL_ARGUMENT;
+    uint64_t n = (uint64_t)c->team->n, bytes = op->count * nccl_size(op->type);
+    uint64_t in = op->what == ORR_COLL_REDUCE_SCATTER ? bytes * n : bytes;
+    uint64_t out = op->what == ORR_COLL_ALL_GATHER ? bytes * n : bytes;
+    bool reads = op->what != OP_RECV && op->what != OP_SPLIT && bytes;
+    bool writes = op->what != OP_SEND && op->what != OP_SPLIT && bytes;
+    if (op->what == ORR_COLL_BROADCAST && c->rank != op->root) reads = false;
+    if (op->what == ORR_COLL_REDUCE && c->rank != op->root) writes = false;
+    if (reads && !orr_mem_host(the_app.mem, (uintptr_t)op->send, in)) return NCCL_ARGUMENT;
+    if (writes && !orr_mem_host(the_app.mem, (uintptr_t)op->recv, out)) return NCCL_ARGUMENT;
+    return NCCL_OK;
+}
+
+static int ask(nccl_op op, void *stream) {
+    NCCL_ENTER();
+    int result = check(&op);
+    // A default stream is that of the communicator's device.
+    app_device *d = result ? NULL : &the_app.devices[op.comm->device];
+    if (d) op.stream = !stream || stream == STREAM_LEGACY ? &d->legacy : app_stream_of(stream);
+    if (result || !op.stream) return leave(NCCL_ARGUMENT);
+    if (op.stream->capture || op.stream->joined) {
+        app_missing("NCCL in a captured stream");
+        return leave(NCCL_USAGE);
+    }
+    group *g = my_group();
+    *ORR_PUSH(&g->ops) = op;
+    return leave(g->depth ? NCCL_OK : end_group(g));
+}
+
+API int ncclAllReduce(const void *send, void *recv, size_t n, int type, int op, ncclComm *c, void *stream) {
+    return ask((nccl_op){.what = ORR_COLL_ALL_REDUCE,
+                         .send = send,
+                         .recv = recv,
+                         .count = n,
+                         .type = type,
+                         .redop = op,
+                         .comm = c},
+               stream);
+}
+API int ncclReduce(const void *send, void *recv, size_t n, int type, int op, int root, ncclComm *c,
+                   void *stream) {
+    return ask((nccl_op){.what = ORR_COLL_REDUCE,
+                         .send = send,
+                         .recv = recv,
+                         .count = n,
+                         .type = type,
+                         .redop = op,
+                         .root = root,
+                         .comm = c},
+               stream);
+}
+API int ncclBroadcast(const void *send, void *recv, size_t n, int type, int root, ncclComm *c, void *stream) {
+    return ask((nccl_op){.what = ORR_COLL_BROADCAST,
+                         .send = send,
+                         .recv = recv,
+                         .count = n,
+                         .type = type,
+                         .root = root,
+                         .comm = c},
+               stream);
+}
+API int ncclBcast(void *buffer, size_t n, int type, int root, ncclComm *c, void *stream) {
+    return ncclBroadcast(buffer, buffer, n, type, root, c, stream);
+}
+API int ncclAllGather(const void *send, void *recv, size_t n, int type, ncclComm *c, void *stream) {
+    return ask(
+        (nccl_op){
+            .what = ORR_COLL_ALL_GATHER, .send = send, .recv = recv, .count = n, .type = type, .comm = c},
+        stream);
+}
+API int ncclReduceScatter(const void *send, void *recv, size_t n, int type, int op, ncclComm *c,
+                          void *stream) {
+    return ask((nccl_op){.what = ORR_COLL_REDUCE_SCATTER,
+                         .send = send,
+                         .recv = recv,
+                         .count = n,
+                         .type = type,
+                         .redop = op,
+                         .comm = c},
+               stream);
+}
+API int ncclSend(const void *p, size_t n, int type, int peer, ncclComm *c, void *stream) {
+    return ask((nccl_op){.what = OP_SEND, .send = p, .count = n, .type = type, .root = peer, .comm = c},
+               stream);
+}
+API int ncclRecv(void *p, size_t n, int type, int peer, ncclComm *c, void *stream) {
+    return ask((nccl_op){.what = OP_RECV, .recv = p, .count = n, .type = type, .root = peer, .comm = c},
+               stream);
+}
+
+// Made of sends and receives, as NCCL makes them.
+API int ncclAlltoAll(const void *send, void *recv, size_t n, int type, ncclComm *c, void *stream) {
+    if (!c || !nccl_size(type)) return NCCL_ARGUMENT;
+    size_t bytes = n * nccl_size(type);
+    int result = ncclGroupStart();
+    for (int r = 0; r < c->team->n && !result; r++) {
+        result = ncclSend((const char *)send + (size_t)r * bytes, n, type, r, c, stream);
+        if (!result) result = ncclRecv((char *)recv + (size_t)r * bytes, n, type, r, c, stream);
+    }
+    int end = ncclGroupEnd();
+    return result ? result : end;
+}
+API int ncclGather(const void *send, void *recv, size_t n, int type, int root, ncclComm *c, void *stream) {
+    if (!c || !nccl_size(type)) return NCCL_ARGUMENT;
+    size_t bytes = n * nccl_size(type);
+    int result = ncclGroupStart();
+    if (!result) result = ncclSend(send, n, type, root, c, stream);
+    for (int r = 0; r < c->team->n && c->rank == root && !result; r++)
+        result = ncclRecv((char *)recv + (size_t)r * bytes, n, type, r, c, stream);
+    int end = ncclGroupEnd();
+    return result ? result : end;
+}
+API int ncclScatter(const void *send, void *recv, size_t n, int type, int root, ncclComm *c, void *stream) {
+    if (!c || !nccl_size(type)) return NCCL_ARGUMENT;
+    size_t bytes = n * nccl_size(type);
+    int result = ncclGroupStart();
+    for (int r = 0; r < c->team->n && c->rank == root && !result; r++)
+        result = ncclSend((const char *)send + (size_t)r * bytes, n, type, r, c, stream);
+    if (!result) result = ncclRecv(recv, n, type, root, c, stream);
+    int end = ncclGroupEnd();
+    return result ? result : end;
+}
+
+API int ncclCommSplit(ncclComm *c, int colour, int key, ncclComm **made, void *config) {
+    (void)config;
+    if (!made) return NCCL_ARGUMENT;
+    return ask((nccl_op){.what = OP_SPLIT, .root = colour, .key = key, .made = made, .comm = c}, NULL);
+}

@@ -1,0 +1,298 @@
+// A program for several GPUs, written as nvcc writes host code (program.c): devices, peers, NCCL. Each test
+// is a subcommand; it prints what it found, and test_node.sh knows what that must be.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    unsigned x, y, z;
+} dim3;
+typedef void *handle;
+typedef struct {
+    char bytes[128];
+} unique_id;
+enum { IN = 1, OUT = 2, N = 8, F32 = 7, F16 = 6, I32 = 2, SUM = 0, MAX = 2, AVG = 4 };
+
+void **__cudaRegisterFatBinary(void *);
+void __cudaRegisterFatBinaryEnd(void **);
+void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *,
+                            int *);
+void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
+int cudaMalloc(void **, size_t), cudaMallocManaged(void **, size_t, unsigned), cudaFree(void *);
+int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
+int cudaMemcpyPeerAsync(void *, int, const void *, int, size_t, handle);
+int cudaMemcpyFromSymbol(void *, const void *, size_t, size_t, int);
+int cudaMemGetInfo(size_t *, size_t *), cudaGetDevice(int *);
+int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, handle);
+int cudaDeviceSynchronize(void), cudaGetDeviceCount(int *), cudaSetDevice(int);
+int cudaDeviceCanAccessPeer(int *, int, int), cudaDeviceEnablePeerAccess(int, unsigned);
+int cudaStreamCreate(handle *), cudaStreamSynchronize(handle), cudaStreamWaitEvent(handle, handle, unsigned);
+int cudaEventCreate(handle *), cudaEventRecord(handle, handle), cudaEventSynchronize(handle);
+int cudaEventElapsedTime(float *, handle, handle);
+const char *cudaGetErrorName(int);
+
+int ncclGetUniqueId(unique_id *), ncclCommInitRank(handle *, int, unique_id, int);
+int ncclCommInitAll(handle *, int, const int *), ncclCommDestroy(handle), ncclCommCount(handle, int *);
+int ncclCommUserRank(handle, int *), ncclCommSplit(handle, int, int, handle *, void *);
+int ncclGroupStart(void), ncclGroupEnd(void);
+int ncclAllReduce(const void *, void *, size_t, int, int, handle, handle);
+int ncclReduceScatter(const void *, void *, size_t, int, int, handle, handle);
+int ncclReduce(const void *, void *, size_t, int, int, int, handle, handle);
+int ncclAllGather(const void *, void *, size_t, int, handle, handle);
+int ncclBroadcast(const void *, void *, size_t, int, int, handle, handle);
+int ncclSend(const void *, size_t, int, int, handle, handle),
+    ncclRecv(void *, size_t, int, int, handle, handle);
+
+static struct {
+    int magic, version;
+    const void *data, *more;
+} fat = {0x466243b1, 1, NULL, NULL};
+static char axpy, count; // their addresses stand for the kernels
+static int counter;
+
+static void registers(const char *path) {
+    FILE *f = fopen(path, "rb");
+    char *bytes = malloc(1 << 20);
+    if (!f || !bytes || fread(bytes, 1, 1 << 20, f) < 64) exit(3);
+    fclose(f);
+    fat.data = bytes;
+    void **h = __cudaRegisterFatBinary(&fat);
+    __cudaRegisterFunction(h, &axpy, "axpy", "axpy", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(h, &count, "count", "count", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterVar(h, (char *)&counter, "counter", "counter", 0, 4, 0, 0);
+    __cudaRegisterFatBinaryEnd(h);
+}
+
+static void say(const char *what, int error) { printf("%s: %s\n", what, cudaGetErrorName(error)); }
+
+static void test_devices(void) {
+    int n, now, can, step = 5, got;
+    size_t free0, free1, total;
+    handle s0;
+    void *p;
+    cudaGetDeviceCount(&n);
+    printf("devices: %d\n", n);
+    say("no such device", cudaSetDevice(n));
+    cudaStreamCreate(&s0);
+    cudaMalloc(&p, 1 << 20);
+    cudaMemGetInfo(&free0, &total);
+    cudaSetDevice(1);
+    cudaMemGetInfo(&free1, &total);
+    cudaGetDevice(&now);
+    printf("device %d: %d less is free on device 0\n", now, (int)(free1 - free0));
+    void *args[] = {&step};
+    say("launch in a stream of another device",
+        cudaLaunchKernel(&count, (dim3){1, 1, 1}, (dim3){32, 1, 1}, args, 0, s0));
+    cudaLaunchKernel(&count, (dim3){1, 1, 1}, (dim3){32, 1, 1}, args, 0,
+                     NULL); // each device has its variables
+    cudaMemcpyFromSymbol(&got, &counter, 4, 0, OUT);
+    cudaSetDevice(0);
+    cudaMemcpyFromSymbol(&now, &counter, 4, 0, OUT);
+    printf("counters: %d %d\n", now, got);
+    cudaDeviceCanAccessPeer(&can, 0, 1);
+    printf("peer: %d\n", can);
+    if (!can) return;
+    say("enable", cudaDeviceEnablePeerAccess(1, 0));
+    say("again", cudaDeviceEnablePeerAccess(1, 0));
+}
+
+// 64 MiB, between events: one copy; two that use the same way out; two that share nothing.
+static void test_copies(void) {
+    enum { BYTES = 64 << 20 };
+    static const int pairs[3][2][2] = {{{0, 1}, {0, 1}}, {{0, 1}, {0, 2}}, {{0, 1}, {2, 3}}};
+    void *p[4];
+    handle s[2], from, to, other;
+    for (int d = 0; d < 4; d++) {
+        cudaSetDevice(d);
+        cudaMalloc(&p[d], BYTES);
+    }
+    cudaSetDevice(0);
+    cudaEventCreate(&from), cudaEventCreate(&to), cudaEventCreate(&other);
+    cudaStreamCreate(&s[0]), cudaStreamCreate(&s[1]);
+    for (int k = 0; k < 3; k++) {
+        float ms;
+        cudaDeviceSynchronize();
+        cudaEventRecord(from, s[0]);
+        cudaStreamWaitEvent(s[1], from, 0);
+        for (int i = 0; i < (k ? 2 : 1); i++)
+            cudaMemcpyPeerAsync(p[pairs[k][i][1]], pairs[k][i][1], p[pairs[k][i][0]], pairs[k][i][0], BYTES,
+                                s[i]);
+        cudaEventRecord(other, s[1]);
+        cudaStreamWaitEvent(s[0], other, 0);
+        cudaEventRecord(to, s[0]);
+        cudaEventSynchronize(to);
+        cudaEventElapsedTime(&ms, from, to);
+        printf("%.1f us\n", ms * 1e3);
+    }
+}
+
+// A kernel on device 0 with its input on device 1.
+static void test_kernel(void) {
+    enum { ELEMENTS = 100000 };
+    static float x[ELEMENTS], y[ELEMENTS];
+    float *dx, *dy, a = 3;
+    int n = ELEMENTS, wrong = 0;
+    for (int i = 0; i < n; i++) x[i] = (float)i, y[i] = 1;
+    cudaSetDevice(1);
+    cudaMalloc((void **)&dx, sizeof x);
+    cudaMemcpy(dx, x, sizeof x, IN);
+    cudaSetDevice(0);
+    cudaDeviceEnablePeerAccess(1, 0);
+    cudaMalloc((void **)&dy, sizeof y);
+    cudaMemcpy(dy, y, sizeof y, IN);
+    void *args[] = {&n, &a, &dx, &dy};
+    handle from, to;
+    float ms;
+    cudaEventCreate(&from), cudaEventCreate(&to);
+    cudaEventRecord(from, NULL);
+    cudaLaunchKernel(&axpy, (dim3){(unsigned)(n + 255) / 256, 1, 1}, (dim3){256, 1, 1}, args, 0, NULL);
+    cudaEventRecord(to, NULL);
+    cudaMemcpy(y, dy, sizeof y, OUT);
+    cudaEventElapsedTime(&ms, from, to);
+    for (int i = 0; i < n; i++) wrong += y[i] != 3 * (float)i + 1;
+    printf("wrong: %d, at least what 400000 bytes take: %d\n", wrong, ms * 1e3 >= 400000 / 378e3);
+}
+
+// ---- NCCL ---------------------------------------------------------------------------------------------
+static handle comms[N];
+static float *in[N], *out[N];
+enum { COUNT = 1000 };
+
+// Values whose sum depends on the order.
+static float value(int rank, int i) {
+    return (float)(rank * 7 + 1) * (1 + 1e-3f * (float)i) / (float)(1 << (i % 20));
+}
+
+static void make(int n) {
+    float host[COUNT * N];
+    for (int d = 0; d < n; d++) {
+        cudaSetDevice(d);
+        cudaMalloc((void **)&in[d], sizeof host);
+        cudaMalloc((void **)&out[d], sizeof host);
+        for (int i = 0; i < COUNT * N; i++) host[i] = value(d, i);
+        cudaMemcpy(in[d], host, sizeof host, IN);
+    }
+}
+
+// The ring's order: chunk c of n is ((x[c+1] + x[c+2]) + ...) + x[c].
+static float ring(int n, int chunk, int i) {
+    float sum = value((chunk + 1) % n, i);
+    for (int k = 2; k <= n; k++) sum += value((chunk + k) % n, i);
+    return sum;
+}
+
+#define ALL(n, call)                                                                                         \
+    do {                                                                                                     \
+        ncclGroupStart();                                                                                    \
+        for (int d = 0; d < n; d++) call;                                                                    \
+        printf("group: %d\n", ncclGroupEnd());                                                               \
+    } while (0)
+
+static void test_nccl(void) {
+    float host[COUNT * N];
+    int wrong = 0, n, rank;
+    make(N);
+    printf("init: %d\n", ncclCommInitAll(comms, N, NULL));
+    ncclCommCount(comms[3], &n), ncclCommUserRank(comms[3], &rank);
+    printf("rank %d of %d\n", rank, n);
+    ALL(N, ncclAllReduce(in[d], out[d], COUNT, F32, SUM, comms[d], NULL));
+    for (int d = 0; d < N; d++) {
+        cudaMemcpy(host, out[d], COUNT * 4, OUT);
+        for (int i = 0; i < COUNT; i++) wrong += host[i] != ring(N, i / (COUNT / N), i);
+    }
+    printf("all-reduce: %d wrong\n", wrong);
+    wrong = 0;
+    ALL(N, ncclReduceScatter(in[d], out[d], COUNT, F32, SUM, comms[d], NULL));
+    for (int d = 0; d < N; d++) {
+        cudaMemcpy(host, out[d], COUNT * 4, OUT);
+        for (int i = 0; i < COUNT; i++) wrong += host[i] != ring(N, d, d * COUNT + i);
+    }
+    printf("reduce-scatter: %d wrong\n", wrong);
+    wrong = 0;
+    ALL(N, ncclAllGather(in[d], out[d], COUNT, F32, comms[d], NULL));
+    cudaMemcpy(host, out[5], sizeof host, OUT);
+    for (int i = 0; i < COUNT * N; i++) wrong += host[i] != value(i / COUNT, i % COUNT);
+    printf("all-gather: %d wrong\n", wrong);
+    wrong = 0;
+    ALL(N, ncclReduce(in[d], out[d], COUNT, F32, MAX, 2, comms[d], NULL));
+    cudaMemcpy(host, out[2], COUNT * 4, OUT);
+    for (int i = 0; i < COUNT; i++) wrong += host[i] != value(N - 1, i); // the largest rank has the largest
+    ALL(N, ncclBroadcast(in[d], out[d], COUNT, F32, 6, comms[d], NULL));
+    cudaMemcpy(host, out[1], COUNT * 4, OUT);
+    for (int i = 0; i < COUNT; i++) wrong += host[i] != value(6, i);
+    printf("reduce, broadcast: %d wrong\n", wrong);
+    wrong = 0;
+    ALL(N, (ncclSend(in[d], COUNT, F32, (d + 1) % N, comms[d], NULL),
+            ncclRecv(out[d], COUNT, F32, (d + N - 1) % N, comms[d], NULL)));
+    for (int d = 0; d < N; d++) {
+        cudaMemcpy(host, out[d], COUNT * 4, OUT);
+        for (int i = 0; i < COUNT; i++) wrong += host[i] != value((d + N - 1) % N, i);
+    }
+    printf("ring of messages: %d wrong\n", wrong);
+    handle halves[N];
+    ALL(N, ncclCommSplit(comms[d], d % 2, d, &halves[d], NULL));
+    ncclCommCount(halves[5], &n), ncclCommUserRank(halves[5], &rank);
+    printf("split: rank %d of %d\n", rank, n);
+    printf("not memory of a GPU: %d\n", ncclAllReduce(host, host, 4, F32, SUM, comms[0], NULL));
+    printf("no such type: %d\n", ncclAllReduce(in[0], out[0], 4, 99, SUM, comms[0], NULL));
+    for (int d = 0; d < N; d++) ncclCommDestroy(comms[d]);
+}
+
+// A thread for each GPU.
+static unique_id id;
+static int wrong_in[N];
+static void *one_rank(void *arg) {
+    int d = (int)(long)arg;
+    static float host[N][COUNT];
+    handle comm, s;
+    cudaSetDevice(d);
+    cudaStreamCreate(&s);
+    ncclCommInitRank(&comm, 4, id, d);
+    for (int k = 0; k < 3; k++) ncclAllReduce(in[d], out[d], COUNT, F32, SUM, comm, s);
+    cudaStreamSynchronize(s);
+    cudaMemcpy(host[d], out[d], COUNT * 4, OUT);
+    for (int i = 0; i < COUNT; i++) wrong_in[d] += host[d][i] != ring(4, i / (COUNT / 4), i);
+    ncclCommDestroy(comm);
+    return NULL;
+}
+static void test_threads(void) {
+    pthread_t threads[4];
+    make(4);
+    ncclGetUniqueId(&id);
+    for (long d = 0; d < 4; d++) pthread_create(&threads[d], NULL, one_rank, (void *)d);
+    for (int d = 0; d < 4; d++) pthread_join(threads[d], NULL);
+    printf("wrong: %d\n", wrong_in[0] + wrong_in[1] + wrong_in[2] + wrong_in[3]);
+}
+
+// 4 MiB over 8 GPUs, and as halves: 16 bits, each step rounded.
+static void test_time(void) {
+    enum { BYTES = 4 << 20 };
+    handle from, to;
+    float ms;
+    for (int d = 0; d < N; d++) {
+        cudaSetDevice(d);
+        cudaMalloc((void **)&in[d], BYTES);
+        cudaMemset(in[d], 0, BYTES);
+    }
+    cudaSetDevice(0);
+    cudaEventCreate(&from), cudaEventCreate(&to);
+    ncclCommInitAll(comms, N, NULL);
+    cudaEventRecord(from, NULL);
+    ALL(N, ncclAllReduce(in[d], in[d], BYTES / 2, F16, AVG, comms[d], NULL));
+    cudaEventRecord(to, NULL);
+    cudaEventElapsedTime(&ms, from, to);
+    printf("%.1f us\n", ms * 1e3);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return 2;
+    registers(argv[1]);
+    if (!strcmp(argv[2], "devices")) test_devices();
+    if (!strcmp(argv[2], "copies")) test_copies();
+    if (!strcmp(argv[2], "kernel")) test_kernel();
+    if (!strcmp(argv[2], "nccl")) test_nccl();
+    if (!strcmp(argv[2], "threads")) test_threads();
+    if (!strcmp(argv[2], "time")) test_time();
+    return 0;
+}

@@ -1,0 +1,196 @@
+// MPI programs with CUDA whose results can be checked, for `orrery cluster`; built with smpicc and CUDA's
+// driver.
+//
+//   program KERNELS.ptx jacobi N STEPS    heat on N x N points, rows shared out, halos exchanged; compared
+//   with one
+//                                         rank that does it all on the host
+//   program KERNELS.ptx summa N           a product of N x N matrices on a square of ranks (SUMMA: blocks of
+//   a row and
+//                                         of a column are broadcast in turn); compared with the host's
+//   program KERNELS.ptx train N STEPS     N weights, a gradient on each rank, summed by NCCL or, with MPI
+//   behind,
+//                                         by MPI; the weights go where the formula says
+//
+// Buffers of GPUs are handed to MPI as they are (CUDA-aware).
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned long long devptr;
+typedef void *handle;
+typedef struct {
+    char bytes[128];
+} unique_id;
+int cuInit(unsigned), cuDeviceGetCount(int *), cuDevicePrimaryCtxRetain(handle *, int),
+    cuCtxSetCurrent(handle);
+int cuModuleLoad(handle *, const char *), cuModuleGetFunction(handle *, handle, const char *),
+    cuCtxSynchronize(void);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
+                   void **, void **);
+int cuMemAlloc_v2(devptr *, size_t), cuMemsetD8_v2(devptr, unsigned char, size_t);
+int cuMemcpyHtoD_v2(devptr, const void *, size_t), cuMemcpyDtoH_v2(void *, devptr, size_t);
+int ncclGetUniqueId(unique_id *), ncclCommInitRank(handle *, int, unique_id, int), ncclCommDestroy(handle);
+int ncclAllReduce(const void *, void *, size_t, int, int, handle, handle);
+
+static int rank, ranks; // SimGrid gives each rank its own
+static handle module;
+
+static void run(const char *name, unsigned gx, unsigned gy, unsigned block, void **args) {
+    handle f;
+    if (cuModuleGetFunction(&f, module, name) ||
+        cuLaunchKernel(f, gx, gy, 1, block, 1, 1, 0, NULL, args, NULL))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static int fill = 1;
+static devptr make(size_t bytes) {
+    devptr p;
+    if (cuMemAlloc_v2(&p, bytes)) MPI_Abort(MPI_COMM_WORLD, 4);
+    if (fill) cuMemsetD8_v2(p, 0, bytes);
+    return p;
+}
+
+static void *ptr(devptr p) { return (void *)(size_t)p; }
+
+// ---- Jacobi -------------------------------------------------------------------------------------------
+static double reference(int n, int steps) { // the sum of all points, on the host
+    double *a = calloc((size_t)(n + 2) * n, 8), *b = calloc((size_t)(n + 2) * n, 8), sum = 0;
+    for (int j = 0; j < n; j++) a[j] = b[j] = 1;
+    for (int s = 0; s < steps; s++) {
+        for (int i = 1; i <= n; i++)
+            for (int j = 1; j < n - 1; j++)
+                b[i * n + j] =
+                    0.25 * (a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
+        double *t = a;
+        a = b, b = t;
+    }
+    for (int i = n; i < (n + 1) * n; i++) sum += a[i];
+    free(a), free(b);
+    return sum;
+}
+
+static void jacobi(int n, int steps, int check) {
+    int rows = n / ranks, up = rank ? rank - 1 : MPI_PROC_NULL,
+        down = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
+    size_t row = (size_t)n * 8, bytes = (size_t)(rows + 2) * row;
+    fill = check; // memory that nobody touches costs nothing
+    devptr a = make(bytes), b = make(bytes);
+    double *host = calloc(1, check ? bytes : row), sum = 0, all = 0;
+    if (!rank) {
+        for (int j = 0; j < n; j++) host[j] = 1;
+        cuMemcpyHtoD_v2(a, host, row);
+        cuMemcpyHtoD_v2(b, host, row);
+    }
+    for (int s = 0; s < steps; s++) {
+        MPI_Sendrecv(ptr(a + row), n, MPI_DOUBLE, up, 0, ptr(a + (size_t)(rows + 1) * row), n, MPI_DOUBLE,
+                     down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(ptr(a + (size_t)rows * row), n, MPI_DOUBLE, down, 1, ptr(a), n, MPI_DOUBLE, up, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        void *args[] = {&n, &rows, &a, &b};
+        run("sweep", (unsigned)(n + 255) / 256, (unsigned)rows, 256, args);
+        cuCtxSynchronize();
+        devptr t = a;
+        a = b, b = t;
+    }
+    if (!check) return;
+    cuMemcpyDtoH_v2(host, a, bytes);
+    for (int i = n; i < (rows + 1) * n; i++) sum += host[i];
+    MPI_Reduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    double want = rank ? 0 : reference(n, steps);
+    if (!rank) printf("jacobi: %s\n", fabs(all - want) <= 1e-9 * want ? "right" : "wrong");
+    free(host);
+}
+
+// ---- SUMMA --------------------------------------------------------------------------------------------
+static float element(int which, int i, int j) {
+    return (float)((i * 3 + j * (which + 2)) % 7 - 3);
+} // small integers
+
+static void summa(int n) {
+    int side = (int)(sqrt((double)ranks) + 0.5), nb = n / side, x = rank % side, y = rank / side, wrong = 0,
+        all = 0;
+    if (side * side != ranks) MPI_Abort(MPI_COMM_WORLD, 5);
+    size_t bytes = (size_t)nb * nb * 4;
+    devptr a = make(bytes), b = make(bytes), c = make(bytes), pa = make(bytes), pb = make(bytes);
+    float *host = malloc(bytes);
+    for (int which = 0; which < 2; which++) {
+        for (int i = 0; i < nb; i++)
+            for (int j = 0; j < nb; j++) host[i * nb + j] = element(which, y * nb + i, x * nb + j);
+        cuMemcpyHtoD_v2(which ? b : a, host, bytes);
+    }
+    MPI_Comm row, column;
+    MPI_Comm_split(MPI_COMM_WORLD, y, x, &row);
+    MPI_Comm_split(MPI_COMM_WORLD, x, y, &column);
+    for (int k = 0; k < side; k++) {
+        devptr left = x == k ? a : pa, top = y == k ? b : pb;
+        MPI_Bcast(ptr(left), nb * nb, MPI_FLOAT, k, row);
+        MPI_Bcast(ptr(top), nb * nb, MPI_FLOAT, k, column);
+        void *args[] = {&nb, &left, &top, &c};
+        run("product", (unsigned)(nb + 127) / 128, (unsigned)nb, 128, args);
+        cuCtxSynchronize();
+    }
+    cuMemcpyDtoH_v2(host, c, bytes);
+    for (int i = 0; i < nb; i++) // sums of small integers are exact
+        for (int j = 0; j < nb; j++) {
+            float sum = 0;
+            for (int k = 0; k < n; k++) sum += element(0, y * nb + i, k) * element(1, k, x * nb + j);
+            wrong += sum != host[i * nb + j];
+        }
+    MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!rank) printf("summa: %s\n", all ? "wrong" : "right");
+    free(host);
+}
+
+// ---- a training step ------------------------------------------------------------------------------------
+static void train(int n, int steps, int by_mpi) {
+    size_t bytes = (size_t)n * 4;
+    devptr w = make(bytes), g = make(bytes), sum = make(bytes);
+    float target = (float)(rank + 1), rate = 0.25f / (float)ranks, *host = malloc(bytes);
+    handle comm = NULL;
+    unique_id id;
+    if (!by_mpi) {
+        if (!rank) ncclGetUniqueId(&id);
+        MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (ncclCommInitRank(&comm, ranks, id, rank)) MPI_Abort(MPI_COMM_WORLD, 6);
+    }
+    for (int s = 0; s < steps; s++) {
+        void *first[] = {&n, &target, &w, &g}, *second[] = {&n, &rate, &sum, &w};
+        run("gradient", (unsigned)(n + 255) / 256, 1, 256, first);
+        if (by_mpi) {
+            cuCtxSynchronize();
+            MPI_Allreduce(ptr(g), ptr(sum), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        } else {
+            ncclAllReduce(ptr(g), ptr(sum), (size_t)n, 7, 0, comm, NULL);
+        }
+        run("step", (unsigned)(n + 255) / 256, 1, 256, second);
+    }
+    cuCtxSynchronize();
+    cuMemcpyDtoH_v2(host, w, bytes);
+    double mean = (ranks + 1) / 2.0,
+           want = mean * (1 - pow(0.75, steps)); // each step goes a quarter of the way
+    if (!rank) printf("train: %s\n", fabs(host[n / 2] - want) < 1e-4 * want ? "right" : "wrong");
+    if (comm) ncclCommDestroy(comm);
+    free(host);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int devices = 0, n = argc > 3 ? atoi(argv[3]) : 64, steps = argc > 4 ? atoi(argv[4]) : 2;
+    handle context;
+    if (argc < 3 || cuInit(0) || cuDeviceGetCount(&devices) ||
+        cuDevicePrimaryCtxRetain(&context, rank % devices) || cuCtxSetCurrent(context) ||
+        cuModuleLoad(&module, argv[1])) {
+        MPI_Finalize();
+        return 7;
+    }
+    if (!strcmp(argv[2], "jacobi")) jacobi(n, steps, 1);
+    if (!strcmp(argv[2], "scale")) jacobi(n, steps, 0); // the same, unchecked (bench/cluster)
+    if (!strcmp(argv[2], "summa")) summa(n);
+    if (!strcmp(argv[2], "train")) train(n, steps, argc > 5);
+    MPI_Finalize();
+    return 0;
+}

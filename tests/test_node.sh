@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Programs on a node of several simulated GPUs: app/node.c, which is written as nvcc writes host code.
+set -euo pipefail
+orrery=${ORRERY:?the command}
+source=${SOURCE:?the source tree}
+build=${BUILD:?the build folder}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+fatbin=$source/tests/app/kernels.fatbin
+[ -e "$build/cuda/liborrery-cuda.so" ] || { echo "skipped: no library"; exit 0; }
+"${CC:-cc}" -O1 "$source/tests/app/node.c" -o program -L"$build/cuda" -l:libcudart.so.13 -l:libnccl.so.2 -lpthread
+
+fail() { echo "$*"; exit 1; }
+# is TEST OPTIONS... : the program's output must be what is on standard input
+is() {
+    local test=$1
+    shift
+    cat >want
+    timeout 100 "$orrery" app -q "$@" ./program "$fatbin" "$test" >got 2>err || { cat got err; fail "$test failed"; }
+    cmp -s got want || { diff want got || true; cat err; fail "$test: not as expected"; }
+}
+
+# 32 threads add 5 on device 1 alone
+is devices --node dgx_h200 --model functional <<'X'
+devices: 8
+no such device: cudaErrorInvalidDevice
+device 1: 1048576 less is free on device 0
+launch in a stream of another device: cudaErrorInvalidResourceHandle
+counters: 0 160
+peer: 1
+enable: cudaSuccess
+again: cudaErrorPeerAccessAlreadyEnabled
+X
+is devices --node pcie_4090 --model functional <<'X'
+devices: 4
+no such device: cudaErrorInvalidDevice
+device 1: 1048576 less is free on device 0
+launch in a stream of another device: cudaErrorInvalidResourceHandle
+counters: 0 160
+peer: 0
+X
+# 450 GB/s x 0.84: 67,108,864 bytes take 177.5 us, and 2 us until the first; the same way out is shared
+is copies --node dgx_h200 --model functional <<'X'
+179.5 us
+357.1 us
+179.5 us
+X
+# 31.5 GB/s x 0.8: 2,663.05 us, staged: twice 1.8 us
+is copies --node pcie_4090 --model functional <<'X'
+2666.7 us
+5329.7 us
+2666.7 us
+X
+is kernel --node dgx_h200 --model partial <<'X'
+wrong: 0, at least what 400000 bytes take: 1
+X
+NCCL_ALGO=Ring is nccl --node dgx_h200 --model functional <<'X'
+init: 0
+rank 3 of 8
+group: 0
+all-reduce: 0 wrong
+group: 0
+reduce-scatter: 0 wrong
+group: 0
+all-gather: 0 wrong
+group: 0
+group: 0
+reduce, broadcast: 0 wrong
+group: 0
+ring of messages: 0 wrong
+group: 0
+split: rank 2 of 4
+not memory of a GPU: 4
+no such type: 4
+X
+NCCL_ALGO=Ring is threads --node dgx_h200 --model functional <<'X'
+wrong: 0
+X
+# DGX A100, ring, LL128: 10 + 14 x 1.9 us, and 2 x 7/8 x 4 MiB over 0.92 x 235 GB/s: 36.6 + 33.95 us
+NCCL_ALGO=Ring NCCL_PROTO=LL128 is time --node dgx_a100 --model functional <<'X'
+group: 0
+70.6 us
+X
+"$orrery" app -q --node dgx_h200 --model functional --timeline t.json ./program "$fatbin" nccl >/dev/null
+grep -q '"name":"GPU 7"' t.json && grep -q '"cat":"NCCL","name":"AllReduce"' t.json || fail "timeline of several GPUs"
+
+# Mistakes: one line, status 2.
+refused() {
+    local rc=0
+    "$orrery" "$@" >out 2>err || rc=$?
+    [ $rc -eq 2 ] && [ "$(wc -l <err)" = 1 ] || { cat out err; fail "$*: status $rc"; }
+}
+refused app --node dgx_h20 ./program "$fatbin" devices
+grep -q "did you mean 'dgx_h200'" err || { cat err; fail "a near name"; }
+printf 'product = "x"\ngpu = "h200"\ngpus = 99999\n' >bad.conf
+refused app --node ./bad.conf ./program "$fatbin" devices
+grep -q 'bad.conf:3: gpus' err || { cat err; fail "line of a bad value"; }
+refused node show ./bad.conf
+refused node show
+refused cl --node dgx_h200 ./program
+for node in $(cd "$source/nodes" && ls ./*.conf); do # every value has evidence
+    "$orrery" node show "$source/nodes/$node" >shown
+    grep -E '^  [a-z]' shown | grep -vE '(published|measured|chosen|assumed|inherited)(:| |$)' && fail "$node: a value without evidence"
+    true
+done
+"$orrery" node list | grep -q '^dgx_h200 *8 x h200' || fail "node list"
+"$orrery" node keys >keys
+while IFS= read -r line; do grep -qxF "$line" "$source/docs/guides/nodes.md" || fail "docs/guides/nodes.md lacks: $line"; done <keys
+echo "all right"
