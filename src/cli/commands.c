@@ -89,6 +89,7 @@ const cli_subcommand cli_subcommands[] = {
      "says, which is partial unless you say otherwise. The report tells the time of ranks, kernels and calls "
      "of\n"
      "MPI, and what bounds the run; --timeline shows all ranks.",
+     "with programs of yours:\n"
      "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
      "orrery cluster -n 1024 --platform fat-tree:2 --alike time --json -o run.json ./jacobi 4096"},
     {"capture", cli_capture,
