@@ -23,6 +23,7 @@ static const struct option {
     {"barriers", INT, AT(barriers)},
     {"block", STRING, AT(in.direct.block)},
     {"bounds", STRING, AT(app.bounds)},
+    {"budget", STRING, AT(run.budget)},
     {"build", STRING, AT(in.direct.build)},
     {"check", FLAG, AT(run.check)},
     {"command", STRING, AT(files.command)},
