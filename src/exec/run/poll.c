@@ -5,10 +5,10 @@
 // the block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident
 // block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
 // that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
-// looking again before anybody else has run is of no use; eight such looks, in PTX, let lanes through that
-// wait at joins, as one of them may have to raise the flag. So every race has one outcome, the same on every
-// host, and it is not that of any GPU. Models with time execute such kernels as they are timed instead
-// (exec/step.h).
+// looking again before anybody else has run is of no use. Eight rounds of a loop of PTX that does nothing
+// else let lanes through that wait at joins, as one of them may have to raise the flag. So every race has one
+// outcome, the same on every host, and it is not that of any GPU. Models with time execute such kernels as
+// they are timed instead (exec/step.h).
 //
 // A loop of one block around a compare and swap with the same values every time takes a lock. Lanes of its
 // warp that wait for those in it are let through as soon as it goes round: one of them may have the lock.
@@ -64,14 +64,15 @@ static bool loops(const orr_kernel *k, uint32_t b) {
     return back;
 }
 
-// A loop of one block of PTX that only loads from shared memory: lanes wait there for others of their block.
-static bool waits_nearby(const orr_kernel *k, uint32_t b) {
+// A loop of one block of PTX that does nothing but load what is volatile: lanes wait there for others,
+// perhaps of their own warp.
+static bool spins(const orr_kernel *k, uint32_t b) {
     bool found = false;
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
         const orr_inst *in = &k->insts[i];
         if (!(orr_ops[in->op].flags & ORR_F_MEMORY)) continue;
-        if (in->op != ORR_OP_LD) return false;
-        found |= in->space == ORR_SPACE_SHARED && in->mods & ORR_M_VOLATILE;
+        if (in->op != ORR_OP_LD || !(in->mods & ORR_M_VOLATILE)) return false;
+        found = true;
     }
     return found && !k->codes && loops(k, b);
 }
@@ -101,7 +102,8 @@ void orr_polls(decoded *p) {
         xblock *x = &p->blocks[b];
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
             x->looks |= looks(k, i);
-        x->looks |= waits_nearby(k, b);
+        x->spins = spins(k, b);
+        x->looks |= x->spins;
         x->polls |= x->looks;
         x->locks = !k->codes && locks(k, b);
     }

@@ -20,7 +20,7 @@
 
 #define PATIENCE                                                                                             \
     512 // blocks with an atomic or a volatile access before lanes that wait at joins are let through,
-#define LOOKS     8 // or of PTX so many that look at a flag: an H200 hands over after some 300 cycles of polls
+#define SPINS     8 // or so many rounds of a loop that only polls: an H200 hands over after some 300 cycles
 #define MAX_DEPTH 4096 // calls
 
 // ---- pools ----------------------------------------------------------------------------------
@@ -600,7 +600,7 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
-    w->polled += x->looks && !w->tb->prog->kernel->codes ? PATIENCE / LOOKS : 1;
+    w->polled += x->spins ? PATIENCE / SPINS : 1;
     w->budget -= takes;
     if (!again && w->budget > 0) return false;
     w->budget = POLL_QUANTUM;
