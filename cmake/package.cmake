@@ -11,8 +11,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/cuda ${PROJECT_BINARY_DIR}/opencl)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, python3")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang-16, libclc-16, ocl-icd-libopencl1, python3-numpy, sqlite3")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "GPU performance simulator
- Give it a GPU kernel or an unmodified CUDA program and the description of a
- GPU; it says how long that takes there, and why. No GPU is needed. Five
- models, from cycle-accurate to analytic; a C library and a Python package.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "GPU performance simulator")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Give it a GPU kernel or an unmodified CUDA program and the description of a GPU;
+it says how long that takes there, and why. No GPU is needed. Five models, from
+cycle-accurate to analytic; a C library and a Python package.")
 include(CPack)

@@ -18,7 +18,7 @@ version=$(sed -n 's/^#define ORR_VERSION "\(.*\)"/\1/p' "$source/include/orrery.
 [ "$(dpkg-deb -f "$deb" Package)" = orrery ] || die "is not called orrery"
 [ "$(dpkg-deb -f "$deb" Version)" = "$version" ] || die "has version $(dpkg-deb -f "$deb" Version), not $version"
 [ "$(dpkg-deb -f "$deb" Architecture)" = "$(dpkg --print-architecture)" ] || die "is for another architecture"
-dpkg-deb -f "$deb" Depends | grep -q libc6 || die "does not say which libraries it needs"
+[[ "$(dpkg-deb -f "$deb" Depends)" == *libc6* ]] || die "does not say which libraries it needs"
 
 # What is in it, unpacked into an empty folder.
 dpkg-deb -x "$deb" "$dir/root"
@@ -27,9 +27,10 @@ for file in bin/orrery include/orrery.h share/man/man1/orrery.1 share/bash-compl
     share/orrery/gpus/h200.conf share/orrery/workloads/saxpy/saxpy.launch lib/python3/dist-packages/orrery/__init__.py; do
     [ -e "$root/$file" ] || die "does not have $file"
 done
-! grep -rlI "$source" "$root" | head -3 | grep . || die "names the folder it was built in"
+! grep -rlI "$source" "$root" || die "names the folder it was built in"
 [ "$("$root/bin/orrery" --version)" = "orrery $version" ] || die "is another version"
-"$root/bin/orrery" list --json | grep -q "$root/share/orrery/workloads/saxpy" || die "does not use its own data"
+"$root/bin/orrery" list --json >"$dir/list.json"
+grep -q "$root/share/orrery/workloads/saxpy" "$dir/list.json" || die "does not use its own data"
 ORRERY=$root/bin/orrery SOURCE=$source bash "$source/tests/test_cli.sh"
 ORRERY=$root/bin/orrery SOURCE=$source bash "$source/tests/test_examples.sh"
 PYTHONPATH=$root/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 python3 -c '
@@ -37,35 +38,33 @@ import orrery, sys
 assert orrery._c.library()._name.startswith(sys.argv[1]), orrery._c.library()._name
 assert orrery.run("saxpy", model="analytic").cycles > 0' "$root" || die "its Python package does not work"
 
-# Installed, where that harms nobody.
-inside() {
-    mount -t overlay overlay -o "lowerdir=/,upperdir=$dir/upper,workdir=$dir/work" "$dir/merged"
-    mount --bind /proc "$dir/merged/proc"
-    mount --bind /dev "$dir/merged/dev"
+# Installed, where that harms nobody: in a root of its own, whose changes are in memory and gone afterwards.
+try_installed() {
+    mount -t tmpfs tmpfs "$dir/changes" && mkdir "$dir/changes/upper" "$dir/changes/work" || return 77
+    mount -t overlay overlay -o "lowerdir=/,upperdir=$dir/changes/upper,workdir=$dir/changes/work" "$dir/merged" || return 77
+    mount --bind /proc "$dir/merged/proc" && mount --bind /dev "$dir/merged/dev" || return 77
     cp "$deb" "$dir/merged/root/orrery.deb"
-    chroot "$dir/merged" sh -e -c '
+    chroot "$dir/merged" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -e -c '
         dpkg --force-depends -i /root/orrery.deb >/dev/null
         cd /tmp
         [ "$(command -v orrery)" = /usr/bin/orrery ]
         orrery run saxpy --model cycle >/dev/null
-        orrery app true 2>/dev/null || true
-        PYTHONPATH= python3 -c "import orrery; assert orrery.run(\"saxpy\", model=\"analytic\").cycles > 0"
-        ! command -v man >/dev/null || [ ! -e /usr/share/man/man1/orrery.1 ] || man -l /usr/share/man/man1/orrery.1 >/dev/null 2>&1
+        ! command -v python3 >/dev/null || python3 -c "import orrery; assert orrery.run(\"saxpy\", model=\"analytic\").cycles > 0"
+        ! command -v man >/dev/null || man -l /usr/share/man/man1/orrery.1 >/dev/null
         dpkg -r orrery >/dev/null 2>&1
         [ ! -e /usr/bin/orrery ] && [ ! -e /usr/share/orrery ]'
 }
+mkdir "$dir/changes" "$dir/merged"
+export -f try_installed
+export dir deb
+status=77
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-    mkdir "$dir/upper" "$dir/work" "$dir/merged" "$dir/tmpfs"
-    export -f inside die
-    export dir deb
-    if unshare -m bash -c 'mount -t tmpfs tmpfs "$dir/tmpfs" && mkdir "$dir/tmpfs/upper" "$dir/tmpfs/work" &&
-        mount -t overlay overlay -o "lowerdir=/,upperdir=$dir/tmpfs/upper,workdir=$dir/tmpfs/work" "$dir/merged"' 2>/dev/null; then
-        unshare -m bash -e -c 'mount -t tmpfs tmpfs "$dir/tmpfs"; mkdir "$dir/tmpfs/upper" "$dir/tmpfs/work"
-            rmdir "$dir/upper" "$dir/work"; ln -s "$dir/tmpfs/upper" "$dir/upper"; ln -s "$dir/tmpfs/work" "$dir/work"; inside' ||
-            die "cannot be installed, used and removed"
-        echo "package: installed with dpkg, used and removed in a root of its own"
-    else
-        echo "package: not installed with dpkg: no root of its own can be made here"
-    fi
+    status=0
+    unshare -m bash -c try_installed || status=$?
 fi
+case $status in
+0) echo "package: installed with dpkg, used and removed in a root of its own" ;;
+77) echo "package: not installed with dpkg: no root of its own can be made here" ;;
+*) die "cannot be installed, used and removed" ;;
+esac
 echo "package: unpacked and tried"

@@ -207,7 +207,10 @@ static void files(const orr_options *o, const char *path, unsigned sm, printer *
     if (!f) return;
     bool found = false, any = false, lines = true;
     unsigned old = 0;
-    for (uint32_t i = 0; i < f->n && !e->status; i++) {
+    orr_progress progress;
+    orr_progress_start(&progress, o->watcher, path, "images", "functions", f->n);
+    for (uint32_t i = 0; i < f->n && !e->status && orr_progress_go(&progress, e); i++) {
+        orr_progress_step(&progress, i);
         if (!chosen(o, f, i, sm)) continue;
         if (!sm && f->n > 1 && !orr_sass_supported(f->at[i].sm)) {
             old = f->at[i].sm;
@@ -227,6 +230,7 @@ static void files(const orr_options *o, const char *path, unsigned sm, printer *
         }
         orr_cubin_free(c);
     }
+    orr_progress_end(&progress);
     if (!e->status && (!found || (o->in.direct.kernel && !any))) none_fits(o, f, sm, found, e);
     if (!e->status) finish(o, path, p, any);
     if (!e->status && !lines)

@@ -17,6 +17,7 @@ typedef struct launch_row {
 typedef struct contents {
     orr_stream_stats stats;
     ORR_VEC(launch_row) launches;
+    orr_progress progress;
     uint64_t warp_insts, thread_insts, trace_bytes;
 } contents;
 
@@ -28,7 +29,10 @@ static bool read_launch(const char *path, orr_stream_file *f, orr_source *s, con
     uint64_t warp = 0, thread = 0;
     orr_tb tb;
     int more;
-    while ((more = s->next(s, &tb, e)) > 0)
+    orr_progress_parts(&c->progress, (uint64_t)s->info.grid[0] * s->info.grid[1] * s->info.grid[2]);
+    while ((more = s->next(s, &tb, e)) > 0) {
+        orr_progress_part(&c->progress, 1);
+        if (!orr_progress_go(&c->progress, e)) return false;
         for (uint32_t w = 0; w < tb.nwarps; w++) {
             orr_trace t = orr_trace_open(tb.warps[w]);
             uint32_t block, mask;
@@ -46,7 +50,9 @@ static bool read_launch(const char *path, orr_stream_file *f, orr_source *s, con
                                 "record it again",
                                 path, s->info.index, (unsigned long long)tb.index, w);
         }
+    }
     if (more < 0) return false;
+    orr_progress_step(&c->progress, c->launches.n);
     orr_stream_launch_totals(f, &row->totals);
     if (warp != row->totals.warp_insts || thread != row->totals.thread_insts)
         return orr_fail(e, ORR_BAD_INPUT,
@@ -121,14 +127,16 @@ static void print_json(const char *path, const contents *c, orr_text *t) {
     orr_text_add(t, "%s]\n}\n", c->launches.n ? "\n  " : "");
 }
 
-static bool inform(const char *path, orr_text *text, orr_text *json, orr_err *e) {
+static bool inform(const orr_options *o, const char *path, orr_text *text, orr_text *json, orr_err *e) {
     orr_stream_file *f = orr_stream_open(path, e);
     if (!f) return false;
     contents c;
     memset(&c, 0, sizeof c);
     orr_source *s;
     bool ok = true;
+    orr_progress_start(&c.progress, o->watcher, path, "launches", "blocks", 0);
     while (ok && (s = orr_stream_next_launch(f, e))) ok = read_launch(path, f, s, &c, e);
+    orr_progress_end(&c.progress);
     if (!e->status) {
         orr_stream_read_stats(f, &c.stats);
         print_json(path, &c, json);
@@ -209,10 +217,11 @@ static bool inform_trace(const orr_options *o, const char *path, orr_text *text,
 orr_report *orr_info(const char *file, const orr_options *o, orr_err *e) {
     if (e->status || !orr_input_file(file, e)) return NULL;
     orr_text text = {0}, json = {0};
+    o = orr_asked(o);
     bool captured = orr_capture_probe(file), stream = orr_stream_probe(file) || !orr_accel_probe(file);
     bool ok = captured ? orr_inform_capture(file, &text, &json, e)
-              : stream ? inform(file, &text, &json, e)
-                       : inform_trace(orr_asked(o), file, &text, &json, e);
+              : stream ? inform(o, file, &text, &json, e)
+                       : inform_trace(o, file, &text, &json, e);
     if (ok) return orr_report_of(text, json);
     free(text.s);
     free(json.s);

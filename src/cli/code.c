@@ -1,6 +1,8 @@
 // orrery show and disasm: kernels as Orrery sees them, and machine code as nvdisasm writes it.
 #include "cli/cli.h"
 
+#include <unistd.h>
+
 int cli_show(cli_options *o, orr_err *e) {
     const orr_options *job = o->job;
     if (o->ninputs != 1)
@@ -16,6 +18,7 @@ int cli_disasm(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT,
                  "disasm: name one file: orrery disasm FILE [--kernel NAME] [--arch sm_90]");
     if (o->out.json) orr_options_set(o->job, "format", "json", e);
+    o->out.quiet |= isatty(STDOUT_FILENO); // a line of progress would be between the instructions
     if (!e->status) orr_disassemble(o->inputs[0], stdout, o->job, e); // main() checks that it got out
     return e->status;
 }
