@@ -216,6 +216,17 @@ def triton(read):
             f"is chosen\nwithout a GPU {ranks}.")
 
 
+def pytorch(read):
+    r = read("pytorch")
+    rows = [["cycles, mean error", f"{r['cycles_launch']['mape']} %", f"{r['cycles_kernel']['mape']} %"],
+            ["cycles, within 10 %", f"{r['cycles_launch']['within_10']} %", f"{r['cycles_kernel']['within_10']} %"],
+            ["warp instructions, mean error", "", f"{r['warp_insts']} %"],
+            ["thread instructions, mean error", "", f"{r['thread_insts']} %"],
+            ["sectors of global loads and of stores, mean error", "", f"{r['sectors']} %"]]
+    return prose(f"How near that is to what Nsight Compute measured of the same launches ({when(r)}):") + "\n\n" + table(
+        ["", f"{r['launches']} launches", f"{r['kernels']} kernels"], rows)
+
+
 def peers(read):
     return table(["simulator", "compared with", "kernels", "mean error", "correlation", "source"],
                  [[p["name"], p["against"], p["kernels"], p["error"], p["correlation"], p["source"]] for p in read("peers")["peers"]
@@ -265,6 +276,7 @@ FIGURES = {
     "peers": peers,
     "gv100": gv100,
     "triton": triton,
+    "pytorch": pytorch,
 }
 FIGURES.update({"component " + name: component(name) for name in COMPONENTS})
 FIGURES.update({"output " + name: transcript(name) for name in TRANSCRIPTS})

@@ -62,7 +62,7 @@ typedef struct orr_err {
 // each job. An option that a job does not know is of no interest to it. Where a job takes options, NULL means
 // all defaults.
 //
-//     which GPU, which model    gpu, set (sm.count=66), model, latencies
+//     which GPU, which model    gpu, set (sm.count=66), model, budget, latencies
 //     what of an input is run   size, source, set (n=4096), kernel, grid, block, shared, arg,
 //                               kernels, launches, on, threads, max-insts; of OpenCL C: build, global, local;
 //                               of a program: opencl, annotate, bounds, measure, memory

@@ -64,6 +64,17 @@ says err '^orrery: '
 silent out
 expect 2 "unknown subcommand" "$orrery" rum saxpy
 says err '^orrery: unknown subcommand "rum"; did you mean `orrery run`'
+# The most exact model that fits into a time.
+expect 0 "a long budget" "$orrery" run saxpy --gpu h200 --budget 10m
+says out 'model cycle'
+says err 'budget: the cycle model, expected to take'
+expect 0 "a short budget" "$orrery" run saxpy --gpu h200 --budget 0.000001s
+says out 'model analytic'
+says err 'budget: .* too short'
+expect 2 "a budget that is no time" "$orrery" run saxpy --gpu h200 --budget soon
+says err "budget: 'soon' is no time"
+expect 2 "a budget and a model" "$orrery" run saxpy --gpu h200 --budget 10s --model cycle
+says err 'budget chooses the model'
 expect 2 "unknown option" "$orrery" run saxpy --thread 2
 says err 'did you mean --threads'
 expect 2 "option of another subcommand" "$orrery" info --grid 3 x

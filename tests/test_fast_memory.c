@@ -88,12 +88,80 @@ static void eviction(void **state) {
     rig_free(r);
 }
 
+static void store(rig r, uint64_t line, uint8_t sectors, uint8_t whole, uint64_t cycle) {
+    orr_fast_place p = orr_fast_find(r.m, line, 0, false);
+    orr_request q = {
+        .time = CYCLES(cycle), .line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .ops = 1};
+    orr_fast_change(r.m, &p, &q, whole);
+}
+
+// A set of eight lines of which two may be dirty: of three that are stored whole, one after the other, the
+// first is written, and stays.
+static void dirty(void **state) {
+    (void)state;
+    rig r = rig_of((const char *const[]){"l2.size=1 KB", "l2.ways=8", "l2.dirty_ways=2", NULL});
+    for (uint64_t line = 0; line < 3; line++) store(r, line, 15, 15, 1000 * line);
+    assert_int_equal(orr_fast_stats(r.m)->dram_write, 4);
+    assert_int_equal(load(r, 0, 15, 10000), 10003);
+    assert_int_equal(orr_fast_stats(r.m)->dram_read, 0);
+    rig_free(r);
+}
+
+// One line of a set may be there in part: when a word of another is stored the sector of the first is read
+// and written. A sector of which all eight words have been stored is whole, and needs nothing.
+static void partial(void **state) {
+    (void)state;
+    rig r = rig_of((const char *const[]){"l2.size=1 KB", "l2.ways=8", "l2.partial_ways=1", NULL});
+    for (uint64_t n = 0; n < 8; n++) store(r, 0, 1, 0, 100 * n);
+    store(r, 1, 1, 0, 1000);
+    assert_int_equal(orr_fast_stats(r.m)->dram_read, 0);
+    store(r, 2, 1, 0, 2000);
+    assert_int_equal(orr_fast_stats(r.m)->dram_read, 1);
+    assert_int_equal(orr_fast_stats(r.m)->dram_write, 1);
+    rig_free(r);
+}
+
+// A bank that is refreshed for 100 cycles from cycle 0 on, of which the request sees 100 - 87 when it is
+// there: it is answered so much later.
+static void refresh(void **state) {
+    (void)state;
+    rig r = rig_of((const char *const[]){"dram.trfc=100", NULL});
+    assert_int_equal(load(r, 0, 1, 0), 200 + 100 - 87);
+    rig_free(r);
+}
+
+// Writes among reads take at least their time on the bus, and reads alone no less than theirs: 2 cycles.
+static void costs(void **state) {
+    (void)state;
+    orr_gpu *g = small_one(NULL);
+    orr_fast_dram_spec c;
+    orr_fast_dram_spec_read(&c, g);
+    assert_in_range(c.read_column, CYCLES(2), CYCLES(3));
+    assert_in_range(c.write_column, CYCLES(2), CYCLES(8));
+    assert_true(c.read_row >= CYCLES(6)); // tRRD
+    assert_true(c.write_row >= CYCLES(4));
+    orr_gpu_free(g);
+}
+
+// Requests of 2.4 cycles that are up to 4,096 cycles apart, in any order, faster than they can be served: all
+// of them take as long as one after the other.
+static void reservations(void **state) {
+    (void)state;
+    orr_reservations r = {0};
+    uint64_t last = 0, base = 1ull << 30, n = 20000, random = 1;
+    for (uint64_t i = 0; i < n; i++) {
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        uint64_t end = orr_reserve(&r, base + i * 6000 + (random >> 52) * ORR_TICKS, 9792, ORR_FAST_SLOT);
+        if (end > last) last = end;
+    }
+    assert_true(last - base >= n * 9792);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hits_and_misses),
-        cmocka_unit_test(port),
-        cmocka_unit_test(atomics),
-        cmocka_unit_test(eviction),
+        cmocka_unit_test(dirty), cmocka_unit_test(partial),      cmocka_unit_test(refresh),
+        cmocka_unit_test(costs), cmocka_unit_test(reservations), cmocka_unit_test(hits_and_misses),
+        cmocka_unit_test(port),  cmocka_unit_test(atomics),      cmocka_unit_test(eviction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

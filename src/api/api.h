@@ -30,6 +30,7 @@ typedef struct orr_model_options {
 typedef struct orr_run_options { // what else is done with a run
     bool counts_only, check, lines;
     const char *timeline, *digests; // files to write
+    const char *budget;             // "10s": the most exact model that fits
 } orr_run_options;
 
 typedef struct orr_sampling_options {

@@ -4,6 +4,7 @@
 // says which launches are simulated. The report keeps the kernels, because everything that is said of a
 // launch refers to them.
 #include "api/api.h"
+#include "api/budget.h"
 #include "report/html.h"
 #include "report/report.h"
 
@@ -157,6 +158,29 @@ static bool prepare_sampling(runner *r, const char *input, orr_err *e) {
     return ok && (!o->profile || orr_sp_write(&s->profile, o->profile, e));
 }
 
+// `budget`: the analytic model first, which costs little more than executing; then the most exact one that is
+// expected to fit into what is left.
+static bool run_within_budget(runner *r, const char *input, double seconds, orr_err *e) {
+    double start = orr_seconds(), takes;
+    if (!run_input(r, input, e)) return false;
+    uint64_t insts = 0;
+    for (size_t n = 0; n < r->result.launches.n; n++) insts += r->result.launches.at[n].warp_insts;
+    double spent = orr_seconds() - start;
+    const orr_model *m = orr_budget_choose(seconds - spent, insts, r->o->in.threads, &takes);
+    if (m == r->model) {
+        orr_note(&r->o->notes,
+                 "--budget: %.1f s are too short for models that simulate %.1f M warp "
+                 "instructions; this is the analytic model",
+                 seconds, (double)insts / 1e6);
+        return true;
+    }
+    orr_note(&r->o->notes, "--budget: the %s model, expected to take %.1f s for %.1f M warp instructions",
+             m->name, takes, (double)insts / 1e6);
+    release(r);
+    r->model = m;
+    return run_input(r, input, e);
+}
+
 // ---- the report -------------------------------------------------------------------------------------
 // A page is of everything there is to say; only the time of the longest launch of a kernel is kept in detail.
 static void make_page(const orr_result *r, enum orr_format format, orr_text *out) {
@@ -221,15 +245,22 @@ static bool check_sampling(const orr_options *o, const orr_model *m, orr_err *e)
 static bool check(const orr_options *o, const orr_model *m, const char *input, orr_err *e) {
     if (o->run.counts_only && o->run.lines)
         return orr_fail(e, ORR_BAD_INPUT, "run: --lines needs what --counts-only leaves out; choose one");
+    if (o->run.budget && (o->model.model || o->sampling.on || o->run.counts_only || o->run.timeline))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "run: --budget chooses the model; leave out --model, --sample, --counts-only and "
+                        "--timeline");
     return orr_input_check(&o->in, e) && check_timeline(o, m, input, e) && check_sampling(o, m, e);
 }
 
 orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     o = orr_asked(o);
-    const orr_model *m = orr_model_find(o->model.model ? o->model.model : "functional", e);
+    const char *name = o->model.model ? o->model.model : o->run.budget ? "analytic" : "functional";
+    const orr_model *m = orr_model_find(name, e);
+    double budget = 0;
     if (!m || !check(o, m, input, e)) return NULL;
-    if (o->run.lines && (m == &orr_model_abstract || m == &orr_model_analytic))
+    if (o->run.budget && !orr_budget_parse(o->run.budget, &budget, e)) return NULL;
+    if (!o->run.budget && o->run.lines && (m == &orr_model_abstract || m == &orr_model_analytic))
         orr_note(&o->notes, "--lines: the %s model does not tell lines apart; cycle and functional do",
                  m->name);
     runner *r = orr_calloc(1, sizeof *r);
@@ -242,7 +273,7 @@ orr_report *orr_run(const char *input, const orr_options *o, orr_err *e) {
         ok = prepare_sampling(r, input, e);
         if (ok) orr_sampled_plan(&sampling);
     }
-    ok = ok && run_input(r, input, e);
+    ok = ok && (budget > 0 ? run_within_budget(r, input, budget, e) : run_input(r, input, e));
     ok = ok && (!o->run.timeline || orr_result_timeline(&r->result, o->run.timeline, e));
     if (ok) orr_executor_note(&r->in.executor, &o->notes);
     orr_executor_close(&r->in.executor); // the memory of the simulated GPU; the report needs it no more

@@ -12,7 +12,8 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
+     " gpu model budget on kernels launches threads max-insts counts-only lines timeline latencies stats "
+     "check "
      "no-check digests json "
      "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
@@ -25,6 +26,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run saxpy\n"
      "orrery run saxpy --gpu h200 --model cycle --timeline saxpy.json\n"
      "orrery run bfs --lines\n"
+     "orrery run bfs --gpu h200 --budget 10s\n"
      "orrery run reduce --gpu h200 --model cycle --html reduce.html\n"
      "orrery run saxpy --gpu k40,v100,h200\n"
      "orrery run saxpy --source ptx --set n=65536 --json\n" WITH_YOUR_FILES
@@ -89,6 +91,7 @@ const cli_subcommand cli_subcommands[] = {
      "and\n"
      "calls of "
      "MPI, and what bounds the run; --timeline shows all ranks.",
+     "with an MPI program of yours:\n"
      "orrery cluster -n 16 --node dgx_h200 ./jacobi\n"
      "orrery cluster -n 1024 --platform fat-tree:2 --alike time --json -o run.json ./jacobi 4096"},
     {"capture", cli_capture,

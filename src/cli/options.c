@@ -94,6 +94,8 @@ static const option options[] = {
     {"inputs-only", 0, JOB_FLAG, 0, NULL,
      "do not keep what kernels leave, only a digest of it: replay makes it again, launch after launch"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
+    {"budget", 0, JOB, 0, "TIME",
+     "take the most exact model that is expected to need no longer than TIME (10s, 5m, 1h), and say which"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},

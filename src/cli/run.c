@@ -74,10 +74,10 @@ static bool check_gpus(cli_options *o, const cli_gpus *g, orr_err *e) {
     const orr_options *job = o->job;
     if (g->n < 2) return true;
     if (job->run.timeline || o->out.stats || job->sampling.profile || job->run.counts_only ||
-        job->run.digests)
+        job->run.digests || job->run.budget)
         return orr_fail(e, ORR_BAD_INPUT,
                         "run: several GPUs make one table; leave out --timeline, --stats, --profile, "
-                        "--digests and --counts-only");
+                        "--digests, --counts-only and --budget");
     if (job->model.model && !strcmp(job->model.model, "functional"))
         return orr_fail(e, ORR_BAD_INPUT,
                         "run: several GPUs are compared by time, which --model functional does not tell; "

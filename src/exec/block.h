@@ -30,6 +30,7 @@ typedef struct xblock {     // a basic block, ready to run
     uint32_t count;         // instructions, `last` included
     bool polls;             // sees what others do: atomics, volatile accesses, sleep (run/poll.c)
     bool looks;             // and does nothing else
+    bool spins;             // a loop of PTX that only polls
     bool locks;             // a loop that takes a lock
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
     bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)

@@ -5,9 +5,10 @@
 // the block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident
 // block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
 // that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
-// looking again before anybody else has run is of no use. So every race has one outcome, the same on every
-// host, and it is not that of any GPU. Models with time execute such kernels as they are timed instead
-// (exec/step.h).
+// looking again before anybody else has run is of no use. Eight rounds of a loop of PTX that does nothing
+// else let lanes through that wait at joins, as one of them may have to raise the flag. So every race has one
+// outcome, the same on every host, and it is not that of any GPU. Models with time execute such kernels as
+// they are timed instead (exec/step.h).
 //
 // A loop of one block around a compare and swap with the same values every time takes a lock. Lanes of its
 // warp that wait for those in it are let through as soon as it goes round: one of them may have the lock.
@@ -57,6 +58,25 @@ static bool changes(const orr_kernel *k, uint32_t b, uint32_t at, const orr_oper
     return false;
 }
 
+static bool loops(const orr_kernel *k, uint32_t b) {
+    bool back = false;
+    for (int s = 0; s < orr_succ_count(k, &k->blocks[b]); s++) back |= orr_succ(k, &k->blocks[b], s) == b;
+    return back;
+}
+
+// A loop of one block of PTX that does nothing but load what is volatile: lanes wait there for others,
+// perhaps of their own warp.
+static bool spins(const orr_kernel *k, uint32_t b) {
+    bool found = false;
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+        const orr_inst *in = &k->insts[i];
+        if (!(orr_ops[in->op].flags & ORR_F_MEMORY)) continue;
+        if (in->op != ORR_OP_LD || !(in->mods & ORR_M_VOLATILE)) return false;
+        found = true;
+    }
+    return found && !k->codes && loops(k, b);
+}
+
 // A loop of one block around a compare and swap with the same values every time.
 static bool locks(const orr_kernel *k, uint32_t b) {
     const orr_inst *swap = NULL;
@@ -69,8 +89,7 @@ static bool locks(const orr_kernel *k, uint32_t b) {
         at = i;
     }
     if (!swap) return false;
-    bool back = false;
-    for (int s = 0; s < orr_succ_count(k, &k->blocks[b]); s++) back |= orr_succ(k, &k->blocks[b], s) == b;
+    bool back = loops(k, b);
     for (int n = 0; back && n < swap->nsrc; n++)
         if (changes(k, b, at, &k->operands[swap->first + swap->ndst + (uint32_t)n])) return false;
     return back;
@@ -83,6 +102,8 @@ void orr_polls(decoded *p) {
         xblock *x = &p->blocks[b];
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
             x->looks |= looks(k, i);
+        x->spins = spins(k, b);
+        x->looks |= x->spins;
         x->polls |= x->looks;
         x->locks = !k->codes && locks(k, b);
     }

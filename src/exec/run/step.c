@@ -461,7 +461,8 @@ static frag *who_goes_on(orr_step_warp *lw) {
     const xblock *x = lw->left;
     bool yields = f && w->switches;
     w->switches = false;
-    if (x && !yields && f) yields = orr_warp_polled(w, f, x, 1);
+    // Lanes of PTX that only poll give way to others of their warp; machine code says so itself, by YIELD.
+    if (x && !yields && f) yields = orr_warp_polled(w, f, x, x->spins ? POLL_QUANTUM : 1);
     if (f && !yields && f->state == FRAG_READY && f->mask && orr_warp_meets(w, f)) return f;
     do f = orr_warp_choose(w, yields);
     while (f && !orr_warp_meets(w, f));

@@ -18,7 +18,9 @@
 
 #include "exec/sass/translate.h"
 
-#define PATIENCE  512  // polls before lanes that wait at joins are let through
+#define PATIENCE                                                                                             \
+    512 // blocks with an atomic or a volatile access before lanes that wait at joins are let through,
+#define SPINS     8 // or so many rounds of a loop that only polls: an H200 hands over after some 300 cycles
 #define MAX_DEPTH 4096 // calls
 
 // ---- pools ----------------------------------------------------------------------------------
@@ -598,7 +600,7 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
-    w->polled++;
+    w->polled += x->spins ? PATIENCE / SPINS : 1;
     w->budget -= takes;
     if (!again && w->budget > 0) return false;
     w->budget = POLL_QUANTUM;

@@ -36,6 +36,7 @@ const char *an_res_name(const orr_gpu *g, int r);
 typedef struct an_access { // one run of it, on average
     double requests;       // with a lane taking part
     double cost;           // cycles of the port
+    double words;          // further cycles of its unit: a load of constants, for each further word
     double latency;        // cycles from the port to the first use of the result
     double sectors;        // that L1 is asked for
     double sent, received; // bytes between the SM and L2

@@ -319,6 +319,7 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         if (g->collectors) use[RES_COLLECT] += (2 + ceil(ops / gpu->regs_ports)) / g->collectors;
         if (i->kind != ORR_TK_MEM || ghost) continue;
         use[RES_LSU] += a->cost;
+        use[RES_UNITS + i->unit] += a->words / g->pools[i->unit];
         use[RES_REQUEST] += a->sent;
         use[RES_REPLY] += a->received;
         use[RES_L2] += a->l2;

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/constants.h"
 #include "memory/cost.h"
 #include "memory/fast_dram.h"
 #include "memory/l2.h"
@@ -437,9 +438,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         return;
     }
     if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
+        uint32_t more = x.mask ? constants_words(&x, i->bytes) - 1 : 0; // words, one after the other
+        double late = g->const_word_latency > g->const_interval ? g->const_word_latency : g->const_interval;
         s->timed[inst]++;
         a->cost += 1;
-        a->latency += g->const_latency;
+        a->words += more * (double)g->const_interval;
+        a->latency += g->const_latency + more * late;
         return;
     }
     orr_coalesced c;
