@@ -133,8 +133,8 @@ ORR_API void orr_report_free(orr_report *r); // NULL is allowed
 // (kernelslist.g), or a task list (*.tasks), which is an application that has not been written.
 
 // Its launches through a model. With `sample`, some of them, and a prediction of the others. With `timeline`,
-// a trace for ui.perfetto.dev is written to that file. A capture that leaves other memory than the GPU did has a
-// report, and e says so.
+// a trace for ui.perfetto.dev is written to that file. A capture that leaves other memory than the GPU did
+// has a report, and e says so.
 ORR_API orr_report *orr_run(const char *input, const orr_options *o, orr_err *e);
 // Its launches' streams to a file that every job takes as an input; with `format` "accel-sim", to a folder of
 // traces that Accel-Sim runs.
