@@ -39,28 +39,15 @@ static void collect(measuring *m) {
 
 static int profile(measuring *m, const char *ncu) {
     const orr_ncu_launch *first = &m->launches.at[0], *last = &m->launches.at[m->launches.n - 1];
-    const char *const start[] = {ncu,
-                                 "--clock-control",
-                                 "none",
-                                 "--cache-control",
-                                 "all",
-                                 "--csv",
-                                 "--page",
-                                 "raw",
-                                 "--print-units",
-                                 "base",
-                                 "--print-kernel-base",
-                                 "mangled",
-                                 "--force-overwrite",
-                                 "--log-file",
-                                 m->csv,
+    const char *const start[] = {"--force-overwrite",
                                  "--launch-skip",
                                  orr_arena_printf(&m->arena, "%u", first->index),
                                  "--launch-count",
                                  orr_arena_printf(&m->arena, "%u", last->index - first->index + 1),
                                  "--metrics",
                                  cli_metrics(&m->arena, &m->metrics)};
-    ORR_VEC(char *) w = {0};
+    cli_words w = {0};
+    cli_ncu_start(&w, ncu, false, m->csv);
     for (size_t i = 0; i < sizeof start / sizeof *start; i++) *ORR_PUSH(&w) = (char *)(uintptr_t)start[i];
     for (int i = 0; i < m->o->nrest; i++) *ORR_PUSH(&w) = m->o->rest[i];
     *ORR_PUSH(&w) = NULL;

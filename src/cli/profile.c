@@ -29,7 +29,7 @@ typedef struct profiling {
     orr_arena arena;
 } profiling;
 
-typedef ORR_VEC(char *) words;
+typedef cli_words words;
 static void word(words *w, const char *s) { *ORR_PUSH(w) = (char *)(uintptr_t)s; }
 
 static const char *in_folder(profiling *p, const char *name) {
@@ -101,14 +101,12 @@ const char *cli_metrics(orr_arena *a, const orr_names *names) {
 }
 
 // ---- one run of the profiler ------------------------------------------------------------------
-static void command_of(profiling *p, const orr_names *metrics, int rounds, const char *csv, const char *log,
-                       words *w) {
-    const cli_options *o = p->o;
-    const char *const start[] = {p->ncu,
+void cli_ncu_start(cli_words *w, const char *ncu, bool warm, const char *csv) {
+    const char *const start[] = {ncu,
                                  "--clock-control",
-                                 "none", // as the GPU runs when nobody looks
+                                 "none",
                                  "--cache-control",
-                                 o->job->sampling.warm ? "none" : "all",
+                                 warm ? "none" : "all",
                                  "--csv",
                                  "--page",
                                  "raw",
@@ -116,10 +114,17 @@ static void command_of(profiling *p, const orr_names *metrics, int rounds, const
                                  "base",
                                  "--print-kernel-base",
                                  "mangled",
-                                 "--kernel-name",
-                                 "regex:^(?!orr_(spin|touch))",
                                  "--log-file",
-                                 csv,
+                                 csv};
+    for (size_t k = 0; k < sizeof start / sizeof *start; k++) *ORR_PUSH(w) = (char *)(uintptr_t)start[k];
+}
+
+static void command_of(profiling *p, const orr_names *metrics, int rounds, const char *csv, const char *log,
+                       words *w) {
+    const cli_options *o = p->o;
+    cli_ncu_start(w, p->ncu, o->job->sampling.warm, csv);
+    const char *const start[] = {"--kernel-name",
+                                 "regex:^(?!orr_(spin|touch))",
                                  "--metrics",
                                  cli_metrics(&p->arena, metrics),
                                  p->self,
