@@ -1,5 +1,5 @@
-// A launch, or some thread blocks of one, through the abstract model's machine: what the partial model uses of
-// it. One state for all launches of a run: the machine keeps its L2 from one to the next.
+// A launch, or some thread blocks of one, through the abstract model's machine: what the partial model uses
+// of it. One state for all launches of a run: the machine keeps its L2 from one to the next.
 #ifndef ORR_ABSTRACT_LAUNCH_H
 #define ORR_ABSTRACT_LAUNCH_H
 

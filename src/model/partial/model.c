@@ -1,5 +1,7 @@
-// The partial model (docs/how/partial.md): one SM is simulated at instruction level with as many blocks as it
-// holds, and the grid's time follows from when they end.
+// The partial model (docs/how/partial.md). How long a launch takes is found by simulating portions of its
+// grid on all SMs (portions.c), where it goes by simulating one SM at instruction level with as many blocks
+// as it holds. Where there are no portions (task lists, very long blocks, old GPUs) the grid's time follows
+// from when that SM's blocks end.
 //
 // The SM is the cycle model's (schedulers, dependences, dual issue, units, load/store unit, L1); what is
 // behind it is its share of L2 and memory (memory_share.c), and what the other SMs have brought into L2 is
@@ -298,10 +300,23 @@ static double settle(job *j, const warmth *l2, orr_err *e) {
 }
 
 // Task lists have no addresses, a trace's kernel is not known before it is read, memory by windows
-// (dram.window) is one SM's, and the abstract model is too slow by a third where all schedulers of an SM share
-// its units (Kepler).
+// (dram.window) is one SM's, and the abstract model is too slow by a third where all schedulers of an SM
+// share its units (Kepler).
 static bool by_portions(const job *j) {
     return !j->w->far && !j->w->info.kernel->grows && !j->gpu->dram_window && j->gpu->core_subcores > 1;
+}
+
+// Blocks that see each other's accesses, all of which are executed anyway: they wait for each other, or the
+// whole grid is simulated.
+static bool in_time(const job *j, const state *st) {
+    return j->w->launch && abt_in_time(st->gpu, j->w) &&
+           (waits(j->w->info.kernel) || portions_whole(j->p.total, (uint64_t)j->gpu->sm_count * j->p.most));
+}
+
+static bool run_in_time(job *j, state *st, orr_err *e) {
+    if (!abt_launch(st->gpu, j->gpu, j->w, j->r, e)) return false;
+    j->blocks.executed = j->p.total;
+    return true;
 }
 
 static bool run_job(job *j, state *st, orr_err *e) {
@@ -327,6 +342,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
     plan_inside(&j->p, w->info.grid);
+    if (by_portions(j) && in_time(j, st)) return run_in_time(j, st, e);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
     // them. What can be executed or read but once is pulled for both.
     bool twice = w->launch ? !whole : w->source->seek != NULL;
@@ -351,19 +367,6 @@ static bool run_job(job *j, state *st, orr_err *e) {
     return took >= 0 && (!j->p.less || simulate(j, j->p.m, true, took, e) >= 0);
 }
 
-// Blocks that see each other's accesses, all of which are executed anyway: they wait for each other.
-static bool in_time(const job *j, const state *st) {
-    return j->w->launch && waits(j->w->info.kernel) && abt_in_time(st->gpu, j->w);
-}
-
-static bool run_in_time(job *j, state *st, orr_err *e) {
-    if (!abt_launch(st->gpu, j->gpu, j->w, j->r, e)) return false;
-    uint64_t blocks = (uint64_t)j->w->info.grid[0] * j->w->info.grid[1] * j->w->info.grid[2];
-    j->r->blocks_executed += blocks;
-    j->r->blocks_in_all += blocks;
-    return true;
-}
-
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
     w = orr_work_rewritten(w, &own, r);
@@ -373,7 +376,6 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (w->progress) orr_progress_parts(w->progress, 1);
     state *st = state_of(r);
     if (by_portions(&j) && !st->gpu && !(st->gpu = abt_state_new(gpu, e))) return false;
-    if (by_portions(&j) && in_time(&j, st)) return run_in_time(&j, st, e);
     bool ok = run_job(&j, st, e);
     if (!ok && w->launch && e->status == ORR_PROGRAM_FAILED && j.blocks.executed < total) {
         orr_err was = *e;

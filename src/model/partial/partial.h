@@ -104,7 +104,8 @@ bool residency_near(const residency *a, const residency *b, uint32_t ninsts);
 void residency_mix(residency *x, const residency *with, uint32_t ninsts);
 void residency_free(residency *x);
 
-// ---- portions.c: the launch's time, from portions of its grid on all SMs -------------------------------------
+// ---- portions.c: the launch's time, from portions of its grid on all SMs
+// -------------------------------------
 typedef struct portion {
     uint64_t warm, from, to; // blocks: from `warm` on they are in L2, from `from` on simulated
     uint64_t settled;        // from here to `to` they show the pace
@@ -117,6 +118,7 @@ typedef struct portions {
     int n;
     uint64_t total; // blocks of the grid
 } portions;
+bool portions_whole(uint64_t total, uint64_t wave); // all of it is simulated
 portions portions_make(uint64_t total, uint64_t wave, uint64_t fill);
 // The launch's cycles: its portions took `cycles`, and their blocks ended then (which is sorted).
 double portions_cycles(const portions *x, double *ends, size_t n, double cycles);

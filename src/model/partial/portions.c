@@ -2,12 +2,12 @@
 //
 // One SM with a share of memory cannot show what SMs do to each other: stores that are written back when L2
 // is full, atomics to one line, SMs that get longer blocks than others. So portions of the grid, runs of
-// consecutive thread blocks, go through the abstract model's machine (model/abstract/launch.h), one behind the
-// other as if nothing were between them: the first two waves, two waves from each of two strata of what lies
-// between, and the last wave. A wave is what the GPU holds at once. A stratum's blocks are taken to end at the
-// pace of its portion's second wave, corrected by how many warp instructions blocks spread over the stratum
-// have. Where L2 fills up on the way, the strata are before and after that; blocks in front of a portion,
-// as many as L2 has room for, are executed and leave their lines in it.
+// consecutive thread blocks, go through the abstract model's machine (model/abstract/launch.h), one behind
+// the other as if nothing were between them: the first two waves, two waves from each of two strata of what
+// lies between, and the last wave. A wave is what the GPU holds at once. A stratum's blocks are taken to end
+// at the pace of its portion's second wave, corrected by how many warp instructions blocks spread over the
+// stratum have. Where L2 fills up on the way, the strata are before and after that; blocks in front of a
+// portion, as many as L2 has room for, are executed and leave their lines in it.
 //
 // A grid of up to seven waves is simulated whole. So the cost depends on what a GPU holds and on how long a
 // block is, not on the grid.
@@ -29,10 +29,12 @@ static void set(portion *p, uint64_t from, uint64_t to, uint64_t settled, uint64
     *p = (portion){.warm = from, .from = from, .settled = settled, .to = to, .left = left};
 }
 
+bool portions_whole(uint64_t total, uint64_t wave) { return total <= WHOLE_WAVES * wave; }
+
 // `fill`: the block from which on L2 is full.
 portions portions_make(uint64_t total, uint64_t wave, uint64_t fill) {
     portions x = {.total = total};
-    if (total <= WHOLE_WAVES * wave) {
+    if (portions_whole(total, wave)) {
         set(&x.at[x.n++], 0, total, total, 0);
         return x;
     }
