@@ -26,6 +26,7 @@ typedef struct operands_spec {
     uint32_t ports;            // reads that a bank serves in a cycle (regs.ports)
     uint64_t collect;          // cycles from issue to the unit through a collector (core.collect)
     uint32_t late;             // cycles until a result can be read a cycle late (regs.late); 0: at once
+    uint32_t late_result;      // and of those alone that take as long as an FFMA's (op.fp32.result)
 } operands_spec;
 
 typedef struct operands { // of one sub-core
