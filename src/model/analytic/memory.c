@@ -260,7 +260,8 @@ typedef struct sampler {
     const orr_gpu *gpu;
     an_graph *g;
     reuse l1, l2;
-    reuse hot;                 // lines of atomics; `ready` counts their lanes
+    reuse hot;                 // chunks of atomics; `ready` counts their lanes
+    uint64_t piece;            // of the last atomic, + 1 (l2.atomic_row)
     uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
     uint64_t regions;          // that L2 holds
@@ -439,6 +440,24 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     return wait;
 }
 
+// The slice's atomic unit: of so many lanes of an access to a line. Lines that lie side by side in a chunk have
+// one slice, and few of them that many add to must not be missed.
+static void add_hot(sampler *s, uint64_t line, double lanes) {
+    uint32_t place;
+    touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
+    s->hot.ready[place] += lanes;
+}
+
+// Operations that an atomic's lanes on a line are to the unit; it reads the sectors of another piece than the
+// last one's first, as l2_atomic.c has it.
+static double operations(sampler *s, const orr_tinst *i, const orr_access *x, const orr_line_access *l) {
+    double n = orr_atomic_quarters(x, i->bytes, i->atomic, l->line, s->gpu->l2_atomic_again) / 4.0;
+    uint64_t piece = (l->line >> s->m->l2.chunk_shift >> 2) + 1;
+    double read = piece != s->piece ? orr_popc(l->sectors) * s->gpu->l2_atomic_switch : 0;
+    s->piece = piece;
+    return n > read ? n : read;
+}
+
 static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_gpu *g = s->gpu;
     const orr_tinst *i = &s->g->program->insts[inst];
@@ -490,8 +509,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
         for (uint32_t n = 0; n < c.lines; n++)
-            a->atomics +=
-                orr_atomic_quarters(&x, i->bytes, i->atomic, c.line[n].line, g->l2_atomic_again) / 4.0;
+            a->atomics += operations(s, i, &x, &c.line[n]);
     else if (i->flags & ORR_TF_ATOMIC)
         a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
@@ -507,11 +525,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     s->from_dram = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
-        if (i->flags & ORR_TF_ATOMIC) { // few lines that many add to must not be missed
-            uint32_t place;
-            touch(&s->hot, line, &place);
-            s->hot.ready[place] += (double)orr_popc(x.mask) / c.lines;
-        }
+        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
         if (!followed(s, line)) continue;
         known = true;
         fewer(s);
