@@ -279,10 +279,10 @@ typedef struct sampler {
     } far[FAR_LOADS];
     uint32_t nfar;
     double far_lines;
-    double clock;              // of the warp at hand
-    double late;               // by how much its block's loads took longer than its clock knows
-    bool loads;                // it has some
-    const an_access *before;   // [insts] what the clocks' weights were made with
+    double clock;            // of the warp at hand
+    double late;             // by how much its block's loads took longer than its clock knows
+    bool loads;              // it has some
+    const an_access *before; // [insts] what the clocks' weights were made with
     const an_tally *t;
     orr_access *access;
     an_traffic *out;
@@ -440,8 +440,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     return wait;
 }
 
-// The slice's atomic unit: of so many lanes of an access to a line. Lines that lie side by side in a chunk have
-// one slice, and few of them that many add to must not be missed.
+// The slice's atomic unit: of so many lanes of an access to a line. Lines that lie side by side in a chunk
+// have one slice, and few of them that many add to must not be missed.
 static void add_hot(sampler *s, uint64_t line, double lanes) {
     uint32_t place;
     touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
@@ -508,8 +508,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     double cost = spent.cycles;
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
-        for (uint32_t n = 0; n < c.lines; n++)
-            a->atomics += operations(s, i, &x, &c.line[n]);
+        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, &x, &c.line[n]);
     else if (i->flags & ORR_TF_ATOMIC)
         a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
