@@ -183,7 +183,7 @@ typedef struct acode {
     uint16_t unit[4];         // that bursts need, the first few
     uint32_t nunits;
     bool in_order;   // accesses come in the order in which the trace has them
-    bool leaves_out; // streams have accesses that are not looked at: of mbarriers
+    bool leaves_out; // streams have accesses that are not looked at: of mbarriers, of uniform loads
     bool characterised;
     bool ordered; // warps write what others poll
 } acode;
