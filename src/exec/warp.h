@@ -52,7 +52,24 @@ struct uop {
     uint8_t ndst, nsrc;
     uint8_t tries;  // waits for the phase of an mbarrier (run/arrive.c)
     uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/translate.h)
+    uint8_t pair;   // loads and stores: the address is a pair of rows, `a` and the last source (high words)
+    uint8_t shape;  // of its rows of addresses: place in warp.shapes, the one behind the last: its own
 };
+
+// How the 32 addresses in a row, or in a pair of rows, lie, whichever lanes are active. Loads and stores of a
+// basic block that have the same rows, which nobody writes in between, look once (run/shapes.c).
+typedef struct shape {
+    uint64_t stamp;       // warp.entered when it was found
+    uint64_t high;        // the high words, which are one, as bits 32 and up
+    uint32_t first;       // lane 0's low word
+    uint32_t least, most; // of the low words
+    uint32_t low;         // bits in which low words differ; of REGULAR and ROWS the steps' bits
+    uint32_t step;        // REGULAR, ROWS: from lane to lane
+    int64_t down;         // ROWS: from lane 0 to lane 16
+    uint8_t kind;         // SHAPE_*
+} shape;
+enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
+enum { SHAPES = 8 };
 
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
 typedef struct frag {
@@ -126,6 +143,7 @@ struct warp {
     uint32_t from;        // the block it ran last
     uint64_t clock, work; // with what it waited for at barriers, without
     frag frags[ORR_WARP];
+    uint32_t used;                // of them, a bit each: not FRAG_FREE
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t ever;                // machine code: lanes that have said YIELD before
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
@@ -142,6 +160,8 @@ struct warp {
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
+    uint64_t entered;             // blocks of code, ever
+    shape shapes[SHAPES + 1];
     join *joins;
     uint32_t njoins, cap_joins;
     int32_t free_join;
@@ -151,6 +171,17 @@ struct warp {
     uint8_t *area[ORR_CLASSES]; // the register arrays
     uint32_t area_bytes[ORR_CLASSES];
 };
+
+// Fragments one after the other, those too that are made meanwhile:
+// for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
+static inline int next_frag(const warp *w, int n) {
+    uint32_t left = n < ORR_WARP ? w->used >> n : 0;
+    return left ? n + orr_ffs(left) : ORR_WARP;
+}
+static inline void free_frag(warp *w, frag *f) {
+    f->state = FRAG_FREE;
+    w->used &= ~(1u << (f - w->frags));
+}
 
 // Of lanes that sleep for so many nanoseconds, where there is time: the longest counts.
 static inline void warp_sleeps(warp *w, const uint32_t *ns, uint32_t lanes) {

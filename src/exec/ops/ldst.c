@@ -2,10 +2,11 @@
 //
 // Global addresses are checked against the allocation that the same instruction touched last, all
 // lanes in one vector loop; only when that fails are lanes looked up one by one. When the 32 lanes
-// turn out to be at one place or side by side, the data moves as one piece.
+// turn out to be at one place or side by side, the data moves as one piece (place.h).
 #include <string.h>
 
-#include "exec/block.h"
+#include "exec/ops/pair.h"
+#include "exec/ops/place.h"
 
 // ---- addresses ------------------------------------------------------------------------------
 static void bad_address(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
@@ -183,101 +184,44 @@ bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space
     return orr_addresses_at(w, u, addr, space, bytes, host);
 }
 
-// ---- regular accesses -----------------------------------------------------------------------
-// Most accesses of a full warp are to one address or to neighbours, and most others to shared memory,
-// whose 32-bit offsets are checked twice as fast as pointers. `bytes` is a constant wherever these
-// functions are used, so they must be inlined to be of any use.
-enum { PLACE_FAULT, PLACE_EACH, PLACE_SAME, PLACE_ADJACENT, PLACE_OFFSETS };
-#define INLINE static inline __attribute__((always_inline))
-
-typedef struct place {
-    uint8_t *at;             // SAME, ADJACENT: the first lane's; OFFSETS: of shared memory
-    uint8_t *host[ORR_WARP]; // EACH: of the active lanes
-    uint32_t off[ORR_WARP];  // OFFSETS
-} place;
-
-INLINE bool same64(const uint64_t *b) {
-    uint64_t off = 0, b0 = b[0];
-    for (int i = 0; i < ORR_WARP; i++) off |= b[i] ^ b0;
-    return !off;
-}
-
-INLINE bool adjacent64(const uint64_t *b, uint64_t bytes) {
-    uint64_t off = 0, b0 = b[0];
-    for (uint64_t i = 0; i < ORR_WARP; i++) off |= b[i] ^ (b0 + i * bytes);
-    return !off;
-}
-
-INLINE int locate_global(warp *w, const uop *u, uint32_t bytes, place *p) {
-    const uint64_t *b = SRC_A(w, u, uint64_t);
-    uint64_t step = b[1] - b[0];
-    if (!(step == 0 ? same64(b) : step == bytes && adjacent64(b, bytes))) return PLACE_FAULT;
-    uint64_t at = b[0] + (uint64_t)(int64_t)u->inst->disp, size = step * (ORR_WARP - 1) + bytes;
-    range r = w->worker->range[u->mem];
-    if (at - r.lo >= r.size || size > r.size - (at - r.lo) || (at & (bytes - 1))) return PLACE_FAULT;
-    p->at = orr_mem_at(w->worker->mem, at);
-    if (w->trace && u->traced) orr_trace_put_regular(w->trace, FULL, at, step);
-    return step ? PLACE_ADJACENT : PLACE_SAME;
-}
-
-INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
-    const uint32_t *b = SRC_A(w, u, uint32_t);
-    uint32_t d = (uint32_t)u->inst->disp - w->tb->tag, size = w->tb->prog->shared_bytes, at = b[0] + d;
-    uint32_t most = 0, low = 0, apart = 0, gap = 0;
-    for (uint32_t i = 0; i < ORR_WARP; i++) {
-        uint32_t x = b[i] + d;
-        p->off[i] = x;
-        most = x > most ? x : most;
-        low |= x;
-        apart |= x ^ at;
-        gap |= x ^ (at + i * bytes);
-    }
-    if (size < bytes || most > size - bytes || (low & (bytes - 1))) return PLACE_FAULT;
-    if (w->trace && u->traced) {
-        if (!apart || !gap) {
-            orr_trace_put_regular(w->trace, FULL, at, apart ? bytes : 0);
-        } else {
-            uint64_t addr[ORR_WARP];
-            LANES addr[i] = p->off[i];
-            orr_trace_put_access(w->trace, FULL, addr);
-        }
-    }
-    p->at = w->tb->shared + (apart && gap ? 0 : at);
-    return !apart ? PLACE_SAME : !gap ? PLACE_ADJACENT : PLACE_OFFSETS;
-}
-
-INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
+static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]) {
     const orr_inst *i = u->inst;
-    // run/step.c is to know where it is.
-    bool timed = w->step != NULL;
-    if (w->exec == FULL && !timed) {
-        int found = PLACE_FAULT;
-        if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)
-            found = locate_shared(w, u, bytes, p);
-        else if (u->a.cls == ORR_D && (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC ||
-                                       i->space == ORR_SPACE_CONST))
-            found = locate_global(w, u, bytes, p);
-        if (found != PLACE_FAULT) return found;
-    }
-    // The long way, which also says what is wrong when something is.
-    return orr_addresses(w, u, u->a, i->disp, i->space, bytes, p->host) ? PLACE_EACH : PLACE_FAULT;
+    if (!u->pair) return orr_addresses(w, u, u->a, i->disp, i->space, bytes, host);
+    uint64_t addr[ORR_WARP];
+    const uint32_t *lo = SRC_A(w, u, uint32_t), *hi = SRC_N(w, u, u->nsrc - 1, uint32_t);
+    LANES addr[i] = ((uint64_t)hi[i] << 32 | lo[i]) + (uint64_t)(int64_t)u->inst->disp;
+    return orr_addresses_at(w, u, addr, i->space, bytes, host);
 }
 
 // ---- loads ----------------------------------------------------------------------------------
 // LOAD(name, T, D): memory holds T, the destination register's class holds D. One handler for each
 // number of elements, because the loop over them must be known to the compiler.
 typedef unsigned __int128 u128;
+#if defined(__clang__)
+#define HALF_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < ORR_WARP / 2; i++)
+#else
+#define HALF_LANES _Pragma("GCC ivdep") for (int i = 0; i < ORR_WARP / 2; i++)
+#endif
 
 #define LOAD_N(name, T, D, N)                                                                                \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         const T *from;                                                                                       \
-        switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
+        const uint32_t *lane = w->lane;                                                                      \
+        int found = locate(w, u, sizeof(T) * N, &p);                                                         \
+        switch (found) {                                                                                     \
         case PLACE_ADJACENT:                                                                                 \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
                 D *d = DST_N(w, u, e, D);                                                                    \
                 LANES d[i] = (D)from[i * N + e];                                                             \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_ADJACENT_SOME:                                                                            \
+            from = (const T *)(const void *)p.at;                                                            \
+            for (int e = 0; e < N; e++) {                                                                    \
+                D *d = DST_N(w, u, e, D);                                                                    \
+                LANES d[i] = BLEND(D, d[i], (D)from[i * N + e], lane[i]);                                    \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_SAME:                                                                                     \
@@ -287,18 +231,43 @@ typedef unsigned __int128 u128;
                 LANES d[i] = v;                                                                              \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_OFFSETS:                                                                                  \
+        case PLACE_SAME_SOME:                                                                                \
+            from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D);                                                                    \
-                for (int i = 0; i < ORR_WARP; i++)                                                           \
-                    d[i] = (D)((const T *)(const void *)(p.at + p.off[i]))[e];                               \
+                D *d = DST_N(w, u, e, D), v = (D)from[e];                                                    \
+                LANES d[i] = BLEND(D, d[i], v, lane[i]);                                                     \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_ROWS:                                                                                     \
+            for (int row = 0; row < 2; row++) {                                                              \
+                from = (const T *)(const void *)(p.at + (row ? p.down : 0));                                 \
+                for (int e = 0; e < N; e++) {                                                                \
+                    D *d = DST_N(w, u, e, D) + 16 * row, v = (D)from[e];                                     \
+                    if (p.step)                                                                              \
+                        HALF_LANES d[i] = (D)from[i * N + e];                                                \
+                    else                                                                                     \
+                        HALF_LANES d[i] = v;                                                                 \
+                }                                                                                            \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_OFFSETS:                                                                                  \
+            for (int i = 0; i < ORR_WARP; i++) {                                                             \
+                from = (const T *)(const void *)(p.at + p.words[i]);                                         \
+                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_LANES:                                                                                    \
+            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
+                int i = orr_ffs(m);                                                                          \
+                from = (const T *)(const void *)(p.at + p.words[i]);                                         \
+                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_EACH:                                                                                     \
             for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
                 int i = orr_ffs(m);                                                                          \
-                for (int e = 0; e < N; e++)                                                                  \
-                    DST_N(w, u, e, D)[i] = (D)((const T *)(const void *)p.host[i])[e];                       \
+                from = (const T *)(const void *)p.host[i];                                                   \
+                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
             }                                                                                                \
             return;                                                                                          \
         default: return;                                                                                     \
@@ -365,7 +334,8 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         T *to;                                                                                               \
-        switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
+        int found = locate(w, u, sizeof(T) * N, &p);                                                         \
+        switch (found) {                                                                                     \
         case PLACE_ADJACENT:                                                                                 \
             to = (T *)(void *)p.at;                                                                          \
             for (int e = 0; e < N; e++) {                                                                    \
@@ -373,14 +343,42 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
                 LANES to[i * N + e] = (T)s[i];                                                               \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_SAME:                                                                                     \
+        case PLACE_ADJACENT_SOME:                                                                            \
             to = (T *)(void *)p.at;                                                                          \
-            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[ORR_WARP - 1];                      \
+            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
+                int i = orr_ffs(m);                                                                          \
+                for (int e = 0; e < N; e++) to[i * N + e] = (T)SRC_N(w, u, 1 + e, S)[i];                     \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_SAME:                                                                                     \
+        case PLACE_SAME_SOME:                                                                                \
+            to = (T *)(void *)p.at;                                                                          \
+            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[31 - __builtin_clz(w->exec)];       \
+            return;                                                                                          \
+        case PLACE_ROWS:                                                                                     \
+            for (int row = 0; row < 2; row++) {                                                              \
+                to = (T *)(void *)(p.at + (row ? p.down : 0));                                               \
+                for (int e = 0; e < N; e++) {                                                                \
+                    const S *s = SRC_N(w, u, 1 + e, S) + 16 * row;                                           \
+                    if (p.step)                                                                              \
+                        HALF_LANES to[i * N + e] = (T)s[i];                                                  \
+                    else                                                                                     \
+                        to[e] = (T)s[15];                                                                    \
+                }                                                                                            \
+            }                                                                                                \
             return;                                                                                          \
         case PLACE_OFFSETS:                                                                                  \
-            for (int i = 0; i < ORR_WARP; i++)                                                               \
-                for (int e = 0; e < N; e++)                                                                  \
-                    ((T *)(void *)(p.at + p.off[i]))[e] = (T)SRC_N(w, u, 1 + e, S)[i];                       \
+            for (int i = 0; i < ORR_WARP; i++) {                                                             \
+                to = (T *)(void *)(p.at + p.words[i]);                                                       \
+                for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                             \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_LANES:                                                                                    \
+            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
+                int i = orr_ffs(m);                                                                          \
+                to = (T *)(void *)(p.at + p.words[i]);                                                       \
+                for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                             \
+            }                                                                                                \
             return;                                                                                          \
         case PLACE_EACH:                                                                                     \
             for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \

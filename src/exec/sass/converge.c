@@ -69,21 +69,28 @@ static bool alike(const warp *w, const frag *f, const frag *g) {
 
 // Lanes meet at a BSYNC of a restored register; who is there and has not executed it was passed by.
 static void pass_by(warp *w, const frag *f) {
-    for (int n = 0; n < ORR_WARP; n++)
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (w->frags[n].state == FRAG_READY && w->frags[n].pc == f->at) w->frags[n].passed = true;
 }
 
 // Fragments that wait at the same place for the same reason go on as one when all are there.
 static void meet(warp *w) {
-    for (int n = 0; n < ORR_WARP; n++) {
+    uint32_t vain = 0; // fragments that were seen to wait on: with one that waits, all that are alike
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *f = &w->frags[n];
-        if (f->state != FRAG_SYNC) continue;
-        uint32_t here = f->mask, first = here;
-        for (int o = 0; o < ORR_WARP; o++)
-            if (o != n && alike(w, f, &w->frags[o])) here |= w->frags[o].mask;
+        if (f->state != FRAG_SYNC || vain >> n & 1) continue;
+        uint32_t here = f->mask, first = here, like = 0;
+        for (int o = next_frag(w, 0); o < ORR_WARP; o = next_frag(w, o + 1))
+            if (o != n && alike(w, f, &w->frags[o])) {
+                here |= w->frags[o].mask;
+                like |= 1u << o;
+            }
         uint32_t need = needs(w, f), rest = need & ~here;
-        if (rest) continue;
-        for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
+        if (rest) {
+            if (f->bar != BY_WARP) vain |= like;
+            continue;
+        }
+        for (int o = next_frag(w, 0); o < ORR_WARP; o = next_frag(w, o + 1)) { // those it waited for only
             frag *g = &w->frags[o];
             if (o == n || !alike(w, f, g) || !(g->mask & need)) continue;
             if (g->pc != f->pc) { // it goes on at its own place
@@ -92,7 +99,7 @@ static void meet(warp *w) {
                 continue;
             }
             f->mask |= g->mask;
-            g->state = FRAG_FREE;
+            free_frag(w, g);
         }
         if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
         if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
@@ -163,8 +170,7 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
     uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
-    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING ||
-        back + ROWS_UR * reg_bytes(ORR_W) >= p->barriers) {
+    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
         orr_fault(w, u, orr_ffs(lanes), "call of '%s', which nobody has", name ? name : "?");
         return false;
     }
@@ -235,7 +241,7 @@ static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
 static void poll(warp *w, const frag *f) {
     uint32_t lanes = 0, at = f->at;
     ++w->turn;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->at != at) continue;
         lanes |= g->mask;
@@ -249,18 +255,18 @@ static void poll(warp *w, const frag *f) {
 static uint32_t left_by(const warp *w, const frag *f) {
     if (f->state != FRAG_SYNC || f->bar == BY_WARP) return 0;
     uint32_t rest = needs(w, f) & ~f->mask;
-    for (int n = 0; n < ORR_WARP; n++)
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (alike(w, f, &w->frags[n])) rest &= ~w->frags[n].mask;
     return rest & ~w->yielded ? 0 : rest;
 }
 
 // Lanes that wait at a WARPSYNC go on, and execute it once more.
 static void let_go(warp *w, frag *f, uint32_t rest) {
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         if (g == f || !alike(w, f, g)) continue;
         f->mask |= g->mask;
-        g->state = FRAG_FREE;
+        free_frag(w, g);
     }
     forget(w, f->bar, rest);
     orr_warp_again(w, f->at, f->mask);
@@ -274,7 +280,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
 static frag *break_circle(warp *w) {
     uint32_t waiting = 0;
     frag *last = NULL;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;
         waiting |= f->mask;
@@ -290,7 +296,7 @@ frag *orr_sass_choose(warp *w, bool yields) {
     for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
         uint32_t since = 0;
-        for (int n = 0; n < ORR_WARP; n++) {
+        for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
             frag *f = &w->frags[n];
             bool earlier = best && f->turn < best->turn;
             if (f->state == FRAG_READY &&
@@ -310,18 +316,19 @@ frag *orr_sass_choose(warp *w, bool yields) {
             let_go(w, waits, left_by(w, waits));
             return waits;
         }
-        for (int n = 0; n < ORR_WARP && merge; n++) { // who is at the same place goes with it
+        for (int n = next_frag(w, 0); n < ORR_WARP && merge;
+             n = next_frag(w, n + 1)) { // who is at the same place goes with it
             frag *g = &w->frags[n];
             if (g == best || g->state != FRAG_READY || g->pc != best->pc) continue;
             best->mask |= g->mask;
-            g->state = FRAG_FREE;
+            free_frag(w, g);
         }
         return best;
     }
 }
 
 static bool anyone_else(const warp *w, const frag *f) {
-    for (int n = 0; n < ORR_WARP; n++)
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (&w->frags[n] != f && (w->frags[n].state == FRAG_READY || w->frags[n].state == FRAG_SYNC))
             return true;
     return false;
@@ -404,16 +411,16 @@ static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
 static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
     uint32_t need = restored_with(w, f->mask, bar) & w->live;
     bool any = false;
-    for (int n = 0; n < ORR_WARP && !any; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP && !any; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         any = g->state == FRAG_READY && g != f && g->pc == here && g->passed && g->mask & need;
     }
-    for (int n = 0; n < ORR_WARP && any; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP && any; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         bool ready = g->state == FRAG_READY && g->pc == here, waits = g->state == FRAG_SYNC && g->at == here;
         if (g == f || !(ready || waits)) continue;
         f->mask |= g->mask;
-        g->state = FRAG_FREE;
+        free_frag(w, g);
     }
     return any;
 }
@@ -426,7 +433,7 @@ static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     for (uint32_t m = lanes; m; m &= m - 1) rest |= row[orr_ffs(m)]; // they may have noted different ones
     gone = rest &= w->live & ~lanes;
     if (!rest || w->restored >> bar & 1) return false;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         if (g != f && g->state == FRAG_READY && g->rests) gone &= ~g->mask;
     }
@@ -444,7 +451,7 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         return;
     }
     uint32_t lanes = guarded(w, u, all);
-    set_exec(w, all);
+    w->exec = all;
     if (!u->c.none && u->c.cls == ORR_P && u->inst->sass != ORR_SASS_BAR) lanes &= pred_of(w, u->c);
     f->pc = (uint32_t)x->next;
     if (u->inst->sass == ORR_SASS_BRA && (u->inst->sub == BRANCH_DIV || u->inst->sub == BRANCH_CONV)) {

@@ -1,0 +1,250 @@
+// Private to exec/: where the lanes of a load or store are, found in as few steps as can be.
+//
+// Most accesses are regular: all lanes at one place, side by side, or in two rows of 16 as 2-D thread blocks
+// make them. That is seen from the rows of 32-bit words that addresses are made of, without making pointers
+// (shape_of), and is checked against the allocation that the same instruction touched last by its ends. A few
+// active lanes are looked at one by one. What is left goes the long way (orr_addresses), which also says what
+// is wrong when something is.
+//
+// `bytes` is a constant wherever these functions are used, so they must be inlined to be of any use.
+#ifndef ORR_PLACE_H
+#define ORR_PLACE_H
+
+#include "exec/block.h"
+
+enum {
+    PLACE_FAULT,
+    PLACE_EACH,     // active lanes, at host[lane]
+    PLACE_LANES,    // active lanes, at `at` + words[lane]
+    PLACE_SAME,     // all lanes, at `at`
+    PLACE_ADJACENT, // all lanes, side by side from `at` on
+    PLACE_ROWS,     // all lanes, two rows of 16, `down` apart; in a row side by side, or at one place: step 0
+    PLACE_OFFSETS,  // all lanes, at `at` + words[lane]
+    PLACE_SAME_SOME,
+    PLACE_ADJACENT_SOME, // active lanes; the others' places are there, too
+};
+#define INLINE static inline __attribute__((always_inline))
+#define FEW    10 // active lanes up to which they are looked at one by one
+
+typedef struct place {
+    uint8_t *at;
+    const uint32_t *words;
+    uint32_t step;
+    int64_t down;
+    uint8_t *host[ORR_WARP];
+} place;
+
+// ---- the shape of a row ---------------------------------------------------------------------
+// The addresses of u's base rows, without the displacement.
+static inline uint64_t address_of(const warp *w, const uop *u, int lane) {
+    if (u->a.cls == ORR_D) return SRC_A(w, u, uint64_t)[lane];
+    uint64_t low = SRC_A(w, u, uint32_t)[lane];
+    return u->pair ? (uint64_t)SRC_N(w, u, u->nsrc - 1, uint32_t)[lane] << 32 | low : low;
+}
+
+// Is there no carry out of the low word in n steps?
+static inline bool steps_fit(uint32_t first, uint32_t step, int n) {
+    int64_t last = (int64_t)first + (int64_t)n * (int32_t)step;
+    return last >= 0 && last <= UINT32_MAX;
+}
+
+static inline void find_extent(const uint32_t *lo, shape *s) {
+    uint32_t least = FULL, most = 0, low = 0, first = s->first;
+    for (int i = 0; i < ORR_WARP; i++) {
+        least = lo[i] < least ? lo[i] : least;
+        most = lo[i] > most ? lo[i] : most;
+        low |= lo[i] ^ first;
+    }
+    s->least = least;
+    s->most = most;
+    s->low = low;
+}
+
+static inline void find_shape(const uint32_t *lo, const uint32_t *hi, shape *s) {
+    uint32_t first = lo[0], step = lo[1] - first, off = 0;
+    s->first = first;
+    s->step = step;
+    s->high = 0;
+    if (hi) {
+        uint32_t h = hi[0], far = 0;
+        for (int i = 0; i < ORR_WARP; i++) far |= hi[i] ^ h;
+        s->high = (uint64_t)h << 32;
+        s->kind = SHAPE_FAR;
+        if (far) return;
+    }
+    for (uint32_t i = 0; i < ORR_WARP; i++) off |= lo[i] ^ (first + i * step);
+    if (!off && steps_fit(first, step, 31)) {
+        uint32_t last = lo[ORR_WARP - 1];
+        s->kind = SHAPE_REGULAR;
+        s->least = first < last ? first : last;
+        s->most = first < last ? last : first;
+        s->low = step;
+        return;
+    }
+    uint32_t second = lo[16];
+    off = 0;
+    for (uint32_t i = 0; i < 16; i++)
+        off |= (lo[i] ^ (first + i * step)) | (lo[i + 16] ^ (second + i * step));
+    s->kind = off || !steps_fit(first, step, 15) || !steps_fit(second, step, 15) ? SHAPE_ANY : SHAPE_ROWS;
+    s->down = (int64_t)second - first;
+    find_extent(lo, s);
+}
+
+INLINE const shape *shape_of(warp *w, const uop *u) {
+    shape *s = &w->shapes[u->shape];
+    if (u->shape < SHAPES && s->stamp == w->entered) return s;
+    find_shape(SRC_A(w, u, uint32_t), u->pair ? SRC_N(w, u, u->nsrc - 1, uint32_t) : NULL, s);
+    s->stamp = w->entered;
+    return s;
+}
+
+// ---- streams --------------------------------------------------------------------------------
+static inline bool one_run(uint32_t mask) { // of ones
+    uint32_t up = mask + (mask & -mask);
+    return !(up & mask);
+}
+
+// Addresses of the active lanes; `base` is added to what the rows hold.
+static __attribute__((noinline)) void note_lanes_of(warp *w, const uop *u, uint64_t base) {
+    uint64_t addr[ORR_WARP];
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        addr[i] = base + (u->a.cls == ORR_D ? SRC_A(w, u, uint64_t)[i] : SRC_A(w, u, uint32_t)[i]);
+    }
+    orr_trace_put_access(w->trace, w->exec, addr);
+}
+
+INLINE void note_shape(warp *w, const uop *u, const shape *s, uint64_t base) {
+    if (!w->trace || !u->traced) return;
+    uint32_t mask = w->exec;
+    int lane = orr_ffs(mask);
+    if (s->kind == SHAPE_REGULAR && one_run(mask)) {
+        uint64_t step = mask & (mask - 1) ? (uint64_t)(int64_t)(int32_t)s->step : 0;
+        orr_trace_put_regular(w->trace, mask, base + s->first + (uint64_t)lane * step, step);
+    } else if (s->kind == SHAPE_ROWS && mask == FULL) {
+        orr_trace_put_rows(w->trace, mask, base + s->first, 4, (int32_t)s->step, s->down);
+    } else {
+        note_lanes_of(w, u, base);
+    }
+}
+
+// ---- rows of words --------------------------------------------------------------------------
+// How all lanes lie whose shape is s; `at` is where the word 0 would be.
+INLINE int lay_out(warp *w, const uop *u, const shape *s, uint32_t bytes, uintptr_t at, place *p) {
+    p->words = SRC_A(w, u, uint32_t);
+    p->at = (uint8_t *)at;
+    bool full = w->exec == FULL;
+    if (s->kind == SHAPE_REGULAR && (s->step == 0 || s->step == bytes)) {
+        p->at = (uint8_t *)(at + s->first);
+        if (full) return s->step ? PLACE_ADJACENT : PLACE_SAME;
+        return s->step ? PLACE_ADJACENT_SOME : PLACE_SAME_SOME;
+    }
+    if (!full) return PLACE_LANES;
+    if (s->kind == SHAPE_ROWS && (s->step == 0 || s->step == bytes)) {
+        p->at = (uint8_t *)(at + s->first);
+        p->step = s->step;
+        p->down = s->down;
+        return PLACE_ROWS;
+    }
+    return PLACE_OFFSETS;
+}
+
+INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
+    const shape *s = shape_of(w, u);
+    int64_t d = (int64_t)u->inst->disp - w->tb->tag, size = w->tb->prog->shared_bytes;
+    if (s->least + d < 0 || s->most + d + bytes > size || (((s->first + (uint32_t)d) | s->low) & (bytes - 1)))
+        return PLACE_FAULT;
+    note_shape(w, u, s, (uint64_t)d);
+    return lay_out(w, u, s, bytes, (uintptr_t)w->tb->shared + (uintptr_t)d, p);
+}
+
+INLINE int locate_pair(warp *w, const uop *u, uint32_t bytes, place *p) {
+    const shape *s = shape_of(w, u);
+    if (s->kind == SHAPE_FAR) return PLACE_FAULT;
+    uint64_t base = s->high + (uint64_t)(int64_t)u->inst->disp, least = base + s->least;
+    uint64_t size = (uint64_t)s->most - s->least + bytes;
+    range r = w->worker->range[u->mem];
+    if (least - r.lo >= r.size || size > r.size - (least - r.lo) ||
+        (((s->first + (uint32_t)base) | s->low) & (bytes - 1)))
+        return PLACE_FAULT;
+    note_shape(w, u, s, base);
+    return lay_out(w, u, s, bytes, w->worker->memory + (uintptr_t)base, p);
+}
+
+// ---- rows of doublewords: PTX's -------------------------------------------------------------
+INLINE bool same64(const uint64_t *b) {
+    uint64_t off = 0, b0 = b[0];
+    for (int i = 0; i < ORR_WARP; i++) off |= b[i] ^ b0;
+    return !off;
+}
+
+INLINE bool adjacent64(const uint64_t *b, uint64_t bytes) {
+    uint64_t off = 0, b0 = b[0];
+    for (uint64_t i = 0; i < ORR_WARP; i++) off |= b[i] ^ (b0 + i * bytes);
+    return !off;
+}
+
+INLINE int locate_wide(warp *w, const uop *u, uint32_t bytes, place *p) {
+    const uint64_t *b = SRC_A(w, u, uint64_t);
+    uint64_t step = b[1] - b[0];
+    if (!(step == 0 ? same64(b) : step == bytes && adjacent64(b, bytes))) return PLACE_FAULT;
+    uint64_t at = b[0] + (uint64_t)(int64_t)u->inst->disp, size = step * (ORR_WARP - 1) + bytes;
+    range r = w->worker->range[u->mem];
+    if (at - r.lo >= r.size || size > r.size - (at - r.lo) || (at & (bytes - 1))) return PLACE_FAULT;
+    p->at = (uint8_t *)(w->worker->memory + (uintptr_t)at);
+    if (w->trace && u->traced) orr_trace_put_regular(w->trace, FULL, at, step);
+    return step ? PLACE_ADJACENT : PLACE_SAME;
+}
+
+// ---- lane by lane ---------------------------------------------------------------------------
+// A few lanes against one range of addresses, [lo, lo + size).
+INLINE bool few_inside(warp *w, const uop *u, uint32_t bytes, range r, uintptr_t at, place *p) {
+    uint64_t disp = (uint64_t)(int64_t)u->inst->disp, bad = 0, limit = r.size - bytes;
+    if (r.size < bytes) return false;
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        uint64_t addr = address_of(w, u, i) + disp;
+        if (u->a.cls == ORR_W && !u->pair) addr = (uint32_t)addr;
+        bad |= (addr - r.lo > limit ? 1u : 0u) | (addr & (bytes - 1));
+        p->host[i] = (uint8_t *)(at + (uintptr_t)addr);
+    }
+    return !bad;
+}
+
+static __attribute__((noinline)) int locate_few(warp *w, const uop *u, uint32_t bytes, bool shared, place *p) {
+    range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
+    uintptr_t at = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
+    if (!few_inside(w, u, bytes, r, at, p)) return PLACE_FAULT;
+    if (w->trace && u->traced) {
+        uint64_t addr[ORR_WARP];
+        for (uint32_t m = w->exec; m; m &= m - 1) addr[orr_ffs(m)] = (uintptr_t)p->host[orr_ffs(m)] - at;
+        orr_trace_put_access(w->trace, w->exec, addr);
+    }
+    return PLACE_EACH;
+}
+
+static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]); // ldst.c
+
+INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
+    uint8_t space = u->inst->space;
+    bool shared = space == ORR_SPACE_SHARED && u->a.cls == ORR_W,
+         global = space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC || space == ORR_SPACE_CONST;
+    bool words = shared || (global && u->pair), wide = global && u->a.cls == ORR_D;
+    // run/step.c is to know where each is; addresses of a cluster are told as its blocks number them.
+    bool full = w->exec == FULL, own = shared && !full && w->trace && w->tb->cluster;
+    if (!w->step && !own && !u->a.none) {
+        int found = PLACE_FAULT;
+        bool known = words && u->shape < SHAPES && w->shapes[u->shape].stamp == w->entered;
+        if ((words || wide) && !known && orr_popc(w->exec) <= FEW)
+            found = locate_few(w, u, bytes, shared, p);
+        else if (words)
+            found = shared ? locate_shared(w, u, bytes, p) : locate_pair(w, u, bytes, p);
+        else if (wide && full)
+            found = locate_wide(w, u, bytes, p);
+        if (found == PLACE_FAULT && (words || wide) && !full) found = locate_few(w, u, bytes, shared, p);
+        if (found != PLACE_FAULT) return found;
+    }
+    return long_way(w, u, bytes, p->host) ? PLACE_EACH : PLACE_FAULT;
+}
+
+#endif
