@@ -54,6 +54,7 @@ struct uop {
     uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/translate.h)
     uint8_t pair;   // loads and stores: the address is a pair of rows, `a` and the last source (high words)
     uint8_t shape;  // of its rows of addresses: place in warp.shapes, the one behind the last: its own
+    uint8_t way;    // WAY_*, to find where its lanes are (ops/place.h)
 };
 
 // How the 32 addresses in a row, or in a pair of rows, lie, whichever lanes are active. Loads and stores of a
@@ -70,6 +71,7 @@ typedef struct shape {
 } shape;
 enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
 enum { SHAPES = 8 };
+enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
 
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
 typedef struct frag {
@@ -218,11 +220,18 @@ static inline void set_pred(warp *w, oper o, uint32_t value) { // only active la
 #define LANES _Pragma("GCC ivdep") for (int i = 0; i < ORR_WARP; i++)
 #endif
 
+static const uint32_t lane_bit[ORR_WARP] __attribute__((aligned(64), unused)) = {
+    1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+    1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+    1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+    1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31,
+};
+
 static inline void set_exec(warp *w, uint32_t mask) {
     w->exec = mask;
     if (w->lanes_of == mask) return;
     w->lanes_of = mask;
-    LANES w->lane[i] = 0u - (mask >> i & 1);
+    LANES w->lane[i] = 0u - (uint32_t)((mask & lane_bit[i]) != 0);
 }
 
 // The lanes of `mask` that u's guard lets through.

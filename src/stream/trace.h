@@ -215,4 +215,15 @@ static inline void orr_trace_put_as_read(orr_trace_out *t, uint32_t mask, const 
     if (a->fields) t->bytes[head] |= ORR_TRACE_FIELDS;
 }
 
+// Reading: an access whose lanes are regular, without its 32 addresses.
+typedef struct orr_trace_row {
+    uint32_t mask;
+    uint8_t shift;        // all lanes in rows of 1 << shift; 0: one row of the active lanes
+    uint64_t at;          // the first one's address
+    int64_t stride, down; // from active lane to active lane; from row to row
+} orr_trace_row;
+// True: the next access is regular, and t is past it. False: it is not, or it is damaged, and t is in front
+// of it as before: orr_trace_access says which.
+bool orr_trace_regular(orr_trace *t, orr_trace_row *r);
+
 #endif

@@ -197,19 +197,22 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
 // LOAD(name, T, D): memory holds T, the destination register's class holds D. One handler for each
 // number of elements, because the loop over them must be known to the compiler.
 typedef unsigned __int128 u128;
-#if defined(__clang__)
-#define HALF_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < ORR_WARP / 2; i++)
-#else
-#define HALF_LANES _Pragma("GCC ivdep") for (int i = 0; i < ORR_WARP / 2; i++)
-#endif
 
 #define LOAD_N(name, T, D, N)                                                                                \
+    static __attribute__((noinline)) void name##_v##N##_each(warp *w, const uop *u) {                        \
+        uint8_t *host[ORR_WARP];                                                                             \
+        if (!locate_each(w, u, sizeof(T) * N, host)) return;                                                 \
+        for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
+            int i = orr_ffs(m);                                                                              \
+            const T *from = (const T *)(const void *)host[i];                                                \
+            for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                                   \
+        }                                                                                                    \
+    }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         const T *from;                                                                                       \
         const uint32_t *lane = w->lane;                                                                      \
-        int found = locate(w, u, sizeof(T) * N, &p);                                                         \
-        switch (found) {                                                                                     \
+        switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
         case PLACE_ADJACENT:                                                                                 \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
@@ -243,10 +246,12 @@ typedef unsigned __int128 u128;
                 from = (const T *)(const void *)(p.at + (row ? p.down : 0));                                 \
                 for (int e = 0; e < N; e++) {                                                                \
                     D *d = DST_N(w, u, e, D) + 16 * row, v = (D)from[e];                                     \
-                    if (p.step)                                                                              \
-                        HALF_LANES d[i] = (D)from[i * N + e];                                                \
+                    if (!p.step)                                                                             \
+                        for (int i = 0; i < 16; i++) d[i] = v;                                               \
+                    else if (N == 1 && sizeof(T) == sizeof(D))                                               \
+                        memcpy(d, from, 16 * sizeof(D));                                                     \
                     else                                                                                     \
-                        HALF_LANES d[i] = v;                                                                 \
+                        for (int i = 0; i < 16; i++) d[i] = (D)from[i * N + e];                              \
                 }                                                                                            \
             }                                                                                                \
             return;                                                                                          \
@@ -263,14 +268,7 @@ typedef unsigned __int128 u128;
                 for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_EACH:                                                                                     \
-            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
-                int i = orr_ffs(m);                                                                          \
-                from = (const T *)(const void *)p.host[i];                                                   \
-                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
-            }                                                                                                \
-            return;                                                                                          \
-        default: return;                                                                                     \
+        default: name##_v##N##_each(w, u); return;                                                           \
         }                                                                                                    \
     }
 #define LOAD(name, T, D) LOAD_N(name, T, D, 1) LOAD_N(name, T, D, 2) LOAD_N(name, T, D, 4)
@@ -331,11 +329,19 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
 // ---- stores ---------------------------------------------------------------------------------
 // The values are the sources after the address. Lanes that store to the same place: the last wins.
 #define STORE_N(name, T, S, N)                                                                               \
+    static __attribute__((noinline)) void name##_v##N##_each(warp *w, const uop *u) {                        \
+        uint8_t *host[ORR_WARP];                                                                             \
+        if (!locate_each(w, u, sizeof(T) * N, host)) return;                                                 \
+        for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
+            int i = orr_ffs(m);                                                                              \
+            T *to = (T *)(void *)host[i];                                                                    \
+            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                                 \
+        }                                                                                                    \
+    }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         T *to;                                                                                               \
-        int found = locate(w, u, sizeof(T) * N, &p);                                                         \
-        switch (found) {                                                                                     \
+        switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
         case PLACE_ADJACENT:                                                                                 \
             to = (T *)(void *)p.at;                                                                          \
             for (int e = 0; e < N; e++) {                                                                    \
@@ -360,10 +366,12 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
                 to = (T *)(void *)(p.at + (row ? p.down : 0));                                               \
                 for (int e = 0; e < N; e++) {                                                                \
                     const S *s = SRC_N(w, u, 1 + e, S) + 16 * row;                                           \
-                    if (p.step)                                                                              \
-                        HALF_LANES to[i * N + e] = (T)s[i];                                                  \
-                    else                                                                                     \
+                    if (!p.step)                                                                             \
                         to[e] = (T)s[15];                                                                    \
+                    else if (N == 1 && sizeof(T) == sizeof(S))                                               \
+                        memcpy(to, s, 16 * sizeof(T));                                                       \
+                    else                                                                                     \
+                        for (int i = 0; i < 16; i++) to[i * N + e] = (T)s[i];                                \
                 }                                                                                            \
             }                                                                                                \
             return;                                                                                          \
@@ -380,13 +388,7 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
                 for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                             \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_EACH:                                                                                     \
-            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
-                int i = orr_ffs(m);                                                                          \
-                for (int e = 0; e < N; e++) ((T *)(void *)p.host[i])[e] = (T)SRC_N(w, u, 1 + e, S)[i];       \
-            }                                                                                                \
-            return;                                                                                          \
-        default: return;                                                                                     \
+        default: name##_v##N##_each(w, u); return;                                                           \
         }                                                                                                    \
     }
 #define STORE(name, T, S) STORE_N(name, T, S, 1) STORE_N(name, T, S, 2) STORE_N(name, T, S, 4)

@@ -13,8 +13,7 @@
 #include "exec/block.h"
 
 enum {
-    PLACE_FAULT,
-    PLACE_EACH,     // active lanes, at host[lane]
+    PLACE_FAULT,    // none of these
     PLACE_LANES,    // active lanes, at `at` + words[lane]
     PLACE_SAME,     // all lanes, at `at`
     PLACE_ADJACENT, // all lanes, side by side from `at` on
@@ -31,7 +30,6 @@ typedef struct place {
     const uint32_t *words;
     uint32_t step;
     int64_t down;
-    uint8_t *host[ORR_WARP];
 } place;
 
 // ---- the shape of a row ---------------------------------------------------------------------
@@ -198,53 +196,44 @@ INLINE int locate_wide(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 // ---- lane by lane ---------------------------------------------------------------------------
 // A few lanes against one range of addresses, [lo, lo + size).
-INLINE bool few_inside(warp *w, const uop *u, uint32_t bytes, range r, uintptr_t at, place *p) {
-    uint64_t disp = (uint64_t)(int64_t)u->inst->disp, bad = 0, limit = r.size - bytes;
+static __attribute__((noinline)) bool locate_few(warp *w, const uop *u, uint32_t bytes, bool shared,
+                                                 uint8_t *host[ORR_WARP]) {
+    range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
+    uintptr_t to = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
+    uint64_t disp = (uint64_t)(int64_t)u->inst->disp, bad = 0, limit = r.size - bytes, addr[ORR_WARP];
     if (r.size < bytes) return false;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
-        uint64_t addr = address_of(w, u, i) + disp;
-        if (u->a.cls == ORR_W && !u->pair) addr = (uint32_t)addr;
-        bad |= (addr - r.lo > limit ? 1u : 0u) | (addr & (bytes - 1));
-        p->host[i] = (uint8_t *)(at + (uintptr_t)addr);
+        uint64_t at = addr[i] = shared ? (uint32_t)(address_of(w, u, i) + disp) : address_of(w, u, i) + disp;
+        bad |= (at - r.lo > limit ? 1u : 0u) | (at & (bytes - 1));
+        host[i] = (uint8_t *)(to + (uintptr_t)at);
     }
+    if (!bad && w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
     return !bad;
-}
-
-static __attribute__((noinline)) int locate_few(warp *w, const uop *u, uint32_t bytes, bool shared, place *p) {
-    range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
-    uintptr_t at = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
-    if (!few_inside(w, u, bytes, r, at, p)) return PLACE_FAULT;
-    if (w->trace && u->traced) {
-        uint64_t addr[ORR_WARP];
-        for (uint32_t m = w->exec; m; m &= m - 1) addr[orr_ffs(m)] = (uintptr_t)p->host[orr_ffs(m)] - at;
-        orr_trace_put_access(w->trace, w->exec, addr);
-    }
-    return PLACE_EACH;
 }
 
 static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]); // ldst.c
 
+// ---- all together ---------------------------------------------------------------------------
+// Which way is tried first, decided when a launch begins (run/shapes.c).
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
-    uint8_t space = u->inst->space;
-    bool shared = space == ORR_SPACE_SHARED && u->a.cls == ORR_W,
-         global = space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC || space == ORR_SPACE_CONST;
-    bool words = shared || (global && u->pair), wide = global && u->a.cls == ORR_D;
-    // run/step.c is to know where each is; addresses of a cluster are told as its blocks number them.
-    bool full = w->exec == FULL, own = shared && !full && w->trace && w->tb->cluster;
-    if (!w->step && !own && !u->a.none) {
-        int found = PLACE_FAULT;
-        bool known = words && u->shape < SHAPES && w->shapes[u->shape].stamp == w->entered;
-        if ((words || wide) && !known && orr_popc(w->exec) <= FEW)
-            found = locate_few(w, u, bytes, shared, p);
-        else if (words)
-            found = shared ? locate_shared(w, u, bytes, p) : locate_pair(w, u, bytes, p);
-        else if (wide && full)
-            found = locate_wide(w, u, bytes, p);
-        if (found == PLACE_FAULT && (words || wide) && !full) found = locate_few(w, u, bytes, shared, p);
-        if (found != PLACE_FAULT) return found;
-    }
-    return long_way(w, u, bytes, p->host) ? PLACE_EACH : PLACE_FAULT;
+    // run/step.c is to know where each lane is.
+    if (w->step || u->way == WAY_LONG) return PLACE_FAULT;
+    bool full = w->exec == FULL, known = u->shape < SHAPES && w->shapes[u->shape].stamp == w->entered;
+    if (!full && !known && orr_popc(w->exec) <= FEW) return PLACE_FAULT;
+    if (u->way == WAY_PAIR) return locate_pair(w, u, bytes, p);
+    // Addresses of a cluster are told as its blocks number them.
+    if (u->way == WAY_SHARED)
+        return full || !w->trace || !w->tb->cluster ? locate_shared(w, u, bytes, p) : PLACE_FAULT;
+    return full ? locate_wide(w, u, bytes, p) : PLACE_FAULT;
+}
+
+// Where each active lane is, when locate does not say.
+INLINE bool locate_each(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]) {
+    bool shared = u->way == WAY_SHARED, own = shared && w->trace && w->tb->cluster;
+    if (!w->step && u->way != WAY_LONG && w->exec != FULL && !own && locate_few(w, u, bytes, shared, host))
+        return true;
+    return long_way(w, u, bytes, host);
 }
 
 #endif

@@ -15,9 +15,14 @@ typedef struct base { // rows of addresses that nobody has written since
 
 static bool same_row(oper a, oper b) { return a.bank == b.bank && a.off == b.off; }
 
-static bool is_access(const uop *u) {
-    return (u->inst->op == ORR_OP_LD || u->inst->op == ORR_OP_ST) && u->nsrc && !u->a.none &&
-           u->a.cls == ORR_W;
+static uint8_t way_of(const uop *u) {
+    const orr_inst *i = u->inst;
+    bool global =
+        i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->space == ORR_SPACE_CONST;
+    if ((i->op != ORR_OP_LD && i->op != ORR_OP_ST) || !u->nsrc || u->a.none) return WAY_LONG;
+    if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W) return WAY_SHARED;
+    if (!global) return WAY_LONG;
+    return u->pair ? WAY_PAIR : u->a.cls == ORR_D ? WAY_WIDE : WAY_LONG;
 }
 
 static oper high_words(const uop *u) { return u->pair ? u->all[u->ndst + u->nsrc - 1] : u->a; }
@@ -41,7 +46,8 @@ static void shapes_of_block(uop *u, const uop *end) {
     uint8_t next = 0;
     for (; u < end; u++) {
         u->shape = SHAPES;
-        if (is_access(u)) {
+        u->way = way_of(u);
+        if (u->way == WAY_SHARED || u->way == WAY_PAIR) {
             oper hi = high_words(u);
             uint32_t i = 0;
             while (i < n && !(same_row(at[i].lo, u->a) && same_row(at[i].hi, hi))) i++;

@@ -670,7 +670,7 @@ int orr_warp_run(warp *w) {
             if (!run_block(w, f, x)) return RUN_HELD;
             run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
-            bool polled = orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
+            bool polled = x->polls && orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
             if (w->switches && !polled) {
                 w->switches = false;
                 f = choose(w, true);
