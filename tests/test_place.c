@@ -11,9 +11,9 @@
 
 #include <stdlib.h>
 
-enum { SHARED = 4096, BUFFER = 1 << 16, ROWS = 12 };
+enum { SHARED = 4096, BUFFER = 1 << 13, ROWS = 12 };
 
-typedef struct rig {
+typedef struct stand {
     orr_mem *mem;
     uint64_t buffer; // a device address
     orr_kernel kernel;
@@ -26,11 +26,11 @@ typedef struct rig {
     uint8_t shared[SHARED] __attribute__((aligned(64)));
     uint32_t rows[ROWS][ORR_WARP] __attribute__((aligned(64)));
     orr_trace_out trace;
-} rig;
+} stand;
 
-static rig *open_rig(void) {
+static stand *open_stand(void) {
     orr_err e = {0};
-    rig *r = orr_aligned_alloc(64, (sizeof *r + 63) & ~(size_t)63);
+    stand *r = orr_aligned_alloc(64, (sizeof *r + 63) & ~(size_t)63);
     memset(r, 0, sizeof *r);
     r->mem = orr_mem_new(&e);
     r->buffer = orr_mem_alloc(r->mem, BUFFER, "buffer", &e);
@@ -46,7 +46,7 @@ static rig *open_rig(void) {
     return r;
 }
 
-static void close_rig(rig *r) {
+static void close_stand(stand *r) {
     orr_worker_free(&r->work);
     orr_mem_delete(r->mem);
     free(r->trace.bytes);
@@ -64,7 +64,7 @@ typedef struct one {
 
 static oper row(int n) { return (oper){.off = (uint32_t)n * 128, .bank = BANK_W, .cls = ORR_W}; }
 
-static void run(rig *r, const one *x) {
+static void run(stand *r, const one *x) {
     static const uint8_t types[] = {[1] = ORR_T_S8, [2] = ORR_T_U16, [4] = ORR_T_B32};
     orr_operand operands[8] = {{0}};
     oper all[8];
@@ -98,6 +98,7 @@ static void run(rig *r, const one *x) {
     u.d = all[0];
     u.a = all[i.ndst];
     u.pair = !x->shared;
+    u.disp = x->disp;
     u.way = x->shared ? WAY_SHARED : WAY_PAIR;
     r->trace.n = 0;
     r->trace.mask = x->mask;
@@ -108,13 +109,13 @@ static void run(rig *r, const one *x) {
 }
 
 // The same by hand, lane by lane, on copies.
-static uint8_t *at(rig *r, const one *x, int lane, uint8_t *shared, uint8_t *buffer) {
+static uint8_t *at(stand *r, const one *x, int lane, uint8_t *shared, uint8_t *buffer) {
     uint64_t a = x->addr[lane] + (uint64_t)(int64_t)x->disp;
     (void)r;
     return x->shared ? shared + a : buffer + (a - r->buffer);
 }
 
-static void by_hand(rig *r, const one *x, uint8_t *shared, uint8_t *buffer, uint32_t rows[ROWS][ORR_WARP]) {
+static void by_hand(stand *r, const one *x, uint8_t *shared, uint8_t *buffer, uint32_t rows[ROWS][ORR_WARP]) {
     for (int lane = 0; lane < ORR_WARP; lane++) {
         if (!(x->mask >> lane & 1)) continue;
         for (int v = 0; v < x->vec; v++) {
@@ -147,7 +148,7 @@ static void place(uint64_t *s, one *x, uint64_t base, uint64_t size) {
     }
 }
 
-static void choose(rig *r, uint64_t *s, one *x) {
+static void choose(stand *r, uint64_t *s, one *x) {
     static const uint8_t widths[] = {1, 2, 4, 4, 4, 4};
     *x = (one){.load = below(s, 2), .shared = below(s, 2), .width = widths[below(s, 6)], .vec = 1};
     if (x->width == 4) x->vec = (uint8_t)(1u << below(s, 3));
@@ -170,13 +171,13 @@ static void choose(rig *r, uint64_t *s, one *x) {
 
 static void every_way(void **state) {
     (void)state;
-    rig *r = open_rig();
+    stand *r = open_stand();
     uint8_t *buffer = orr_mem_host(r->mem, r->buffer, BUFFER);
     uint8_t *was = malloc(BUFFER), shared[SHARED];
     uint64_t s = 5;
     for (int n = 0; n < BUFFER; n++) buffer[n] = (uint8_t)rig_random(&s);
     for (int n = 0; n < SHARED; n++) r->shared[n] = (uint8_t)rig_random(&s);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 8000; round++) {
         one x;
         uint32_t rows[ROWS][ORR_WARP];
         choose(r, &s, &x);
@@ -197,15 +198,15 @@ static void every_way(void **state) {
         free(want.bytes);
     }
     free(was);
-    close_rig(r);
+    close_stand(r);
 }
 
 // One lane past the end, or not aligned, is found in every way.
 static void faults(void **state) {
     (void)state;
     uint64_t s = 9;
-    for (int round = 0; round < 400; round++) {
-        rig *r = open_rig();
+    for (int round = 0; round < 200; round++) {
+        stand *r = open_stand();
         one x;
         do choose(r, &s, &x);
         while (x.width * x.vec == 1);
@@ -223,7 +224,7 @@ static void faults(void **state) {
         run(r, &x);
         assert_true(r->block.faulted);
         assert_int_equal(r->work.fault, odd ? ORR_FAULT_ALIGN : ORR_FAULT_ADDRESS);
-        close_rig(r);
+        close_stand(r);
     }
 }
 

@@ -45,6 +45,7 @@ struct uop {
     const oper *all; // every operand, destinations first, then sources
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
+    int32_t disp;  // copy of inst->disp, of loads and stores
     int32_t guard; // byte offset of the guard in the P bank, or -1
     uint32_t mem;  // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
@@ -59,7 +60,7 @@ struct uop {
 
 // How the 32 addresses in a row, or in a pair of rows, lie, whichever lanes are active. Loads and stores of a
 // basic block that have the same rows, which nobody writes in between, look once (run/shapes.c).
-typedef struct shape {
+typedef struct row_shape {
     uint64_t stamp;       // warp.entered when it was found
     uint64_t high;        // the high words, which are one, as bits 32 and up
     uint32_t first;       // lane 0's low word
@@ -68,7 +69,9 @@ typedef struct shape {
     uint32_t step;        // REGULAR, ROWS: from lane to lane
     int64_t down;         // ROWS: from lane 0 to lane 16
     uint8_t kind;         // SHAPE_*
-} shape;
+    uintptr_t at;         // where word 0 would be on the host
+    int64_t from, to;     // displacements with which all lanes are inside what it is in: from, up to an end
+} row_shape;
 enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
 enum { SHAPES = 8 };
 enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
@@ -150,6 +153,7 @@ struct warp {
     uint32_t ever;                // machine code: lanes that have said YIELD before
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
     uint16_t restored;            // barrier registers that BMOV has written since BSSY did
+    bool forgot;                  // machine code: lanes were struck off that were not there
     bool switches;                // it has just yielded: other lanes go on
     uint32_t turn;
     int64_t budget;               // what is left of its quantum (run/poll.c)
@@ -163,7 +167,7 @@ struct warp {
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
     uint64_t entered;             // blocks of code, ever
-    shape shapes[SHAPES + 1];
+    row_shape shapes[SHAPES + 1];
     join *joins;
     uint32_t njoins, cap_joins;
     int32_t free_join;

@@ -193,6 +193,9 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
     return orr_addresses_at(w, u, addr, i->space, bytes, host);
 }
 
+// Register e that a load writes.
+#define INTO(e, D) ((e) ? DST_N(w, u, e, D) : DST(w, u, D))
+
 // ---- loads ----------------------------------------------------------------------------------
 // LOAD(name, T, D): memory holds T, the destination register's class holds D. One handler for each
 // number of elements, because the loop over them must be known to the compiler.
@@ -205,7 +208,7 @@ typedef unsigned __int128 u128;
         for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
             int i = orr_ffs(m);                                                                              \
             const T *from = (const T *)(const void *)host[i];                                                \
-            for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                                   \
+            for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                          \
         }                                                                                                    \
     }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
@@ -216,28 +219,28 @@ typedef unsigned __int128 u128;
         case PLACE_ADJACENT:                                                                                 \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D);                                                                    \
+                D *d = INTO(e, D);                                                                           \
                 LANES d[i] = (D)from[i * N + e];                                                             \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_ADJACENT_SOME:                                                                            \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D);                                                                    \
+                D *d = INTO(e, D);                                                                           \
                 LANES d[i] = BLEND(D, d[i], (D)from[i * N + e], lane[i]);                                    \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_SAME:                                                                                     \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D), v = (D)from[e];                                                    \
+                D *d = INTO(e, D), v = (D)from[e];                                                           \
                 LANES d[i] = v;                                                                              \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_SAME_SOME:                                                                                \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D), v = (D)from[e];                                                    \
+                D *d = INTO(e, D), v = (D)from[e];                                                           \
                 LANES d[i] = BLEND(D, d[i], v, lane[i]);                                                     \
             }                                                                                                \
             return;                                                                                          \
@@ -245,10 +248,11 @@ typedef unsigned __int128 u128;
             for (int row = 0; row < 2; row++) {                                                              \
                 from = (const T *)(const void *)(p.at + (row ? p.down : 0));                                 \
                 for (int e = 0; e < N; e++) {                                                                \
-                    D *d = DST_N(w, u, e, D) + 16 * row, v = (D)from[e];                                     \
-                    if (!p.step)                                                                             \
+                    D *d = INTO(e, D) + 16 * row;                                                            \
+                    if (!p.step) {                                                                           \
+                        D v = (D)from[e];                                                                    \
                         for (int i = 0; i < 16; i++) d[i] = v;                                               \
-                    else if (N == 1 && sizeof(T) == sizeof(D))                                               \
+                    } else if (N == 1 && sizeof(T) == sizeof(D))                                             \
                         memcpy(d, from, 16 * sizeof(D));                                                     \
                     else                                                                                     \
                         for (int i = 0; i < 16; i++) d[i] = (D)from[i * N + e];                              \
@@ -258,14 +262,14 @@ typedef unsigned __int128 u128;
         case PLACE_OFFSETS:                                                                                  \
             for (int i = 0; i < ORR_WARP; i++) {                                                             \
                 from = (const T *)(const void *)(p.at + p.words[i]);                                         \
-                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
+                for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                      \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_LANES:                                                                                    \
             for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
                 int i = orr_ffs(m);                                                                          \
                 from = (const T *)(const void *)(p.at + p.words[i]);                                         \
-                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)from[e];                               \
+                for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                      \
             }                                                                                                \
             return;                                                                                          \
         default: name##_v##N##_each(w, u); return;                                                           \
@@ -304,7 +308,7 @@ static uint64_t constant_address(const warp *w, const uop *u) {
             if (!translate(w, u, orr_ffs(w->exec), at, ORR_SPACE_PARAM, sizeof(T))) return;                  \
             T v;                                                                                             \
             memcpy(&v, w->tb->prog->launch->params + at, sizeof v);                                          \
-            D *d = DST_N(w, u, e, D), x = (D)v;                                                              \
+            D *d = INTO(e, D), x = (D)v;                                                                     \
             const uint32_t *lane = w->lane;                                                                  \
             if (w->exec == FULL) {                                                                           \
                 LANES d[i] = x;                                                                              \

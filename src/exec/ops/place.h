@@ -46,7 +46,7 @@ static inline bool steps_fit(uint32_t first, uint32_t step, int n) {
     return last >= 0 && last <= UINT32_MAX;
 }
 
-static inline void find_extent(const uint32_t *lo, shape *s) {
+static inline void find_extent(const uint32_t *lo, row_shape *s) {
     uint32_t least = FULL, most = 0, low = 0, first = s->first;
     for (int i = 0; i < ORR_WARP; i++) {
         least = lo[i] < least ? lo[i] : least;
@@ -58,7 +58,7 @@ static inline void find_extent(const uint32_t *lo, shape *s) {
     s->low = low;
 }
 
-static inline void find_shape(const uint32_t *lo, const uint32_t *hi, shape *s) {
+static inline void find_shape(const uint32_t *lo, const uint32_t *hi, row_shape *s) {
     uint32_t first = lo[0], step = lo[1] - first, off = 0;
     s->first = first;
     s->step = step;
@@ -88,12 +88,33 @@ static inline void find_shape(const uint32_t *lo, const uint32_t *hi, shape *s) 
     find_extent(lo, s);
 }
 
-INLINE const shape *shape_of(warp *w, const uop *u) {
-    shape *s = &w->shapes[u->shape];
-    if (u->shape < SHAPES && s->stamp == w->entered) return s;
+// Displacements with which words `least` to `most` lie in [lo, lo + size); `base` is added to the words.
+static inline void set_bounds(row_shape *s, uint64_t base, uint64_t lo, uint64_t size) {
+    s->from = (int64_t)(lo - (base + s->least));
+    s->to = size ? (int64_t)(lo + size - (base + s->most)) : INT64_MIN;
+}
+
+// The rows of u are looked at.
+static __attribute__((noinline)) void look(warp *w, const uop *u, row_shape *s) {
     find_shape(SRC_A(w, u, uint32_t), u->pair ? SRC_N(w, u, u->nsrc - 1, uint32_t) : NULL, s);
     s->stamp = w->entered;
-    return s;
+    if (u->way == WAY_SHARED) {
+        const tblock *tb = w->tb;
+        s->at = (uintptr_t)tb->shared - tb->tag;
+        set_bounds(s, 0, tb->tag, tb->prog->shared_bytes);
+        return;
+    }
+    s->at = w->worker->memory + (uintptr_t)s->high;
+    s->to = INT64_MIN;
+    if (s->kind != SHAPE_FAR)
+        set_bounds(s, s->high, w->worker->range[u->mem].lo, w->worker->range[u->mem].size);
+}
+
+// Does u lead to another allocation than those with the same rows before it?
+static __attribute__((noinline)) bool elsewhere(warp *w, const uop *u, row_shape *s, uint32_t bytes) {
+    if (u->way == WAY_SHARED || s->kind == SHAPE_FAR) return false;
+    set_bounds(s, s->high, w->worker->range[u->mem].lo, w->worker->range[u->mem].size);
+    return u->disp >= s->from && (int64_t)u->disp + bytes <= s->to;
 }
 
 // ---- streams --------------------------------------------------------------------------------
@@ -112,61 +133,52 @@ static __attribute__((noinline)) void note_lanes_of(warp *w, const uop *u, uint6
     orr_trace_put_access(w->trace, w->exec, addr);
 }
 
-INLINE void note_shape(warp *w, const uop *u, const shape *s, uint64_t base) {
-    if (!w->trace || !u->traced) return;
+// False: addresses of a cluster, which are told as its blocks number them.
+static __attribute__((noinline)) bool note_shape(warp *w, const uop *u, const row_shape *s) {
     uint32_t mask = w->exec;
-    int lane = orr_ffs(mask);
+    bool shared = u->way == WAY_SHARED;
+    if (shared && mask != FULL && w->tb->cluster) return false;
+    uint64_t base = shared ? 0ull - w->tb->tag : s->high;
+    base += (uint64_t)(int64_t)u->disp;
     if (s->kind == SHAPE_REGULAR && one_run(mask)) {
         uint64_t step = mask & (mask - 1) ? (uint64_t)(int64_t)(int32_t)s->step : 0;
-        orr_trace_put_regular(w->trace, mask, base + s->first + (uint64_t)lane * step, step);
+        uint64_t to_first = (uint64_t)orr_ffs(mask) * (uint64_t)(int64_t)(int32_t)s->step;
+        orr_trace_put_regular(w->trace, mask, base + s->first + to_first, step);
     } else if (s->kind == SHAPE_ROWS && mask == FULL) {
         orr_trace_put_rows(w->trace, mask, base + s->first, 4, (int32_t)s->step, s->down);
     } else {
         note_lanes_of(w, u, base);
     }
+    return true;
 }
 
 // ---- rows of words --------------------------------------------------------------------------
-// How all lanes lie whose shape is s; `at` is where the word 0 would be.
-INLINE int lay_out(warp *w, const uop *u, const shape *s, uint32_t bytes, uintptr_t at, place *p) {
+// How all lanes lie whose shape is s; `at` is where word 0 would be.
+INLINE int lay_out(warp *w, const uop *u, const row_shape *s, uint32_t bytes, uintptr_t at, place *p) {
+    bool full = w->exec == FULL, plain = s->step == 0 || s->step == bytes;
     p->words = SRC_A(w, u, uint32_t);
+    p->step = s->step;
+    p->down = s->down;
     p->at = (uint8_t *)at;
-    bool full = w->exec == FULL;
-    if (s->kind == SHAPE_REGULAR && (s->step == 0 || s->step == bytes)) {
-        p->at = (uint8_t *)(at + s->first);
-        if (full) return s->step ? PLACE_ADJACENT : PLACE_SAME;
-        return s->step ? PLACE_ADJACENT_SOME : PLACE_SAME_SOME;
-    }
-    if (!full) return PLACE_LANES;
-    if (s->kind == SHAPE_ROWS && (s->step == 0 || s->step == bytes)) {
-        p->at = (uint8_t *)(at + s->first);
-        p->step = s->step;
-        p->down = s->down;
-        return PLACE_ROWS;
-    }
-    return PLACE_OFFSETS;
+    if (s->kind == SHAPE_ANY || !plain || (s->kind == SHAPE_ROWS && !full))
+        return full ? PLACE_OFFSETS : PLACE_LANES;
+    p->at = (uint8_t *)(at + s->first);
+    if (s->kind == SHAPE_ROWS) return PLACE_ROWS;
+    if (full) return s->step ? PLACE_ADJACENT : PLACE_SAME;
+    return s->step ? PLACE_ADJACENT_SOME : PLACE_SAME_SOME;
 }
 
-INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
-    const shape *s = shape_of(w, u);
-    int64_t d = (int64_t)u->inst->disp - w->tb->tag, size = w->tb->prog->shared_bytes;
-    if (s->least + d < 0 || s->most + d + bytes > size || (((s->first + (uint32_t)d) | s->low) & (bytes - 1)))
-        return PLACE_FAULT;
-    note_shape(w, u, s, (uint64_t)d);
-    return lay_out(w, u, s, bytes, (uintptr_t)w->tb->shared + (uintptr_t)d, p);
-}
-
-INLINE int locate_pair(warp *w, const uop *u, uint32_t bytes, place *p) {
-    const shape *s = shape_of(w, u);
-    if (s->kind == SHAPE_FAR) return PLACE_FAULT;
-    uint64_t base = s->high + (uint64_t)(int64_t)u->inst->disp, least = base + s->least;
-    uint64_t size = (uint64_t)s->most - s->least + bytes;
-    range r = w->worker->range[u->mem];
-    if (least - r.lo >= r.size || size > r.size - (least - r.lo) ||
-        (((s->first + (uint32_t)base) | s->low) & (bytes - 1)))
-        return PLACE_FAULT;
-    note_shape(w, u, s, base);
-    return lay_out(w, u, s, bytes, w->worker->memory + (uintptr_t)base, p);
+INLINE int locate_words(warp *w, const uop *u, uint32_t bytes, place *p) {
+    row_shape *s = &w->shapes[u->shape];
+    if (s->stamp != w->entered || u->shape == SHAPES) {
+        if (w->exec != FULL && orr_popc(w->exec) <= FEW) return PLACE_FAULT;
+        look(w, u, s);
+    }
+    int64_t d = u->disp;
+    if ((d < s->from || d + bytes > s->to) && !elsewhere(w, u, s, bytes)) return PLACE_FAULT;
+    if (((s->first + (uint32_t)d) | s->low) & (bytes - 1)) return PLACE_FAULT;
+    if (w->trace && u->traced && !note_shape(w, u, s)) return PLACE_FAULT;
+    return lay_out(w, u, s, bytes, s->at + (uintptr_t)d, p);
 }
 
 // ---- rows of doublewords: PTX's -------------------------------------------------------------
@@ -186,7 +198,7 @@ INLINE int locate_wide(warp *w, const uop *u, uint32_t bytes, place *p) {
     const uint64_t *b = SRC_A(w, u, uint64_t);
     uint64_t step = b[1] - b[0];
     if (!(step == 0 ? same64(b) : step == bytes && adjacent64(b, bytes))) return PLACE_FAULT;
-    uint64_t at = b[0] + (uint64_t)(int64_t)u->inst->disp, size = step * (ORR_WARP - 1) + bytes;
+    uint64_t at = b[0] + (uint64_t)(int64_t)u->disp, size = step * (ORR_WARP - 1) + bytes;
     range r = w->worker->range[u->mem];
     if (at - r.lo >= r.size || size > r.size - (at - r.lo) || (at & (bytes - 1))) return PLACE_FAULT;
     p->at = (uint8_t *)(w->worker->memory + (uintptr_t)at);
@@ -200,7 +212,7 @@ static __attribute__((noinline)) bool locate_few(warp *w, const uop *u, uint32_t
                                                  uint8_t *host[ORR_WARP]) {
     range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
     uintptr_t to = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
-    uint64_t disp = (uint64_t)(int64_t)u->inst->disp, bad = 0, limit = r.size - bytes, addr[ORR_WARP];
+    uint64_t disp = (uint64_t)(int64_t)u->disp, bad = 0, limit = r.size - bytes, addr[ORR_WARP];
     if (r.size < bytes) return false;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
@@ -219,13 +231,8 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     // run/step.c is to know where each lane is.
     if (w->step || u->way == WAY_LONG) return PLACE_FAULT;
-    bool full = w->exec == FULL, known = u->shape < SHAPES && w->shapes[u->shape].stamp == w->entered;
-    if (!full && !known && orr_popc(w->exec) <= FEW) return PLACE_FAULT;
-    if (u->way == WAY_PAIR) return locate_pair(w, u, bytes, p);
-    // Addresses of a cluster are told as its blocks number them.
-    if (u->way == WAY_SHARED)
-        return full || !w->trace || !w->tb->cluster ? locate_shared(w, u, bytes, p) : PLACE_FAULT;
-    return full ? locate_wide(w, u, bytes, p) : PLACE_FAULT;
+    if (u->way != WAY_WIDE) return locate_words(w, u, bytes, p);
+    return w->exec == FULL ? locate_wide(w, u, bytes, p) : PLACE_FAULT;
 }
 
 // Where each active lane is, when locate does not say.

@@ -1,5 +1,5 @@
 // Which loads and stores of a basic block have the same addresses but for a constant: LDS R4, [R16] and
-// LDS R7, [R16+0x40] find the addresses of R16 alike, and how those lie (warp.h, shape) need be looked at
+// LDS R7, [R16+0x40] find the addresses of R16 alike, and how those lie (warp.h, row_shape) need be looked at
 // once.
 //
 // Rows keep what they hold until somebody writes them. So every row, or pair of rows, that is an address at
@@ -47,6 +47,7 @@ static void shapes_of_block(uop *u, const uop *end) {
     for (; u < end; u++) {
         u->shape = SHAPES;
         u->way = way_of(u);
+        u->disp = u->inst->disp;
         if (u->way == WAY_SHARED || u->way == WAY_PAIR) {
             oper hi = high_words(u);
             uint32_t i = 0;

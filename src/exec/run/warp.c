@@ -700,7 +700,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->polled = w->yielded = w->ever = w->restored = 0;
-    w->looked = w->yields = w->switches = false;
+    w->looked = w->yields = w->switches = w->forgot = false;
     w->paused = NULL;
     w->held = w->let = false;
     w->budget = POLL_QUANTUM;

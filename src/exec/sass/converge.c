@@ -58,6 +58,7 @@ static uint32_t needs(const warp *w, const frag *f) {
 static void forget(warp *w, uint8_t bar, uint32_t rest) {
     uint32_t *row = masks_of(w, bar);
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] = 0;
+    w->forgot = true;
 }
 
 // Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones. At the same BSYNC may be
@@ -73,40 +74,41 @@ static void pass_by(warp *w, const frag *f) {
         if (w->frags[n].state == FRAG_READY && w->frags[n].pc == f->at) w->frags[n].passed = true;
 }
 
-// Fragments that wait at the same place for the same reason go on as one when all are there.
-static void meet(warp *w) {
-    uint32_t vain = 0; // fragments that were seen to wait on: with one that waits, all that are alike
-    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
-        frag *f = &w->frags[n];
-        if (f->state != FRAG_SYNC || vain >> n & 1) continue;
-        uint32_t here = f->mask, first = here, like = 0;
-        for (int o = next_frag(w, 0); o < ORR_WARP; o = next_frag(w, o + 1))
-            if (o != n && alike(w, f, &w->frags[o])) {
-                here |= w->frags[o].mask;
-                like |= 1u << o;
-            }
-        uint32_t need = needs(w, f), rest = need & ~here;
-        if (rest) {
-            if (f->bar != BY_WARP) vain |= like;
+// Fragments that wait at the same place for the same reason go on as one when all are there. Returns those
+// that wait on with fragment n, a bit each.
+static uint32_t meet_at(warp *w, int n) {
+    frag *f = &w->frags[n];
+    uint32_t here = f->mask, first = here, like = 0;
+    for (int o = next_frag(w, 0); o < ORR_WARP; o = next_frag(w, o + 1))
+        if (o != n && alike(w, f, &w->frags[o])) {
+            here |= w->frags[o].mask;
+            like |= 1u << o;
+        }
+    uint32_t need = needs(w, f);
+    if (need & ~here) return f->bar == BY_WARP ? 0 : like;
+    for (uint32_t left = like; left; left &= left - 1) { // those it waited for, and no others
+        frag *g = &w->frags[orr_ffs(left)];
+        if (!(g->mask & need)) continue;
+        if (g->pc != f->pc) { // it goes on at its own place
+            g->state = FRAG_READY;
+            g->turn = ++w->turn;
             continue;
         }
-        for (int o = next_frag(w, 0); o < ORR_WARP; o = next_frag(w, o + 1)) { // those it waited for only
-            frag *g = &w->frags[o];
-            if (o == n || !alike(w, f, g) || !(g->mask & need)) continue;
-            if (g->pc != f->pc) { // it goes on at its own place
-                g->state = FRAG_READY;
-                g->turn = ++w->turn;
-                continue;
-            }
-            f->mask |= g->mask;
-            free_frag(w, g);
-        }
-        if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
-        if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
-        f->state = FRAG_READY;
-        f->turn = ++w->turn;
-        w->polled = 0;
+        f->mask |= g->mask;
+        free_frag(w, g);
     }
+    if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
+    if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
+    f->state = FRAG_READY;
+    f->turn = ++w->turn;
+    w->polled = 0;
+    return 0;
+}
+
+static void meet(warp *w) {
+    uint32_t vain = 0; // fragments that were seen to wait on
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
+        if (w->frags[n].state == FRAG_SYNC && !(vain >> n & 1)) vain |= meet_at(w, n);
 }
 
 // ---- handlers of what does not decide -------------------------------------------------------
@@ -396,8 +398,9 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
 static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
     uint32_t need = 0;
+    if (like_first(row, lanes) == lanes) return false; // nearly always
     for (uint32_t m = lanes; m; m &= m - 1) need |= row[orr_ffs(m)];
-    return !(need & w->live & ~lanes) && like_first(row, lanes) != lanes;
+    return !(need & w->live & ~lanes);
 }
 
 // Whom the first of these lanes waits for at a BSYNC of a restored register, those too that have ended; 0: it
@@ -411,6 +414,7 @@ static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
 static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
     uint32_t need = restored_with(w, f->mask, bar) & w->live;
     bool any = false;
+    if (!need) return false;
     for (int n = next_frag(w, 0); n < ORR_WARP && !any; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         any = g->state == FRAG_READY && g != f && g->pc == here && g->passed && g->mask & need;
@@ -430,6 +434,7 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
 static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
     uint32_t rest = 0, gone;
+    if (!w->ever) return false;                                      // nobody has yielded
     for (uint32_t m = lanes; m; m &= m - 1) rest |= row[orr_ffs(m)]; // they may have noted different ones
     gone = rest &= w->live & ~lanes;
     if (!rest || w->restored >> bar & 1) return false;
@@ -484,8 +489,12 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         if (restored_with(w, lanes, (uint8_t)u->imm) & ~w->live) return;
         if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), (uint8_t)u->imm)) return;
         wait_alike(w, f, x, (uint8_t)u->imm);
-        if (f->mask != lanes || needs(w, f) & ~lanes)
+        if (f->mask != lanes)
             meet(w);
+        else if (needs(w, f) & ~lanes && w->forgot)
+            meet(w);
+        else if (needs(w, f) & ~lanes)
+            meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
         else
             f->state = FRAG_READY; // all are here, as nearly always
         return;

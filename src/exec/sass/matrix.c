@@ -6,9 +6,9 @@
 #include "exec/ops/mma.h"
 #include "exec/sass/memory.h"
 
-typedef struct tile_shape {
+typedef struct shape {
     uint32_t m, n, k;
-} tile_shape;
+} shape;
 
 static int regs_of(uint32_t elements, uint8_t type, int word) {
     return (int)(elements * (uint32_t)orr_matrix_bits(type) / (uint32_t)word / ORR_WARP);
@@ -16,7 +16,7 @@ static int regs_of(uint32_t elements, uint8_t type, int word) {
 
 // D, A, B, C are arguments 0 to 3; of a sparse A come a register of places and a selector behind the
 // predicate.
-static bool multiply(translator *m, tile_shape s, uint8_t d, uint8_t a, uint8_t b, orr_inst like) {
+static bool multiply(translator *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_inst like) {
     bool sparse = m_mod(m, ORR_SM_SP) != 0, wide = a == ORR_T_F64;
     int word = wide ? 64 : 32, per = wide ? 2 : 1, n = 0;
     oper o[80], results[8];
@@ -73,9 +73,9 @@ static bool hmma884(translator *m) {
 }
 
 static bool hmma(translator *m) {
-    static const tile_shape shapes[] = {[ORR_SV_HMMASHAPE_M16N8K8] = {16, 8, 8},
-                                        [ORR_SV_HMMASHAPE_M16N8K16] = {16, 8, 16},
-                                        [ORR_SV_HMMASHAPE_M16N8K4] = {16, 8, 4}};
+    static const shape shapes[] = {[ORR_SV_HMMASHAPE_M16N8K8] = {16, 8, 8},
+                                   [ORR_SV_HMMASHAPE_M16N8K16] = {16, 8, 16},
+                                   [ORR_SV_HMMASHAPE_M16N8K4] = {16, 8, 4}};
     unsigned s = m_mod(m, ORR_SM_HMMASHAPE), factors = m_mod(m, ORR_SM_HMMAA);
     if (m_has(m, ORR_SM_M884)) return hmma884(m);
     if (s >= sizeof shapes / sizeof *shapes) return m_no(m, "this shape is not executed");
@@ -83,7 +83,7 @@ static bool hmma(translator *m) {
     uint8_t a = factors == ORR_SV_HMMAA_BF16   ? ORR_T_BF16
                 : factors == ORR_SV_HMMAA_TF32 ? ORR_T_TF32
                                                : ORR_T_F16;
-    tile_shape x = shapes[s];
+    shape x = shapes[s];
     return multiply(m, x, d, a, a, (orr_inst){0});
 }
 
@@ -96,11 +96,11 @@ static uint8_t int_type(unsigned t) {
     }
 }
 static bool imma(translator *m) {
-    static const tile_shape shapes[] = {[ORR_SV_IMMASHAPE_M8N8K16] = {8, 8, 16},
-                                        [ORR_SV_IMMASHAPE_M8N8K32] = {8, 8, 32},
-                                        [ORR_SV_IMMASHAPE_M16N8K16] = {16, 8, 16},
-                                        [ORR_SV_IMMASHAPE_M16N8K32] = {16, 8, 32},
-                                        [ORR_SV_IMMASHAPE_M16N8K64] = {16, 8, 64}};
+    static const shape shapes[] = {[ORR_SV_IMMASHAPE_M8N8K16] = {8, 8, 16},
+                                   [ORR_SV_IMMASHAPE_M8N8K32] = {8, 8, 32},
+                                   [ORR_SV_IMMASHAPE_M16N8K16] = {16, 8, 16},
+                                   [ORR_SV_IMMASHAPE_M16N8K32] = {16, 8, 32},
+                                   [ORR_SV_IMMASHAPE_M16N8K64] = {16, 8, 64}};
     unsigned s = m_mod(m, ORR_SM_IMMASHAPE);
     if (s >= sizeof shapes / sizeof *shapes || !shapes[s].m) return m_no(m, "this shape is not executed");
     orr_inst like = {.mods = m_mod(m, ORR_SM_SAT) ? ORR_M_SATFINITE : 0};
@@ -109,9 +109,9 @@ static bool imma(translator *m) {
 }
 
 static bool bmma(translator *m) {
-    static const tile_shape shapes[] = {[ORR_SV_BMMASHAPE_M8N8K128] = {8, 8, 128},
-                                        [ORR_SV_BMMASHAPE_M16N8K128] = {16, 8, 128},
-                                        [ORR_SV_BMMASHAPE_M16N8K256] = {16, 8, 256}};
+    static const shape shapes[] = {[ORR_SV_BMMASHAPE_M8N8K128] = {8, 8, 128},
+                                   [ORR_SV_BMMASHAPE_M16N8K128] = {16, 8, 128},
+                                   [ORR_SV_BMMASHAPE_M16N8K256] = {16, 8, 256}};
     unsigned s = m_mod(m, ORR_SM_BMMASHAPE), op = m_mod(m, ORR_SM_BMMAOP);
     if (s >= sizeof shapes / sizeof *shapes) return m_no(m, "this shape is not executed");
     if (op != ORR_SV_BMMAOP_XOR && op != ORR_SV_BMMAOP_AND) return m_no(m, "this operation is not executed");
@@ -120,19 +120,19 @@ static bool bmma(translator *m) {
 }
 
 static bool dmma(translator *m) {
-    static const tile_shape shapes[] = {[ORR_SV_DMMASHAPE_M8N8K4] = {8, 8, 4},
-                                        [ORR_SV_DMMASHAPE_M16N8K4] = {16, 8, 4},
-                                        [ORR_SV_DMMASHAPE_M16N8K8] = {16, 8, 8},
-                                        [ORR_SV_DMMASHAPE_M16N8K16] = {16, 8, 16}};
+    static const shape shapes[] = {[ORR_SV_DMMASHAPE_M8N8K4] = {8, 8, 4},
+                                   [ORR_SV_DMMASHAPE_M16N8K4] = {16, 8, 4},
+                                   [ORR_SV_DMMASHAPE_M16N8K8] = {16, 8, 8},
+                                   [ORR_SV_DMMASHAPE_M16N8K16] = {16, 8, 16}};
     unsigned s = m_mod(m, ORR_SM_DMMASHAPE); // before sm_90 there is only the first
     if (m_mod(m, ORR_SM_RND)) return m_no(m, "a product that is not rounded to nearest is not executed");
     return multiply(m, shapes[s & 3], ORR_T_F64, ORR_T_F64, ORR_T_F64, (orr_inst){0});
 }
 
 static bool qmma(translator *m) {
-    static const tile_shape shapes[] = {[ORR_SV_QMMASHAPE_M16N8K16] = {16, 8, 16},
-                                        [ORR_SV_QMMASHAPE_M16N8K32] = {16, 8, 32},
-                                        [ORR_SV_QMMASHAPE_M16N8K64] = {16, 8, 64}};
+    static const shape shapes[] = {[ORR_SV_QMMASHAPE_M16N8K16] = {16, 8, 16},
+                                   [ORR_SV_QMMASHAPE_M16N8K32] = {16, 8, 32},
+                                   [ORR_SV_QMMASHAPE_M16N8K64] = {16, 8, 64}};
     unsigned s = m_mod(m, ORR_SM_QMMASHAPE), a = m_mod(m, ORR_SM_AQ), b = m_mod(m, ORR_SM_BQ);
     if (s >= sizeof shapes / sizeof *shapes || a > ORR_SV_QTYPE_E5M2 || b > ORR_SV_QTYPE_E5M2)
         return m_no(m, "this shape or type is not executed");

@@ -178,8 +178,11 @@ static void note_constant(warp *w, const uop *u, uint64_t at) {
 
 // Sources: the words, already spread, then where they are.
 static void known_full(warp *w, const uop *u) {
-    for (int n = 0; n < u->ndst; n++)
-        memcpy(DST_N(w, u, n, uint32_t), SRC_N(w, u, n, uint32_t), 4 * ORR_WARP);
+    for (int n = 0; n < u->ndst; n++) {
+        uint32_t *d = DST_N(w, u, n, uint32_t);
+        const uint32_t *s = SRC_N(w, u, n, uint32_t);
+        LANES d[i] = s[i];
+    }
     note_constant(w, u, *SRC_N(w, u, u->ndst, uint64_t));
 }
 static void known_masked(warp *w, const uop *u) {

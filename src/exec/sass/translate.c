@@ -519,6 +519,17 @@ static uint32_t registers_named(const orr_kernel *k) {
     return most < ORR_RZ ? most : ORR_RZ;
 }
 
+// Does it use convergence barriers, or BAR.RED's result, which is behind them?
+static bool names_barriers(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        uint16_t op = k->codes[n].op;
+        if (op == ORR_SASS_BSSY || op == ORR_SASS_BSYNC || op == ORR_SASS_BREAK || op == ORR_SASS_BMOV ||
+            op == ORR_SASS_B2R || op == ORR_SASS_BAR)
+            return true;
+    }
+    return false;
+}
+
 static void make_bank0(decoded *p) {
     const orr_kernel *k = p->kernel;
     p->bank0 = orr_arena_alloc(&p->arena, k->bank0_bytes + 16u);
@@ -554,9 +565,9 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     const orr_kernel *k = p->kernel;
     build b = {0};
     translator m = {.p = p, .build = &b};
-    uint32_t row = reg_bytes(ORR_W), regs = registers_named(k);
+    uint32_t row = reg_bytes(ORR_W), regs = registers_named(k), barriers = names_barriers(k) ? ROWS_B + 1 : 0;
     b.b = regs * row;
-    b.ur = b.b + (ROWS_B + 1) * row;
+    b.ur = b.b + barriers * row;
     b.tmp = b.ur + ROWS_UR * row;
     b.sink = b.tmp + ROWS_TMP * row;
     p->barriers = b.b;
@@ -593,7 +604,7 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
         p->uops = orr_arena_alloc(&p->arena, b.uops.n * sizeof *p->uops);
         memcpy(p->uops, b.uops.at, b.uops.n * sizeof *p->uops);
         make_blocks(p, uop_of);
-        p->zeroed[ORR_W] = regs + ROWS_B + 1 + b.uniforms; // scratch is written before it is read
+        p->zeroed[ORR_W] = regs + barriers + b.uniforms; // scratch is written before it is read
         p->zeroed[ORR_P] = MASKS;
     }
     free(b.uops.at);
