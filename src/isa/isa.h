@@ -579,6 +579,7 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     uint32_t which;       // offset in the parameter buffer, or index of the variable
     bool loads, stores;
     bool loads_own; // loads only what the same thread stores
+    bool reduces;   // reductions whose order does not matter (orr_kernel.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
@@ -613,6 +614,7 @@ typedef struct orr_kernel {
     uint32_t cluster[3];    // thread blocks of a cluster, as the kernel asks for them; 0: not stated
     uint32_t barriers;      // named barriers used: highest id + 1 (16 when an id is a register)
     bool atomics;           // touches global memory atomically or volatile: blocks may see each other
+    bool reduces;           // and all that does is integer reductions of one kind, whose results nobody has
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
     bool reads_anywhere;    // loads through addresses of unknown base
     bool regular;           // what it accesses does not depend on loaded data, as far as the code tells

@@ -148,6 +148,7 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
     if (ok) orr_polls(p);
+    if (ok) orr_shapes(p);
     p->constants = orr_constants_take(&p->pool);
     if (!ok) orr_decoded_free(p);
     return ok;
