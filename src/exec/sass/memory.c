@@ -367,6 +367,6 @@ bool orr_sass_memory(translator *m) {
     case ORR_SASS_CCTLT: return true;
     default: break;
     }
-    if (orr_sass[m->c->op].cls == ORR_TC_TEX) return m_no(m, "textures and surfaces are not executed");
+    if (orr_sass[m->c->op].cls == ORR_TC_TEX) return orr_sass_texture(m);
     return orr_sass_atomic(m);
 }

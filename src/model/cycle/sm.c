@@ -576,6 +576,9 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     memcpy(n.shared_passes, shared->passes, sizeof n.shared_passes);
     memcpy(n.shared_conflicts, shared->conflicts, sizeof n.shared_conflicts);
     n.shared_busy = shared->busy;
+    n.texture_reads = s->texture.n.reads;
+    n.texture_requests = s->texture.n.requests;
+    n.texture_sectors = s->texture.n.sectors;
     n.tma_sectors = s->tma.n.sectors;
     n.tma_bytes = s->tma.n.bytes;
     memcpy(n.tma_kind, s->tma.n.kind, sizeof n.tma_kind);
