@@ -279,24 +279,47 @@ static void test_constants(void **state) {
     const_caches k;
     constants_init(&k, &consts);
     orr_access a = {.mask = 1};
-    constants_answer r = constants_lookup(&k, &a);
+    constants_answer r = constants_lookup(&k, &a, 1000);
     assert_int_equal(r.latency, 300);
     assert_int_equal(r.second_misses, 1);
+    r = constants_lookup(&k, &a, 1100); // who asks again before it has come waits for it too
+    assert_int_equal(r.latency, 200);
+    assert_int_equal(r.misses, 0);
     a.addr[0] = 64;
-    r = constants_lookup(&k, &a);
+    r = constants_lookup(&k, &a, 2000);
     assert_int_equal(r.latency, 80);
     assert_int_equal(r.misses, 1);
     assert_int_equal(r.second_misses, 0);
     orr_access four = {.mask = 15, .addr = {0, 4, 8, 12}};
     uint64_t start;
-    assert_int_equal(constants_load(&k, &four, 4, 100, &start), 100 + 3 * 2 + 30);
-    assert_int_equal(start, 100);
-    constants_load(&k, &a, 4, 100, &start);
-    assert_int_equal(start, 108);
+    assert_int_equal(constants_load(&k, &four, 4, 3000, &start), 3000 + 3 * 2 + 30);
+    assert_int_equal(start, 3000);
+    constants_load(&k, &a, 4, 3000, &start);
+    assert_int_equal(start, 3008);
     assert_int_equal(k.n.requests, 5);
     constants_reset(&k);
     a.addr[0] = 0;
-    assert_int_equal(constants_lookup(&k, &a).latency, 300);
+    assert_int_equal(constants_lookup(&k, &a, 0).latency, 300);
+    constants_free(&k);
+}
+
+// What uniform loads find by an index: two lines, here. A third drives out the one that was not used for
+// longest, which comes from the second cache then.
+static void test_indexed(void **state) {
+    (void)state;
+    const_caches k;
+    constants_spec s = consts;
+    s.cold = true;
+    s.indexed_size = 128;
+    constants_init(&k, &s);
+    orr_access a = {.mask = 1}, b = {.mask = 1, .addr = {64}}, c = {.mask = 1, .addr = {128}};
+    assert_int_equal(constants_indexed(&k, &a, 1000), 1270);
+    assert_int_equal(constants_indexed(&k, &a, 1100), 1270);
+    assert_int_equal(constants_indexed(&k, &a, 2000), 2000);
+    assert_int_equal(constants_indexed(&k, &b, 2000), 2050);
+    assert_int_equal(constants_indexed(&k, &c, 3000), 3050);
+    assert_int_equal(constants_indexed(&k, &b, 4000), 4000);
+    assert_int_equal(constants_indexed(&k, &a, 4000), 4050);
     constants_free(&k);
 }
 
@@ -390,7 +413,8 @@ int main(void) {
         cmocka_unit_test(test_units),      cmocka_unit_test(test_halves),
         cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_named),      cmocka_unit_test(test_products),
+        cmocka_unit_test(test_indexed),    cmocka_unit_test(test_named),
+        cmocka_unit_test(test_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@ void operands_spec_read(operands_spec *s, const orr_gpu *g) {
                          .interval = (uint32_t)g->regs_interval,
                          .collect = whole_cycles(g->core_collect),
                          .late = (uint32_t)g->regs_late};
+    const orr_gpu_op *ffma = orr_gpu_op_for(g, "FFMA", "fp32");
+    if (ffma) s->late_result = (uint32_t)ffma->result;
     s->read_banks = g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     if (g->core_kind != ORR_CORE_COLLECTOR || g->regs_collectors <= 0) return;
     s->collectors = (uint32_t)g->regs_collectors / subs;
@@ -205,9 +207,10 @@ static uint64_t wait_for_bus(operands *o, const orr_tinst *i, uint64_t t) {
     return at - first;
 }
 
-// A result that comes past the registers is noted; those of other latencies than 4 cycles were not measured.
-static void note_result(recent_results *w, const orr_program *p, const orr_tinst *i, uint64_t when) {
-    if ((i->result != 4 && !i->dispatch) || !i->ndst) return;
+// A result that comes past the registers is noted; those that take longer than an FFMA's were not measured.
+static void note_result(recent_results *w, const orr_program *p, const orr_tinst *i, uint32_t late_result,
+                        uint64_t when) {
+    if ((i->result != late_result && !i->dispatch) || !i->ndst) return;
     for (uint32_t d = 0; d < i->ndst && d < 2; d++) {
         uint16_t reg = p->reg[p->regs[i->regs + i->nsrc + d]];
         if (reg >= ORR_TREG_P) return;
@@ -222,7 +225,7 @@ uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, co
     uint64_t wait = i->nreads ? read_banks(o, p, i, r, now) : 0;
     if (i->settled) wait = latest(wait, wait_until_settled(p, i, r->recent, (uint32_t)now));
     if (i->result) wait += wait_for_bus(o, i, now + wait);
-    if (o->spec->late) note_result(r->recent, p, i, now + wait);
+    if (o->spec->late) note_result(r->recent, p, i, o->spec->late_result, now + wait);
     o->conflict_cycles += wait;
     return wait;
 }
