@@ -108,6 +108,7 @@ RT(cudaEventCreateWithFlags)(void **event, unsigned flags) {
 RT(cudaEventCreate)(void **event) { return orr_cudaEventCreateWithFlags(event, 0); }
 RT(cudaEventDestroy)(void *event) {
     ENTER();
+    app_queue_flush();
     free(event);
     return app_leave(event ? E_OK : E_HANDLE);
 }
@@ -132,6 +133,7 @@ RT(cudaEventSynchronize)(void *event) {
     ENTER();
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
+    app_queue_flush();
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }
@@ -143,6 +145,7 @@ RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     if (!ms || !from || !to) return app_leave(ms ? E_HANDLE : E_VALUE);
     if (!from->recorded || !to->recorded || (from->flags | to->flags) & 2) return app_leave(E_HANDLE);
     app_no_time();
+    app_queue_flush();
     *ms = (float)((to->when - from->when) / 1e6);
     return app_leave(E_OK);
 }
