@@ -1,27 +1,29 @@
 // Pairs of kernels in two streams: how long each takes alone, and both together.
 //
-//   nvcc -O3 -arch=sm_90 -cudart shared -DTIMES pairs.cu -o pairs      on a GPU: every block notes when it ran
-//   nvcc -O3 -arch=sm_90 -cudart shared pairs.cu -o pairs              for orrery app
+//   nvcc -O3 -arch=sm_90 -cudart shared -DTIMES pairs.cu -o pairs      on a GPU: every block notes when it
+//   ran nvcc -O3 -arch=sm_90 -cudart shared pairs.cu -o pairs              for orrery app
 //   ./pairs [REPETITIONS [NAME [BLOCKS.csv]]]
+//   ./pairs carveouts                                                  which shared memory two kernels may
+//   have
 //
-// Streams a and b wait for a kernel of one warp (the gate), so that all launches are queued when it ends. Then
-// a's kernel is free to start, and b's, after an event; `late` puts a kernel of one warp in front of b's.
-// Prints, in microseconds: a alone, b alone, and of the pair, from the first start: a's start and end, b's start
-// and end, both. With TIMES these are from the first block's start to the last one's end by %globaltimer, the
-// median of the repetitions; else they are between events, and starts are left out.
+// Streams a and b wait for a kernel of one warp (the gate), so that all launches are queued when it ends.
+// Then a's kernel is free to start, and b's, after an event; `late` puts a kernel of one warp in front of
+// b's. Prints, in microseconds: a alone, b alone, and of the pair, from the first start: a's start and end,
+// b's start and end, both. With TIMES these are from the first block's start to the last one's end by
+// %globaltimer, the median of the repetitions; else they are between events, and starts are left out.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#define CHECK(x)                                                                                              \
-    do {                                                                                                      \
-        cudaError_t e_ = (x);                                                                                 \
-        if (e_ != cudaSuccess) {                                                                              \
-            fprintf(stderr, "pairs: line %d: %s\n", __LINE__, cudaGetErrorString(e_));                        \
-            exit(1);                                                                                          \
-        }                                                                                                     \
+#define CHECK(x)                                                                                             \
+    do {                                                                                                     \
+        cudaError_t e_ = (x);                                                                                \
+        if (e_ != cudaSuccess) {                                                                             \
+            fprintf(stderr, "pairs: line %d: %s\n", __LINE__, cudaGetErrorString(e_));                       \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 struct note { // of a block
@@ -35,12 +37,12 @@ __device__ unsigned long long now() {
     return t;
 }
 #define BEGIN unsigned long long begin_ = threadIdx.x ? 0 : now();
-#define END                                                                                                   \
-    __syncthreads();                                                                                          \
-    if (!threadIdx.x) {                                                                                       \
-        unsigned sm_;                                                                                         \
-        asm volatile("mov.u32 %0, %smid;" : "=r"(sm_));                                                       \
-        notes[blockIdx.x] = note{begin_, now(), sm_, 0};                                                      \
+#define END                                                                                                  \
+    __syncthreads();                                                                                         \
+    if (!threadIdx.x) {                                                                                      \
+        unsigned sm_;                                                                                        \
+        asm volatile("mov.u32 %0, %smid;" : "=r"(sm_));                                                      \
+        notes[blockIdx.x] = note{begin_, now(), sm_, 0};                                                     \
     }
 #else
 #define BEGIN
@@ -195,6 +197,31 @@ static times median(const pair &p, bool a, bool b, int n, std::vector<note> *blo
     return all[all.size() / 2];
 }
 
+// With TIMES: does b's kernel start beside a's, or when an SM is empty? Both are small enough to fit.
+static void carveout(work a, work b) {
+    pair p = {"", a, b};
+    times best = {};
+    for (int i = 0; i < 4; i++) {
+        times t = run(p, true, true, nullptr);
+        if (i == 1 || (i && t.b[0] < best.b[0])) best = t;
+    }
+    printf("%d,%d,%d,%d,%d,%d,%.2f,%.2f,%d\n", a.grid, a.block, a.shared, b.grid, b.block, b.shared,
+           best.a[1], best.b[0], best.b[0] < best.a[1] - 1);
+}
+static void carveouts() {
+    static const int sizes[] = {0, 1, 1 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 100 << 10};
+    printf("a_grid,a_threads,a_shared,b_grid,b_threads,b_shared,a_end_us,b_start_us,beside\n");
+    for (int threads : {128, 512})
+        for (int x : sizes)
+            for (int y : sizes) carveout({compute, 132, threads, x, 200}, {compute, 132, threads, y, 200});
+    for (int x : {0, 1 << 10, 4 << 10})
+        for (int y : {0, 1 << 10, 4 << 10, 16 << 10}) {
+            carveout({compute, 528, 256, x, 200}, {compute, 132, 256, y, 200});
+            carveout({compute, 132, 1024, x, 200}, {compute, 132, 64, y, 200});
+            carveout({compute, 132, 64, x, 200}, {compute, 132, 1024, y, 200});
+        }
+}
+
 int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : 1, least, greatest;
     const char *only = argc > 2 && *argv[2] ? argv[2] : nullptr;
@@ -204,17 +231,22 @@ int main(int argc, char **argv) {
     CHECK(cudaStreamCreateWithPriority(&other, cudaStreamNonBlocking, least));
     CHECK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, greatest));
     CHECK(cudaFuncSetAttribute(latency, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
+    CHECK(cudaFuncSetAttribute(compute, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
     CHECK(cudaMalloc(&out, 4096));
     CHECK(cudaMalloc(&notes, 3 * MOST * sizeof *notes));
     CHECK(cudaMalloc(&memory, room));
+    if (argc > 1 && !strcmp(argv[1], "carveouts")) {
+        carveouts();
+        return 0;
+    }
     printf("pair,a_us,b_us,a_start_us,a_end_us,b_start_us,b_end_us,both_us\n");
     for (const pair &p : pairs) {
         if (only && strcmp(only, p.name)) continue;
         std::vector<note> blocks;
         times a = median(p, true, false, n, nullptr), b = median(p, false, true, n, nullptr);
         times t = median(p, true, true, n, f ? &blocks : nullptr);
-        printf("%s,%.2f,%.2f,%.2f,%.2f,%.2f,%.2f,%.2f\n", p.name, a.both, b.both, t.a[0], t.a[1], t.b[0], t.b[1],
-               t.both);
+        printf("%s,%.2f,%.2f,%.2f,%.2f,%.2f,%.2f,%.2f\n", p.name, a.both, b.both, t.a[0], t.a[1], t.b[0],
+               t.b[1], t.both);
         fflush(stdout);
         for (size_t i = 0; f && i < blocks.size(); i++)
             if (blocks[i].end)

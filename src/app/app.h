@@ -96,15 +96,17 @@ typedef struct app_stream {
     double end;                         // ns: when what is in it is done, of what has been timed
     app_op_ref last;                    // what has not been
     struct app_graph *capture, *joined; // being captured; joined: another stream's capture it takes part in
+    ORR_VEC(struct app_node *) tail;    // of it: what the next node waits for
     struct app_stream *next;
 } app_stream;
 
 typedef struct app_event {
     unsigned flags; // 2: no timing
     bool recorded;
-    double when;               // ns, when it has been timed
-    app_op_ref at;             // what it waits for, of what has not been
-    struct app_graph *capture; // recorded in a stream that was being captured
+    double when;                     // ns, when it has been timed
+    app_op_ref at;                   // what it waits for, of what has not been
+    struct app_graph *capture;       // recorded in a stream that was being captured,
+    ORR_VEC(struct app_node *) tail; // behind these nodes
 } app_event;
 
 enum { // what works on something at a time, of each device
@@ -134,17 +136,17 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
 // A line of the timeline that keeps nobody waiting.
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
                     uint64_t bytes);
-void app_clock_wait(double until);  // the host waits
+void app_clock_wait(double until);           // the host waits
 double app_clock_known(const app_stream *s); // when something can begin in s, for all that has been timed
 double app_clock_end(app_stream *s);         // when what is in it is done
 void app_clock_span(const app_stream *s, int engine, const char *name, double from, double to, uint64_t bytes,
                     uint32_t launch); // a line of the timeline
-double app_clock_device(int index); // when everything on it is done
-double app_clock_all(void);         // on all of them
+double app_clock_device(int index);   // when everything on it is done
+double app_clock_all(void);           // on all of them
 
 // ---- what has not been timed (queue.c) ----------------------------------------------------------------
-bool app_queue_on(void);                     // operations of streams are timed later
-bool app_queue_takes(const orr_launch *l);   // this one too
+bool app_queue_on(void);                   // operations of streams are timed later
+bool app_queue_takes(const orr_launch *l); // this one too
 bool app_queue_launch(app_stream *s, const orr_launch *l, orr_err *e); // executes it
 void app_queue_timed(app_stream *s, const orr_launch *l, size_t result);
 void app_queue_add(app_stream *s, int engine, const char *name, double ns, uint64_t bytes);

@@ -3,11 +3,11 @@
 //
 // The host is taken to be quick: a call costs it nothing but launches, which are launch.latency apart. A
 // stream's operations follow each other; the legacy default stream and the streams that do not say otherwise
-// wait for each other (CUDA C Programming Guide, "Implicit Synchronization"). Kernels of different streams run
-// at the same time where queue.c says; the others share one engine. Copies in, out and within the GPU have one
-// each. A copy takes its
-// bytes over host.bandwidth, within the GPU twice its bytes over dram.bandwidth. The devices of a node share
-// the host's clock and nothing else; what copies take on the node's links is in devices.c.
+// wait for each other (CUDA C Programming Guide, "Implicit Synchronization"). Kernels of different streams
+// run at the same time where queue.c says; the others share one engine. Copies in, out and within the GPU
+// have one each. A copy takes its bytes over host.bandwidth, within the GPU twice its bytes over
+// dram.bandwidth. The devices of a node share the host's clock and nothing else; what copies take on the
+// node's links is in devices.c.
 #include "app/app.h"
 #include "base/base.h"
 

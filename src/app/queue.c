@@ -2,16 +2,17 @@
 //
 // A program's operations are done when it asks for them (run.c), but when they happened can be known only
 // later: a kernel in another stream may run beside this one. So what is in streams is kept as a list of
-// operations, each with those it waits for, until somebody asks for the time (a synchronisation, an event, the
-// end); then kernels that can run at the same time are given to the model as a group (orr_group_run), and
-// everything else follows from when they end. A model that simulates groups itself gets what the kernels did from a
-// tape; others have timed each kernel by itself, and share by rule.
+// operations, each with those it waits for, until somebody asks for the time (a synchronisation, an event,
+// the end); then kernels that can run at the same time are given to the model as a group (orr_group_run), and
+// everything else follows from when they end. A model that simulates groups itself gets what the kernels did
+// from a tape; others have timed each kernel by itself, and share by rule.
 //
 // This is done from the moment a program makes a stream of its own. Launches whose threads see each other's
-// accesses, those of ranks of a cluster, and those that go elsewhere (--on gpu, --record) are timed at once, alone.
+// accesses, those of ranks of a cluster, and those that go elsewhere (--on gpu, --record) are timed at once,
+// alone.
 //
-// An operation names others by their place in the list and the list's number: when it has been emptied, all of
-// them have happened and their streams say when.
+// An operation names others by their place in the list and the list's number: when it has been emptied, all
+// of them have happened and their streams say when.
 #include "app/app.h"
 #include "isa/observable.h"
 #include "sweep/sweep.h"
@@ -58,8 +59,8 @@ static void need(op *o, app_op_ref r) {
     if (r.list == queue.number) *ORR_PUSH(&o->needs) = r.at;
 }
 
-// An operation of a stream comes after the stream's last one; the legacy default stream and those that do not say
-// otherwise wait for each other.
+// An operation of a stream comes after the stream's last one; the legacy default stream and those that do not
+// say otherwise wait for each other.
 static op *add(app_stream *s, int engine, const char *name) {
     app *a = &the_app;
     if (queue.ops.n >= MOST_OPS) app_queue_flush();
@@ -195,6 +196,31 @@ static void set_launched(launches *l) {
     }
 }
 
+// Kernels of a device that ran while others did: spans come group by group, sorted by their starts here.
+static int by_start(const void *a, const void *b) {
+    const op *x = *(op *const *)a, *y = *(op *const *)b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+static double overlap(void) {
+    double sum = 0;
+    op **all = orr_malloc((queue.ops.n + 1) * sizeof *all);
+    for (int device = 0; device < the_app.ndevices; device++) {
+        size_t n = 0;
+        for (size_t i = 0; i < queue.ops.n; i++)
+            if (queue.ops.at[i].engine == ENGINE_KERNELS && queue.ops.at[i].stream->device == device)
+                all[n++] = &queue.ops.at[i];
+        qsort(all, n, sizeof *all, by_start);
+        double until = -INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            double both = fmin(until, all[i]->end) - all[i]->from;
+            if (both > 0) sum += both;
+            until = fmax(until, all[i]->end);
+        }
+    }
+    free(all);
+    return sum;
+}
+
 static void kernel_ended(op *o, double from, double end) {
     app *a = &the_app;
     finish(o, from, end);
@@ -241,7 +267,8 @@ static bool gather(launches *l) {
 // Does the operation wait for the other, directly or not?
 static bool waits_for(const op *o, size_t other) {
     for (size_t i = 0; i < o->needs.n; i++)
-        if (o->needs.at[i] == other || (o->needs.at[i] > other && waits_for(&queue.ops.at[o->needs.at[i]], other)))
+        if (o->needs.at[i] == other ||
+            (o->needs.at[i] > other && waits_for(&queue.ops.at[o->needs.at[i]], other)))
             return true;
     return false;
 }
@@ -257,8 +284,10 @@ static bool run_group(launches *l, orr_err *e) {
     for (uint32_t i = 0; i < n; i++) {
         op *o = l->op[i];
         orr_member *m = &l->group.at[i];
-        *m = (orr_member){.priority = o->stream->priority, .launched = INFINITY, .result = o->result, .timed = o->timed};
-        m->work = (orr_work){.info = o->info, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
+        *m = (orr_member){
+            .priority = o->stream->priority, .launched = INFINITY, .result = o->result, .timed = o->timed};
+        m->work =
+            (orr_work){.info = o->info, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
         if (!o->timed) m->work.source = orr_player_open(&l->player[i], queue.tape, o->item);
         m->work.info = o->info;
     }
@@ -281,6 +310,7 @@ void app_queue_flush(void) {
     while (!e.status && gather(l))
         if (!run_group(l, &e)) app_say("%s", e.text);
     the_app.result.host.seconds += orr_seconds() - before;
+    if (!e.status) the_app.times.overlap_ns += overlap();
     for (size_t i = 0; i < queue.ops.n; i++) free(queue.ops.at[i].needs.at);
     queue.ops.n = 0;
     queue.number++;

@@ -30,6 +30,7 @@ int app_stream_delete(void *stream) {
             *p = s->next;
             break;
         }
+    free(s->tail.at);
     free(s);
     return E_OK;
 }
@@ -109,6 +110,7 @@ RT(cudaEventCreate)(void **event) { return orr_cudaEventCreateWithFlags(event, 0
 RT(cudaEventDestroy)(void *event) {
     ENTER();
     app_queue_flush();
+    if (event) free(((app_event *)event)->tail.at);
     free(event);
     return app_leave(event ? E_OK : E_HANDLE);
 }
@@ -159,6 +161,7 @@ RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
     STREAM();
     if (s->id == 0) return app_leave(E_CAPTURE_UNSUPPORTED);
     if (s->capture || s->joined) return app_leave(E_VALUE);
+    s->tail.n = 0;
     s->capture = app_graph_new();
     s->capture->stream = s;
     return app_leave(E_OK);

@@ -348,16 +348,23 @@ int app_submit(app_stream *s, const app_call *c) {
     app_graph *g = s->capture ? s->capture : s->joined;
     // A stream joins a capture by waiting for an event that was recorded in it.
     if (!g && c->what == DO_WAIT && c->event->capture) {
-        s->joined = c->event->capture;
-        return E_OK;
+        s->tail.n = 0;
+        g = s->joined = c->event->capture;
     }
     if (!g) return app_do(s, c);
     if (c->what == DO_RECORD) {
         c->event->capture = g;
+        c->event->tail.n = 0;
+        for (size_t i = 0; i < s->tail.n; i++) *ORR_PUSH(&c->event->tail) = s->tail.at[i];
         return E_OK;
     }
-    if (c->what == DO_WAIT) return E_OK; // captured in the order of the calls, which is order enough
-    app_node *before = g->last;
-    app_graph_add(g, c, before ? &before : NULL, before != NULL);
+    if (c->what == DO_WAIT) {
+        for (size_t i = 0; c->event->capture == g && i < c->event->tail.n; i++)
+            *ORR_PUSH(&s->tail) = c->event->tail.at[i];
+        return E_OK;
+    }
+    app_node *node = app_graph_add(g, c, s->tail.at, s->tail.n);
+    s->tail.n = 0;
+    *ORR_PUSH(&s->tail) = node;
     return E_OK;
 }

@@ -116,7 +116,8 @@ bool orr_occupancy(const orr_gpu *g, int threads, int regs, int64_t shared, int 
                                 ? driver_carveout(g, threads, shared, r.shared_per_block,
                                                   min64(limit[ORR_LIMIT_WARPS], limit[ORR_LIMIT_BLOCKS]))
                                 : carveout_for(g, r.blocks * r.shared_per_block);
-    r.shared_least = least_carveout(g, r.shared_per_block, min64(limit[ORR_LIMIT_WARPS], limit[ORR_LIMIT_BLOCKS]));
+    r.shared_least =
+        least_carveout(g, r.shared_per_block, min64(limit[ORR_LIMIT_WARPS], limit[ORR_LIMIT_BLOCKS]));
     r.l1_bytes = g->shared_carveouts.n ? g->l1_size - r.shared_carveout : g->l1_size;
     if (r.l1_bytes < 0) r.l1_bytes = 0;
     *out = r;

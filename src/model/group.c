@@ -1,13 +1,15 @@
 // Launches that may run at the same time, by a model that knows of one launch only.
 //
-// Each launch is run by itself first: that says how long it takes with the GPU to itself, how much of the SMs'
-// room its blocks take, and what part it uses of issue and pipes, L1, L2 and memory. Then time goes from one
-// start or end to the next, and in between
+// Each launch is run by itself first: that says how long it takes with the GPU to itself, how much of the
+// SMs' room its blocks take, and what part it uses of issue and pipes, L1, L2 and memory. Then time goes from
+// one start or end to the next, and in between
 //
-//   room       launches are served by priority, then as they came: each has the room that it asks for, or what
-//              those before leave. A grid of 2.5 waves asks for all of it in the first two of three rounds, for
-//              half of it in the third. With a part of its room a launch goes that part as fast.
-//   resources  of each resource the launches together ask for the sum of what each would use at that pace. Where
+//   room       launches are served by priority, then as they came: each has the room that it asks for, or
+//   what
+//              those before leave. A grid of 2.5 waves asks for all of it in the first two of three rounds,
+//              for half of it in the third. With a part of its room a launch goes that part as fast.
+//   resources  of each resource the launches together ask for the sum of what each would use at that pace.
+//   Where
 //              the sum is above 1, all of them go slower by the largest such sum.
 //
 // Launch overhead is part of a launch and passes at its own pace.
@@ -15,6 +17,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RESOURCES = 4 };
 
@@ -40,12 +43,19 @@ static bool run_alone(const orr_model *model, const orr_gpu *gpu, share *s, orr_
     s->alone = l->time_ns > 0 ? l->time_ns : 0; // a model without time: NAN
     s->overhead = gpu ? gpu->launch_overhead * 1e3 / gpu->clock_sm : 0;
     if (s->overhead > s->alone) s->overhead = s->alone;
-    double warps = gpu ? gpu->limit_sm_warps * l->occupancy : 0, per_block = ceil((double)l->block[0] * l->block[1] * l->block[2] / 32);
+    double warps = gpu ? gpu->limit_sm_warps * l->occupancy : 0,
+           per_block = ceil((double)l->block[0] * l->block[1] * l->block[2] / 32);
     double room = gpu ? floor(warps / per_block + 0.5) * gpu->sm_count : 0;
     s->waves = room > 0 ? (double)l->blocks / room : 1;
     for (int k = 0; k < RESOURCES; k++) {
         double used = l->counters ? l->counters[of[k]] / 100 : 0;
         s->uses[k] = used >= 0 && used <= 1 ? used : 0;
+    }
+    for (int i = 0; l->limits && i < l->limits->nparts; i++) { // the analytic model's
+        const char *name = l->limits->part[i].name;
+        int k = !strcmp(name, "dram") ? 3 : !strcmp(name, "l2") ? 2 : !strcmp(name, "l1") ? 1 : 0;
+        double used = l->cycles > 0 ? l->limits->part[i].cycles / l->cycles : 0;
+        if (used > s->uses[k] && used <= 1) s->uses[k] = used;
     }
     return true;
 }
@@ -150,7 +160,8 @@ static bool share_gpu(const orr_model *model, const orr_gpu *gpu, orr_launch_gro
     return ok;
 }
 
-bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, orr_result *r, orr_err *e) {
+bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, orr_result *r,
+                   orr_err *e) {
     if (model->run_group) return model->run_group(gpu, g, r, e);
     share *s = orr_calloc(g->n + 1, sizeof *s);
     double *pace = orr_calloc(g->n + 1, sizeof *pace);

@@ -175,6 +175,7 @@ typedef struct orr_app { // an application: a task list's, everything it repeats
     double elapsed_ns;   // from its first call to its last; 0: one thing after the other
     uint64_t launches, copies, copy_bytes;
     double kernel_ns, gap_ns, copy_ns; // gaps: launch.latency; copies at host.bandwidth
+    double overlap_ns; // of kernel_ns: what ran while others did. kernel_ns - overlap_ns: some kernel ran
 } orr_app;
 
 struct orr_rewrote {
@@ -285,7 +286,8 @@ extern const orr_model *const orr_models[]; // all, ends with NULL
 const orr_model *orr_model_find(const char *name, orr_err *e);
 
 // Several launches at a time, by the model's own means or, where it has none, by a rule (group.c).
-bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, orr_result *r, orr_err *e);
+bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, orr_result *r,
+                   orr_err *e);
 
 // A line of global memory that an executed, not simulated launch or block has touched is in the cycle
 // model's L2 afterwards; no time passes. sm: on which it would have run; -1: not known.

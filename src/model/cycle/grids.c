@@ -14,7 +14,8 @@ static grid *head(const grids *all, uint64_t until) {
     for (uint32_t n = 0; n < all->n; n++) {
         grid *g = &all->at[n];
         if (g->from >= until || g->placed == g->blocks) continue;
-        if (!first || g->priority < first->priority || (g->priority == first->priority && g->from < first->from))
+        if (!first || g->priority < first->priority ||
+            (g->priority == first->priority && g->from < first->from))
             first = g;
     }
     return first;

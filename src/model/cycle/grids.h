@@ -41,20 +41,20 @@ typedef struct grids {
     orr_err err;      // of a source
 } grids;
 
-// For up to n grids; the caller adds those of members that run beside the first, and sets code, need, least and
-// source of each.
+// For up to n grids; the caller adds those of members that run beside the first, and sets code, need, least
+// and source of each.
 grids *cyc_grids_new(orr_launch_group *group, uint32_t n);
 grid *cyc_grids_add(const cycle *c, grids *g, orr_member *m);
 void cyc_grids_free(grids *g);
 
 // ---- for the engine --------------------------------------------------------------------------
-void cyc_grids_deal(engine *x);              // places blocks, and gives SMs some in stock
-void cyc_grids_feed(engine *x, uint32_t n);  // the SMs that have stopped for want of blocks: x->busy[n]
-void cyc_grids_return(sm *s);                // what is in its stock was not started
-void cyc_grids_done(tbuf *list);             // blocks that have ended
-void cyc_grids_end(engine *x);               // tells the group of the grids all of whose blocks have
+void cyc_grids_deal(engine *x);             // places blocks, and gives SMs some in stock
+void cyc_grids_feed(engine *x, uint32_t n); // the SMs that have stopped for want of blocks: x->busy[n]
+void cyc_grids_return(sm *s);               // what is in its stock was not started
+void cyc_grids_done(tbuf *list);            // blocks that have ended
+void cyc_grids_end(engine *x);              // tells the group of the grids all of whose blocks have
 bool cyc_grids_warm(const cycle *c, uint64_t lines); // has each of them no more lines of code?
-bool cyc_grids_close(grids *g, orr_err *e);  // false: a source failed
+bool cyc_grids_close(grids *g, orr_err *e);          // false: a source failed
 // When blocks of another grid can be placed, from `now` on; NEVER: nobody knows.
 uint64_t cyc_grids_next(const grids *g, uint64_t now);
 // Is there room for a block of it, beside what `use` says?

@@ -199,7 +199,8 @@ static bool shares(const orr_work *w, const orr_program *p) {
     const orr_kernel *k = w->info.kernel;
     bool passes_on = false;
     for (uint32_t n = 0; n < p->ninsts; n++) passes_on |= p->insts[n].sass == ORR_SASS_USETMAXREG;
-    return !k->grows && cluster_of(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler && !w->pieces;
+    return !k->grows && cluster_of(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler &&
+           !w->pieces;
 }
 
 // Local memory is laid out for one kernel: of two that have some both must have the same layout.
@@ -262,8 +263,8 @@ static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_
     return true;
 }
 
-// Instructions are counted by kernel: of a kernel that was launched more than once, each launch has its blocks'
-// share. What SMs, L2 and memory count is of all launches together and nobody's own.
+// Instructions are counted by kernel: of a kernel that was launched more than once, each launch has its
+// blocks' share. What SMs, L2 and memory count is of all launches together and nobody's own.
 static void add_result(orr_member *m, const cycle *c, const grid *g, orr_result *r) {
     orr_launch_result *l = orr_result_add(r, c->gpu, &m->work);
     uint64_t warps = 0, threads = 0, blocks = 0;
@@ -350,9 +351,7 @@ bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched
     return true;
 }
 
-const orr_model orr_model_cycle = {"cycle",
-                                   "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths",
-                                   run_model,
-                                   copy,
-                                   true,
-                                   run_group};
+const orr_model orr_model_cycle = {
+    "cycle",   "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths",
+    run_model, copy,
+    true,      run_group};

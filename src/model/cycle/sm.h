@@ -43,12 +43,12 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     bool predicated_off;     // it runs a body for no lane
     bool has_then;           // the next block of its trace has been read:
     uint32_t then, then_mask;
-    uint32_t body;       // of the block it is in: orr_tblock.body
+    uint32_t body;                // of the block it is in: orr_tblock.body
     const orr_program_part *part; // of the program that its kernel is; NULL: all of it
-    orr_trace trace;     // from here on
-    const uint8_t *base; // where the trace begins
-    uint32_t *access;    // offsets of the block's accesses in the trace,
-    uint32_t naccess;    // as many as are known of a warp that is executed as it is timed
+    orr_trace trace;              // from here on
+    const uint8_t *base;          // where the trace begins
+    uint32_t *access;             // offsets of the block's accesses in the trace,
+    uint32_t naccess;             // as many as are known of a warp that is executed as it is timed
 } warp_cursor;
 
 typedef struct warp {
@@ -172,7 +172,7 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     tbuf *done;                             // blocks that have ended: their buffers go back
     uint64_t since;                         // active cycles before this have been counted
     uint64_t active_cycles, block_cycles;
-    uint64_t finished; // cycle the last block ended
+    uint64_t finished;    // cycle the last block ended
     sm_use used, planned; // of several kernels at a time (grids.h)
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
