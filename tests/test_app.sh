@@ -48,7 +48,7 @@ after: cudaSuccess
 no such device: cudaErrorInvalidDevice
 not there: cudaErrorNotSupported
 X
-grep -q "cudaCreateTextureObject: not among" err || fail "a function that is not there is not named"
+grep -q "cudaDestroyExternalMemory: not among" err || fail "a function that is not there is not named"
 # 64 MiB at 32 GB/s: 2.097 ms, both ways at the same time
 is time --gpu a100 <<'X'
 elapsed: cudaSuccess

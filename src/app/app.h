@@ -158,6 +158,7 @@ void app_queue_flush(void); // all of it is timed now
 
 // ---- what streams do ------------------------------------------------------------------------------------
 enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE, DO_ALLOC };
+typedef struct app_array app_array; // array.h
 typedef struct app_call {
     uint8_t what;
     app_function *function; // DO_KERNEL
@@ -169,6 +170,8 @@ typedef struct app_call {
     uint32_t nparams;     // bytes
     pitched_ptr dst, src; // DO_COPY; DO_FILL: dst
     extent size;          // width in bytes
+    app_array *to, *from; // DO_COPY: arrays in their place
+    position to_at, from_at;
     int kind;
     uint32_t value, element; // DO_FILL
     void (*fn)(void *);      // DO_HOST

@@ -4,6 +4,7 @@
 // for what was asked for before. So a program that is right on a GPU is right here, and one whose streams
 // race has one outcome, the same in every run.
 #include "app/app.h"
+#include "app/array.h"
 #include "app/open.h"
 #include "input/input.h"
 #include "nvtx/nvtx.h"
@@ -28,7 +29,49 @@ static int owner(const app_stream *s, const void *p) {
     return b && b->device >= 0 ? b->device : s->device;
 }
 
+// Rows of arrays, from or to memory, or both.
+static int copy_arrays(app_stream *s, const app_call *c) {
+    int from = c->from ? PLACE_DEVICE : app_place(c->src.ptr),
+        to = c->to ? PLACE_DEVICE : app_place(c->dst.ptr);
+    uint64_t bytes = c->size.width * c->size.height * c->size.depth;
+    if (!bytes) return E_OK;
+    if ((!c->to && !c->dst.ptr) || (!c->from && !c->src.ptr)) return E_VALUE;
+    int error = c->to ? E_OK : reachable(&c->dst, &c->size);
+    if (!error && !c->from) error = reachable(&c->src, &c->size);
+    if (error || c->size.width > 1u << 26) return error ? error : E_VALUE;
+    char *row = orr_calloc(1, c->size.width);
+    bool inside = true;
+    for (size_t z = 0; z < c->size.depth && inside; z++)
+        for (size_t y = 0; y < c->size.height && inside; y++) {
+            position at = {c->from_at.x, c->from_at.y + y, c->from_at.z + z};
+            size_t lines = z * (c->src.ysize ? c->src.ysize : c->size.height) + y;
+            if (c->from)
+                inside = app_array_row(c->from, at, c->size.width, row, false);
+            else
+                memcpy(row, (const char *)c->src.ptr + lines * c->src.pitch, c->size.width);
+            at = (position){c->to_at.x, c->to_at.y + y, c->to_at.z + z};
+            lines = z * (c->dst.ysize ? c->dst.ysize : c->size.height) + y;
+            if (inside && c->to)
+                inside = app_array_row(c->to, at, c->size.width, row, true);
+            else if (inside)
+                memcpy((char *)c->dst.ptr + lines * c->dst.pitch, row, c->size.width);
+        }
+    free(row);
+    if (!inside) return E_VALUE;
+    bool in = from == PLACE_HOST || from == PLACE_PINNED, out = to == PLACE_HOST || to == PLACE_PINNED;
+    double rate = in || out ? the_app.gpu->host_bandwidth : the_app.gpu->dram_bandwidth / 2,
+           ns = (double)bytes / rate;
+    int engine = in ? ENGINE_IN : out ? ENGINE_OUT : ENGINE_WITHIN;
+    double start = app_clock_start(s, engine);
+    app_clock_done(s, engine, "copy of an array", start, ns, bytes, 0);
+    the_app.times.copies++;
+    the_app.times.copy_bytes += bytes;
+    the_app.times.copy_ns += ns;
+    return E_OK;
+}
+
 static int copy(app_stream *s, const app_call *c) {
+    if (c->to || c->from) return copy_arrays(s, c);
     int from = app_place(c->src.ptr), to = app_place(c->dst.ptr);
     uint64_t bytes = c->size.width * c->size.height * c->size.depth;
     if (!bytes) return E_OK;

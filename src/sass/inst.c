@@ -97,6 +97,7 @@ static uint8_t space_of(const orr_code *c) {
     case ORR_SASS_STL: return ORR_SPACE_LOCAL;
     case ORR_SASS_LDC: // bank 0 has no address: it holds the parameters
     case ORR_SASS_LDCU:
+    case ORR_SASS_ULDC:
         for (int i = 0; i < c->nargs; i++)
             if (c->args[i].kind == ORR_ARG_CONST && !c->args[i].bank) return ORR_SPACE_PARAM;
         return ORR_SPACE_CONST;
@@ -183,6 +184,24 @@ static void bulk(orr_inst *i, const orr_code *c) {
     i->vec = 1;
 }
 
+// Textures and surfaces go to memory with the addresses that streams have of them.
+static void texture(orr_inst *i, const orr_code *c) {
+    switch (c->op) {
+    case ORR_SASS_TEX:
+    case ORR_SASS_TLD:
+    case ORR_SASS_TLD4:
+    case ORR_SASS_TXD: i->op = ORR_OP_TEX; break;
+    case ORR_SASS_SULD: i->op = ORR_OP_SULD; break;
+    case ORR_SASS_SUST: i->op = ORR_OP_SUST; break;
+    case ORR_SASS_SURED: i->op = ORR_OP_SURED; break;
+    default: return;
+    }
+    i->type = ORR_T_B32;
+    i->space = ORR_SPACE_GLOBAL;
+    i->width = i->vec = 1; // of the sector that the address is
+    i->tkind = ORR_TK_MEM;
+}
+
 // ---- control ----------------------------------------------------------------------------------------
 // Barrier's number, 0xff when a register has it; warps, 0: all.
 static void barrier(orr_inst *i, const orr_code *c) {
@@ -252,10 +271,12 @@ void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST
         if (a->kind == ORR_ARG_CONST && !orr_code_span(c, n) && !orr_code_uspan(c, n)) // no register is added
             i->constant = (uint32_t)(a->bank << 16 | (a->value / 64 & 0xffff)) + 1;
     }
+    if (c->op == ORR_SASS_ULDC && !i->constant) i->op = ORR_OP_LD, i->type = ORR_T_NONE; // by an index
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
     if (c->op == ORR_SASS_SYNCS || c->op == ORR_SASS_ARRIVES) arrivals(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);
     if (i->op == ORR_OP_BULK) bulk(i, c);
+    if (i->tclass == ORR_TC_TEX) texture(i, c);
     if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads
     if (c->op == ORR_SASS_DEPBAR) depbar(i, c);
     if (orr_sass_group_product(c->op) || c->op == ORR_SASS_WARPGROUP) group_product(i, c);

@@ -36,7 +36,7 @@ int cudaStreamWaitEvent(handle, handle, unsigned), cudaStreamBeginCapture(handle
 int cudaEventCreate(handle *), cudaEventRecord(handle, handle), cudaEventSynchronize(handle);
 int cudaEventElapsedTime(float *, handle, handle);
 int cudaGraphInstantiate(handle *, handle, unsigned long long), cudaGraphLaunch(handle, handle);
-int cudaLaunchHostFunc(handle, void (*)(void *), void *), cudaCreateTextureObject(void);
+int cudaLaunchHostFunc(handle, void (*)(void *), void *), cudaDestroyExternalMemory(void);
 const char *cudaGetErrorName(int), *cudaGetErrorString(int);
 int cuInit(unsigned), cuModuleLoad(handle *, const char *),
     cuModuleGetFunction(handle *, handle, const char *);
@@ -151,7 +151,7 @@ static void test_limits(void) {
     say("last", cudaGetLastError());
     say("after", cudaGetLastError());
     say("no such device", cudaSetDevice(1));
-    say("not there", cudaCreateTextureObject());
+    say("not there", cudaDestroyExternalMemory());
 }
 
 static void test_time(void) {

@@ -4,15 +4,19 @@
 // are handed out from the bottom, first fit, so that a run gives the same addresses on every host. As from
 // the CUDA driver, 1 MB and more begin at a multiple of 2 MB: their addresses have the low bits that they
 // have on a GPU, which say what shares a slice of L2 (docs/archive/h200/l2.md, Where buffers lie). What is
-// smaller lies side by side, at multiples of 512 bytes, here with a gap so that an overrun hits nothing.
+// smaller the driver puts side by side, at multiples of 512 bytes. Here there is a gap, so that an overrun
+// hits nothing, and yet each begins at a multiple of 1 KB or in the middle as it would there: a histogram of
+// 1 KB lies on two slices or on four (H200: micro/exchange, gather_u32 of 128 and 256 words).
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "exec/block.h"
+#include "exec/texture.h"
 
 #define ALIGN 512u         // as cudaMalloc's
 #define GAP   512u         // between allocations, so that a small overrun hits nothing
+#define TILE  (1u << 10)   // small ones are where the driver would put them, as far as these are concerned
 #define PAGE  (2u << 20)   // of a large allocation
 #define LARGE (1u << 20)   // bytes and more
 #define SMALL (128u << 20) // where the small ones are; behind it when it is full
@@ -22,11 +26,14 @@ struct orr_mem {
     uint64_t base; // device address of host[0]
     uint64_t reserved;
     uint64_t used;
-    range *at; // sorted by lo
+    uint64_t packed; // bytes of small allocations, side by side as the driver has them
+    range *at;       // sorted by lo
     char (*name)[32];
     uint32_t n, cap;
     bool as_gpu;
-    orr_strays strays; // by all threads that execute
+    orr_strays strays;      // by all threads that execute
+    orr_texture **textures; // by handle; NULL: none there
+    uint32_t ntextures;
 };
 
 orr_mem *orr_mem_new(orr_err *e) {
@@ -81,17 +88,21 @@ void orr_mem_delete(orr_mem *m) {
     munmap(m->host, m->reserved);
     free(m->at);
     free(m->name);
+    for (uint32_t n = 0; n < m->ntextures; n++) free(m->textures[n]);
+    free(m->textures);
     free(m);
 }
 
-uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
+// A small one begins `in` bytes behind a multiple of TILE.
+static uint64_t allocate(orr_mem *m, uint64_t bytes, const char *name, uint64_t in, orr_err *e) {
     uint64_t size = bytes ? bytes : 1;
     if (size > m->reserved) size = m->reserved + 1; // too large: no gap will do
-    uint64_t align = size < LARGE ? ALIGN : PAGE, lo = m->base + (size < LARGE ? ALIGN : SMALL);
+    uint64_t align = size < LARGE ? TILE : PAGE, lo = m->base + (size < LARGE ? in : SMALL);
+    if (size >= LARGE) in = 0;
     uint32_t at = 0;
     for (; at < m->n; at++) {
         if (m->at[at].lo >= lo && m->at[at].lo - lo >= size + GAP) break;
-        uint64_t end = (m->at[at].lo + m->at[at].size + GAP + align - 1) & ~(align - 1);
+        uint64_t end = ((m->at[at].lo + m->at[at].size + GAP - in + align - 1) & ~(align - 1)) + in;
         if (lo < end) lo = end;
     }
     if (lo - m->base > m->reserved || size + GAP > m->reserved - (lo - m->base)) {
@@ -111,6 +122,12 @@ uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e)
     m->n++;
     m->used += bytes;
     return lo;
+}
+
+uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
+    uint64_t addr = allocate(m, bytes, name, m->packed % TILE, e);
+    if (addr && bytes < LARGE) m->packed += bytes ? (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1) : ALIGN;
+    return addr;
 }
 
 static const range *find(const orr_mem *m, uint64_t addr) { // the last that starts at or below addr
@@ -198,6 +215,38 @@ const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
     return buf;
 }
 
+// ---- textures -------------------------------------------------------------------------------
+#define MOST_TEXTURES (1u << 20) // as many as a handle has bits for
+
+bool orr_mem_texture_put(orr_mem *m, uint64_t handle, const orr_texture *t) {
+    if (!handle || handle >= MOST_TEXTURES) return false;
+    if (handle >= m->ntextures) {
+        uint32_t n = (uint32_t)handle + 16;
+        m->textures = orr_realloc(m->textures, n * sizeof(orr_texture *));
+        for (; m->ntextures < n; m->ntextures++) m->textures[m->ntextures] = NULL;
+    }
+    if (!m->textures[handle]) m->textures[handle] = orr_calloc(1, sizeof(orr_texture));
+    *m->textures[handle] = *t;
+    return true;
+}
+
+uint64_t orr_mem_texture_new(orr_mem *m, const orr_texture *t) {
+    uint64_t handle = 1;
+    while (handle < m->ntextures && m->textures[handle]) handle++;
+    return orr_mem_texture_put(m, handle, t) ? handle : 0;
+}
+
+const orr_texture *orr_mem_texture(const orr_mem *m, uint64_t handle) {
+    return handle < m->ntextures ? m->textures[handle] : NULL;
+}
+
+bool orr_mem_texture_free(orr_mem *m, uint64_t handle) {
+    if (handle >= m->ntextures || !m->textures[handle]) return false;
+    free(m->textures[handle]);
+    m->textures[handle] = NULL;
+    return true;
+}
+
 // ---- a module's variables -------------------------------------------------------------------
 uint64_t orr_image_address(const orr_image *image, uint32_t var, uint64_t offset) {
     for (uint32_t i = 0; i < image->nmoved; i++) {
@@ -227,7 +276,7 @@ orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e) {
     image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
     for (uint32_t v = 0; v < mod->nvars; v++) {
         const orr_var *var = &mod->vars[v];
-        image->var_addr[v] = orr_mem_alloc(m, var->bytes, var->name, e);
+        image->var_addr[v] = allocate(m, var->bytes, var->name, 0, e);
         if (!image->var_addr[v]) goto fail;
         if (var->init) memcpy(orr_mem_host(m, image->var_addr[v], var->bytes), var->init, var->init_bytes);
     }
@@ -248,7 +297,7 @@ orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const
     image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
     for (uint32_t v = 0; v < mod->nvars; v++) {
         const orr_var *var = &mod->vars[v];
-        image->var_addr[v] = addr[v] ? addr[v] : orr_mem_alloc(m, var->bytes, var->name, e);
+        image->var_addr[v] = addr[v] ? addr[v] : allocate(m, var->bytes, var->name, 0, e);
         if (!image->var_addr[v]) goto fail;
         if (addr[v]) continue;
         memset(orr_mem_host(m, image->var_addr[v], var->bytes), 0, var->bytes);

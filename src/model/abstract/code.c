@@ -381,7 +381,7 @@ static void take_block(schedule *x, uint32_t which) {
         const orr_tinst *i = &c->program->insts[n];
         loads |= is_late(x->m, i);
         if (i->kind == ORR_TK_MEM) c->in_order &= i->access == access++;
-        c->leaves_out |= i->kind == ORR_TK_SYNCS;
+        c->leaves_out |= i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_INDEXED;
     }
     c->in_order &= access == b->naccess;
     if (b->count) {
