@@ -67,6 +67,15 @@ is time --gpu a100 <<'X'
 elapsed: cudaSuccess
 ms: 2.097 2.097
 X
+# Kernels of two streams, and of two branches of a graph, share the GPU; a program's results are the same.
+for model in cycle partial; do
+    is beside --model $model --json -o beside.json --timeline beside.tl <<'X'
+streams: at the same time
+graph: at the same time
+wrong: 0
+X
+    grep -q '"overlap_ns": [1-9]' beside.json || fail "$model: no overlap in the report"
+done
 # 3 launches x 32 threads x (3 + 5)
 is graph <<'X'
 begin: cudaSuccess

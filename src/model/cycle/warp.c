@@ -236,7 +236,10 @@ bool cyc_warp_next_block(sm *s, warp *w) {
     if (w->exec) return cyc_step_next_block(s, w);
     do {
         if (!w->pc.has_then) {
-            int more = orr_trace_block(&w->pc.trace, p->nblocks, &w->pc.then, &w->pc.then_mask);
+            const orr_program_part *part = w->pc.part;
+            uint32_t nblocks = part ? part->nblocks : p->nblocks;
+            int more = orr_trace_block(&w->pc.trace, nblocks, &w->pc.then, &w->pc.then_mask);
+            if (part) w->pc.then += part->first_block;
             if (more < 0) s->damaged = true;
             w->pc.has_then = more > 0;
         }
