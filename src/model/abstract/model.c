@@ -87,6 +87,11 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     c[ORR_C_CONST_MISS] = (double)n->const_miss;
     c[ORR_C_CONST_MISS2] = (double)n->const_miss2;
     c[ORR_C_FETCHES] = (double)n->icache_fetches;
+    c[ORR_C_TMA_SECTORS] = (double)n->tma_sectors;
+    c[ORR_C_TMA_BYTES] = (double)n->tma_bytes;
+    c[ORR_C_TMA_LD_BYTES] = 32 * (double)n->tma_kind[TMA_LOAD];
+    c[ORR_C_TMA_ST_BYTES] = 32 * (double)n->tma_kind[TMA_STORE];
+    c[ORR_C_TMA_RED_BYTES] = 32 * (double)n->tma_kind[TMA_REDUCE];
     if (m->perfect) {
         orr_cycle_rates(m->gpu, c);
         return;
@@ -127,6 +132,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     m->code = code_of(st, w, gpu, e);
     orr_occupancy_result occ = {0};
     if (!m->code || !orr_program_fits(gpu, m->code->program, &w->info, &occ, e)) return false;
+    m->cluster = orr_work_cluster(w);
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();

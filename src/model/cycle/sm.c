@@ -290,7 +290,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
     }
     if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
-    if (i->sass == ORR_SASS_UTMACCTL) tma_prefetch_maps(&s->tma, s->clock.now);
+    if (i->sass == ORR_SASS_UTMACCTL) tma_maps_prefetch(&s->tma.maps, s->clock.now);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
         w->front = s->clock.now + i->latency;
