@@ -499,6 +499,9 @@ void abt_async_goes_on(acore *s, uint32_t id, uint64_t when); // one that was pu
 void abt_async_arrived(acore *s, ablock *b, uint64_t mbar, uint32_t lanes, uint64_t when);
 // An access of the block of code at hand, of the k-th warp of a batch.
 orr_trace abt_async_access(const awarp *w, uint32_t access, uint32_t k);
+uint64_t abt_async_due(const acore *s);                  // when the next request of a bulk load leaves
+void abt_async_send(acore *s, uint64_t stop);            // those that leave before `stop`
+uint64_t abt_async_landed(acore *s);                     // when all bulk loads that were asked for are there
 bool abt_async_grant(acore *s, awarp *w, uint64_t when); // registers; false: it does not wait for any
 // Nothing else can happen: waits that nobody ends (streams from elsewhere) are over.
 bool abt_async_unstick(machine *m);

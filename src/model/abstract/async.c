@@ -15,13 +15,16 @@ void abt_async_start(acore *s) {
     products_reset(&a->products);
     if (!a->answers) a->answers = orr_calloc(c->core.tma.requests, sizeof *a->answers);
     a->maps = (tma_maps){0};
-    a->next = a->network = 0;
+    memset(a->answers, 0, c->core.tma.requests * sizeof *a->answers);
+    a->next = a->out = a->network = 0;
     a->asked = a->landed = 0;
+    a->first = a->queue.n = 0;
 }
 
 void abt_async_free(acore *s) {
     products_free(&s->async.products);
     free(s->async.answers);
+    free(s->async.queue.at);
     for (uint32_t n = 0; n < s->blocks_cap; n++) abt_async_block_free(&s->blocks[n]);
 }
 
@@ -144,59 +147,13 @@ static void arrive_at(acore *s, ablock *b, uint64_t addr, uint32_t lanes, uint64
 }
 
 // ---- bulk copies -------------------------------------------------------------------------------------
-// The lines of a copy, from cycle t on. Returns when the last of them is there; of stores, when it has left.
-static uint64_t move_lines(acore *s, tma_copy *c, double t) {
-    const tma_spec *spec = &s->m->c->core.tma;
-    async_core *a = &s->async;
-    bool loads = c->kind == TMA_LOAD || c->kind == TMA_PREFETCH;
-    uint64_t last = 0;
-    while (!c->sent) {
-        tma_line x = tma_next_line(c);
-        uint32_t n = orr_sectors_in(x.sectors);
-        s->n.tma_sectors += n;
-        s->n.tma_kind[c->kind % TMA_KINDS] += n;
-        if (loads) {
-            uint64_t *answer = &a->answers[a->asked++ % spec->requests];
-            if (t < (double)*answer) t = (double)*answer;
-            *answer = abt_lines_bulk_load(s, &x, (uint64_t)t);
-            last = latest(last, *answer);
-            t += spec->interval;
-        } else {
-            double leaves = abt_lines_bulk_store(s, &x, t, c->kind == TMA_REDUCE);
-            t = leaves > t + spec->interval ? leaves : t + spec->interval;
-            last = (uint64_t)t;
-        }
-    }
-    a->next = t + (double)spec->each;
-    return last;
-}
-
-// A copy that is asked for in cycle `now`: when who waits for it can go on.
-static uint64_t copy_done(acore *s, tma_copy *c, uint64_t now) {
-    const tma_spec *spec = &s->m->c->core.tma;
-    async_core *a = &s->async;
-    uint64_t ready = now;
-    if (c->map) ready = latest(now + spec->tensor, tma_maps_ready(&a->maps, spec->map_miss, c->map, now));
-    s->n.tma_bytes += c->bytes;
-    if (!c->row || spec->perfect) return ready + spec->l2_latency + spec->latency;
-    bool out = c->kind == TMA_STORE || c->kind == TMA_REDUCE;
-    uint64_t last = move_lines(s, c, a->next > (double)ready ? a->next : (double)ready);
-    return last + (out ? spec->store_latency : spec->latency);
-}
-
-static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
+static void landed(acore *s, const tma_copy *c, uint64_t done) {
     const machine *m = s->m;
-    ablock *b = &s->blocks[w->block];
-    uint64_t done = copy_done(s, c, now), offset;
-    if (c->kind == TMA_STORE || c->kind == TMA_REDUCE) {
-        uint64_t *group = &w->group_ready[w->group % MAX_GROUPS];
-        *group = latest(*group, done);
-        w->async.read = latest(w->async.read, done);
-        return;
-    }
+    ablock *b = &s->blocks[c->slot];
     if (c->kind != TMA_LOAD) return;
     s->async.landed = latest(s->async.landed, done);
-    if (!c->mbar) return;
+    if (!c->mbar || !b->buf || b->buf->index != c->block) return;
+    uint64_t offset;
     done = done > wake(s) ? done - wake(s) : 0; // an arrival that was made so much earlier
     if (!c->to || b->async.size < 2) {
         arrive_at(s, b, c->mbar, 1, done);
@@ -211,6 +168,89 @@ static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
         else if (rank < b->async.size)
             abt_cluster_arrive(m, b, rank, offset, 1, done + (uint64_t)m->gpu->cluster_cast);
     }
+}
+
+static tma_line next_line(acore *s, tma_copy *c) {
+    tma_line x = tma_next_line(c);
+    uint32_t n = orr_sectors_in(x.sectors);
+    s->n.tma_sectors += n;
+    s->n.tma_kind[c->kind % TMA_KINDS] += n;
+    return x;
+}
+
+// When the next request of the copy at hand leaves: in its turn, and when there are not too many unanswered.
+static double turn_of(const acore *s) {
+    const async_core *a = &s->async;
+    double t = (double)a->queue.at[a->first].copy.ready;
+    double answered = (double)a->answers[a->asked % s->m->c->core.tma.requests];
+    if (t < a->next) t = a->next;
+    return t < answered ? answered : t;
+}
+
+uint64_t abt_async_due(const acore *s) {
+    return s->async.first == s->async.queue.n ? NEVER : (uint64_t)turn_of(s);
+}
+
+// Requests that leave before `stop`.
+void abt_async_send(acore *s, uint64_t stop) {
+    const tma_spec *spec = &s->m->c->core.tma;
+    async_core *a = &s->async;
+    while (a->first < a->queue.n) {
+        async_copy *x = &a->queue.at[a->first];
+        while (!x->copy.sent) {
+            double t = turn_of(s);
+            if (t >= (double)stop) return;
+            tma_line line = next_line(s, &x->copy);
+            uint64_t answer = abt_lines_bulk_load(s, &line, (uint64_t)t);
+            a->answers[a->asked++ % spec->requests] = answer;
+            x->last = latest(x->last, answer);
+            a->next = t + spec->interval;
+        }
+        a->next += (double)spec->each;
+        async_copy done = *x;
+        if (++a->first == a->queue.n) a->first = a->queue.n = 0;
+        landed(s, &done.copy, done.last + spec->latency);
+    }
+}
+
+// A store that can begin at `ready`: when it has been read.
+static uint64_t store_lines(acore *s, tma_copy *c, uint64_t ready) {
+    const tma_spec *spec = &s->m->c->core.tma;
+    double t = s->async.out > (double)ready ? s->async.out : (double)ready;
+    while (!c->sent) {
+        tma_line x = next_line(s, c);
+        double leaves = abt_lines_bulk_store(s, &x, t, c->kind == TMA_REDUCE);
+        t = leaves > t + spec->interval ? leaves : t + spec->interval;
+    }
+    s->async.out = t + (double)spec->each;
+    return (uint64_t)t + spec->store_latency;
+}
+
+static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
+    const tma_spec *spec = &s->m->c->core.tma;
+    async_core *a = &s->async;
+    bool nothing = !c->row || spec->perfect;
+    c->ready = now;
+    c->slot = w->block;
+    c->block = s->blocks[w->block].buf->index;
+    if (c->map) c->ready = latest(now + spec->tensor, tma_maps_ready(&a->maps, spec->map_miss, c->map, now));
+    s->n.tma_bytes += c->bytes;
+    uint64_t done = c->ready + spec->l2_latency + spec->latency;
+    if (c->kind == TMA_STORE || c->kind == TMA_REDUCE) {
+        uint64_t *group = &w->group_ready[w->group % MAX_GROUPS];
+        if (!nothing) done = store_lines(s, c, c->ready);
+        *group = latest(*group, done);
+        w->async.read = latest(w->async.read, done);
+    } else if (nothing) {
+        landed(s, c, done);
+    } else {
+        *ORR_PUSH(&a->queue) = (async_copy){.copy = *c};
+    }
+}
+
+uint64_t abt_async_landed(acore *s) {
+    abt_async_send(s, NEVER);
+    return s->async.landed;
 }
 
 // ---- operations on mbarriers --------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 // Hopper's asynchronous units in the abstract model: mbarriers, bulk copies (TMA), products of groups of
 // warps (WGMMA), registers that warps give to each other, clusters of thread blocks.
 //
-// Method. As with loads, when something is there is known when it is asked for: a bulk copy sends its lines
-// to L2 (lines.c) at the cycle model's intervals and has the time of its last answer at once, and its arrival
-// at the mbarrier is noted with that time. A wait needs so many operations on its mbarrier (the stream says
-// how many); if they have been noted it goes on at the time of the last of them, else the warp is put aside
-// (WAITS) until another warp, of this SM or of another one of the cluster, makes it. Products are the
-// component of the cycle model (core/products.h).
+// Method. As with loads, when a line is there is known when it is asked for. A bulk load sends its lines to
+// L2 (lines.c) at the cycle model's intervals, as the SM's time goes on; when the last has left it is known
+// when all are there, and the arrival at the mbarrier is noted with that time. A wait needs so many
+// operations on its mbarrier (the stream says how many); if they have been noted it goes on at the time of
+// the last of them, else the warp is put aside (WAITS) until another warp, of this SM or of another one of
+// the cluster, makes it. Products are the component of the cycle model (core/products.h).
 //
 // Invariants: the operations of a phase are noted before any of the next one; a warp is put aside exactly
 // while async_warp.open is not 0, or while it waits at a barrier or for registers.
@@ -50,10 +50,17 @@ typedef struct async_block { // of a thread block
     uint64_t over_at;    // when the last phase was over
 } async_block;
 
+typedef struct async_copy { // a bulk load whose requests have not all left
+    tma_copy copy;
+    uint64_t last; // when those that have are answered
+} async_copy;
+
 typedef struct async_core { // of an SM
     product_units products;
     tma_maps maps;
-    double next;       // cycle of the next request of bulk copies
+    ORR_VEC(async_copy) queue; // bulk loads, from `first` on
+    size_t first;
+    double next, out;  // cycle of the next request of bulk loads; of stores
     uint64_t *answers; // a ring of tma.requests: when the last requests are answered
     uint64_t asked;
     uint64_t landed; // when all bulk loads so far are there

@@ -158,15 +158,15 @@ static uint64_t before(const acore *s, const awarp *w, const aseg *g, uint64_t t
     return latest(t, groups_done(w, i->imm));
 }
 
-static uint64_t fence(const acore *s, const awarp *w, const orr_tinst *i, uint64_t now) {
+static uint64_t fence(acore *s, const awarp *w, const orr_tinst *i, uint64_t now) {
     const orr_gpu *g = s->m->gpu;
     double cost = orr_fence_cycles(g, i->imm, i->warps);
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     if (i->imm >= 1 && now < w->stored) t = latest(t, heard);
     // nor before the bulk loads are there that the SM has asked for (cycle/sm.c)
-    if (i->imm >= 1 && now < s->async.landed) t = latest(t, s->async.landed + (uint64_t)g->core_fence_store);
-    return t;
+    uint64_t bulk = i->imm >= 1 ? abt_async_landed(s) : 0;
+    return now < bulk ? latest(t, bulk + (uint64_t)g->core_fence_store) : t;
 }
 
 // The segment's code: cycles that it waits for it. Where all code fits into the cache, what has been there
@@ -452,6 +452,7 @@ void abt_core_run(acore *s, uint64_t until) {
     while (s->next < until && !s->damaged) {
         uint64_t stop = s->next + STEP < until ? s->next + STEP : until;
         uint64_t next;
+        abt_async_send(s, stop);
         uint32_t run = choose(s, stop, &next);
         s->changed = false;
         for (uint32_t k = 0; k < run && k < AHEAD && !s->m->perfect; k++)
@@ -466,5 +467,7 @@ void abt_core_run(acore *s, uint64_t until) {
             look(s);
         else
             s->next = next;
+        uint64_t due = abt_async_due(s);
+        if (due < s->next) s->next = due;
     }
 }
