@@ -24,7 +24,7 @@ workloads medium sass cycle      cycles                     24   3.3
 workloads medium sass partial    cycles                     24  12.6
 unseen    medium sass cycle      cycles                     12   2.4
 workloads medium sass abstract   cycles                     24   5.8
-unseen    medium sass partial    cycles                     12  14.7
+unseen    medium sass partial    cycles                     12  15.0
 workloads medium sass analytic   cycles                     24  14.2
 unseen    medium sass abstract   cycles                     12   9.0
 unseen    medium sass analytic   cycles                     12  12.8

@@ -95,6 +95,30 @@ static uint64_t two_blocks(uint64_t l2_lines, const pace *pace, uint64_t *late) 
     return sum[0].missed;
 }
 
+static void test_portions(void **state) {
+    (void)state;
+    portions x = portions_make(70, 10, 1000);
+    assert_int_equal(x.n, 1); // seven waves: all of it
+    assert_int_equal(x.at[0].to, 70);
+    // 100 waves. L2 is full from the 30th on: what is before and after it has a portion each.
+    x = portions_make(1000, 10, 300);
+    assert_int_equal(x.n, 4);
+    assert_int_equal(x.at[0].to, 20);
+    assert_int_equal(x.at[1].left, 280 - 20);
+    assert_int_equal(x.at[2].left, 690 - 20);
+    assert_int_equal(x.at[1].from, 20 + 130);
+    assert_int_equal(x.at[2].from, 300 + 335);
+    assert_int_equal(x.at[3].from, 990);
+    assert_int_equal(x.at[1].warm, 20);        // no further back than what was simulated
+    assert_int_equal(x.at[3].warm, 990 - 300); // nor than what L2 holds
+    // A block each 3 cycles in the first two portions, each 5 in the third, the fourth as the third.
+    double ends[70], t = 100;
+    for (int i = 0; i < 70; i++) ends[i] = t += i < 40 ? 3 : 5;
+    assert_true(portions_cycles(&x, ends, 70, t) == t + 260 * 3 + 670 * 5);
+    x.at[2].relation = 2; // what lies between has twice the instructions
+    assert_true(portions_cycles(&x, ends, 70, t) == t + 260 * 3 + 670 * 10);
+}
+
 static void test_waves(void **state) {
     (void)state;
     uint64_t late;
@@ -352,6 +376,7 @@ int main(void) {
         cmocka_unit_test(test_plan_of_small_grids),
         cmocka_unit_test(test_plan_spreads_blocks),
         cmocka_unit_test(test_plan_keeps_inside),
+        cmocka_unit_test(test_portions),
         cmocka_unit_test(test_waves),
         cmocka_unit_test(test_warm_ranges),
         cmocka_unit_test(test_latency_within_a_warp),

@@ -26,6 +26,18 @@ executed() { sed -n 's/.*"blocks_executed": \([0-9]*\).*/\1/p'; }
 a=$(run saxpy --size medium --gpu k40 --json --set n=4096000 | executed)
 b=$(run saxpy --size medium --gpu k40 --json --set n=1024000 | executed)
 [ "$a" = "$b" ] && [ "$a" -lt 100 ] || fail "$a and $b blocks executed"
+# Where SMs have sub-cores: seven waves of 80 SMs with eight blocks each, those that fill L2 (6 MB, 2 to 3 KB a block) three times,
+# and some spread over the grid. Cycles grow as the grid does.
+v100() { run saxpy --size medium --gpu v100 --json --set n="$1"; }
+a=$(v100 6144000 | executed)
+b=$(v100 12288000 | executed)
+[ $((a > b ? a - b : b - a)) -le 100 ] && [ "$a" -lt 16000 ] || fail "v100: $a and $b blocks executed"
+a=$(v100 6144000 | cycles)
+b=$(v100 12288000 | cycles)
+[ "$b" -gt $((a * 19 / 10)) ] && [ "$b" -lt $((a * 21 / 10)) ] || fail "twice the work: $a and $b cycles"
+# Every block, or those that are needed: the same time.
+b=$("$ORRERY" run saxpy --size medium --gpu v100 --json --model partial --set n=6144000 --check -q --threads 2 | cycles)
+[ "$a" = "$b" ] || fail "v100: $a cycles, with --check $b"
 
 # A loop that what kernels write ends: everything is executed, and compared.
 grep -q 'as expected' <<<"$(run bfs --size small --gpu h200)" || fail "bfs is not compared"

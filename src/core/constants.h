@@ -4,10 +4,13 @@
 // The first has lines of 64 bytes, the second of 256, four of those (Jia et al. 2018). Loads have addresses
 // and look in both. What an instruction names without an address, parameters above all, is known before it
 // runs: with const.cold the first one on an SM that names a line waits for it, an operand in one cache, a
-// load (LDC) in another, and all others find it there.
+// load (LDC) in another, and all others find it there. A uniform load by an index (ULDC c[3][UR4]) looks in
+// the cache of the operands and holds its warp until it has the word (H200: micro/exchange, table64:
+// imc_miss).
 //
-// Invariants: a line is at most once in each cache; the time of a named line is set once in a launch, by who
-// names it first. The component knows no neighbour.
+// Invariants: a line is at most once in each cache, and is there when it has come: who asks for it before
+// waits as long as who asked first; the time of a named line is set once in a launch, by who names it first.
+// The component knows no neighbour.
 #ifndef ORR_CORE_CONSTANTS_H
 #define ORR_CORE_CONSTANTS_H
 
@@ -21,6 +24,7 @@
 typedef struct constants_spec {
     bool perfect;               // loads always hit
     uint64_t size, second_size; // bytes; 0: there is no such cache
+    uint64_t indexed_size;      // of what uniform loads find by an index
     uint32_t ways;
     uint64_t latency, second_latency; // cycles of a load that hits
     uint64_t beyond_latency;          // and of one that misses both
@@ -35,11 +39,17 @@ typedef struct constants_counters {
     uint64_t requests, misses, second_misses;
 } constants_counters;
 
+typedef struct const_cache {
+    orr_cache tags;
+    uint64_t *when; // each line is there
+} const_cache;
+
 typedef struct const_caches { // of an SM
     const constants_spec *spec;
-    orr_cache first, second;
-    uint64_t late; // named lines come so much later: its GPC serves others that ask for the same
-    uint64_t free; // when the next load with an address can begin
+    const_cache first, second;
+    const_cache operands; // the first of operands, as far as they have an index
+    uint64_t late;        // named lines come so much later: its GPC serves others that ask for the same
+    uint64_t free;        // when the next load with an address can begin
     uint64_t operand_when[MAX_NAMED], load_when[MAX_NAMED]; // by line that is named; 0: not asked for
     constants_counters n;
 } const_caches;
@@ -55,12 +65,15 @@ void constants_init(const_caches *k, const constants_spec *s);
 void constants_free(const_caches *k);
 void constants_reset(const_caches *k); // the caches are empty, as at the beginning of a launch
 
-constants_answer constants_lookup(const_caches *k, const orr_access *a);
+// A load at `now`.
+constants_answer constants_lookup(const_caches *k, const orr_access *a, uint64_t now);
 // How many different words the lanes want.
 uint32_t constants_words(const orr_access *a, uint32_t bytes);
 // A load by the addresses of its lanes (none, if it has no lane) that can begin at `at`. It begins at
 // *start, behind those before it; returns when its result is there.
 uint64_t constants_load(const_caches *k, const orr_access *a, uint32_t bytes, uint64_t at, uint64_t *start);
+// When the word is there that a uniform load reads by an index.
+uint64_t constants_indexed(const_caches *k, const orr_access *a, uint64_t now);
 // When the line that the instruction names is there.
 uint64_t constants_named(const_caches *k, const orr_program *p, const orr_tinst *i, uint64_t now);
 

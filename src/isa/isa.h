@@ -108,6 +108,7 @@ enum orr_tkind {
     ORR_TK_PRODUCT, // a product of a group of warps (HGMMA): imm ORR_PRODUCT_*
     ORR_TK_PRODUCT_WAIT, // waits until at most `imm` groups of products are unfinished (WARPGROUP.DEPBAR)
     ORR_TK_CLOCK,        // reads the SM's clock
+    ORR_TK_INDEXED,      // a uniform load of a constant by an index (ULDC): its warp waits until it is there
 };
 // orr_inst.imm of machine code's products, and of WARPGROUP: ORR_PRODUCT_WAITS + how many groups.
 enum { ORR_PRODUCT_SIGNALS = 1, ORR_PRODUCT_REGISTERS = 2, ORR_PRODUCT_WAITS = 64 };

@@ -563,6 +563,42 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
 
 // ---- from outside ------------------------------------------------------------------------------
 
+// The line of a tag in a slice, without time: who makes room for it is gone.
+static line without_time(orr_fast_memory *q, uint32_t slice, uint64_t tag) {
+    const orr_tags *tags = &q->tags[slice];
+    line l = {.at = orr_tags_of(tags, tag)};
+    l.way = orr_tags_find(&l.at);
+    if (l.way == ORR_NO_WAY) {
+        l.way = orr_tags_oldest(tags, &l.at);
+        put(q, slice, tag, l.at.set->tag[l.way] ? l.at.set->sectors[l.way] >> 4 : 0);
+        orr_tags_put(&l.at, l.way, l.at.tag);
+    }
+    orr_tags_touch(&l.at, l.way);
+    return l;
+}
+
+void orr_fast_warm(orr_fast_memory *q, uint32_t sm, const orr_touched *t) {
+    uint64_t tag;
+    uint32_t unit = unit_of(q, t->line, &tag);
+    const orr_memory_unit *u = &q->map.unit[unit];
+    bool far = q->l2.halves.copies && q->half_of[sm] != u->side;
+    line l = without_time(q, u->slice, tag);
+    uint8_t *sectors = &l.at.set->sectors[l.way];
+    if (t->write && q->l2.dirty && !(*sectors >> 4)) { // limit_dirty, without the time
+        uint32_t way = over_limit(&q->tags[u->slice], l.at.set, q->l2.dirty, false);
+        if (way != ORR_NO_WAY) l.at.set->sectors[way] &= 15;
+    }
+    *sectors |= (uint8_t)(t->sectors | (t->write ? t->sectors << 4 : 0));
+    if (far && !t->write) {
+        line copy = without_time(q, other_slice(q, u), tag | ORR_L2_FAR);
+        copy.at.set->sectors[copy.way] |= t->sectors;
+    } else if (q->l2.halves.copies && t->write) {
+        orr_tag copy = orr_tags_of(&q->tags[other_slice(q, u)], tag | ORR_L2_FAR);
+        uint32_t way = orr_tags_find(&copy);
+        if (way != ORR_NO_WAY) copy.set->sectors[way] = 0;
+    }
+}
+
 void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes) {
     if (!bytes) return;
     uint64_t last = addr + bytes - 1 < addr ? UINT64_MAX : addr + bytes - 1; // hostile sizes
@@ -570,22 +606,15 @@ void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes) {
         addr = last - q->l2_bytes + 1;
         q->crowded = true;
     }
-    for (uint64_t line = addr / ORR_LINE; line <= last / ORR_LINE; line++) {
+    for (uint64_t at = addr / ORR_LINE; at <= last / ORR_LINE; at++) {
         uint8_t sectors = 15;
-        if (line == addr / ORR_LINE) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
-        if (line == last / ORR_LINE) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
+        if (at == addr / ORR_LINE) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
+        if (at == last / ORR_LINE) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
         uint64_t tag;
-        uint32_t unit = unit_of(q, line, &tag);
-        const orr_tags *tags = &q->tags[q->map.unit[unit].slice];
-        orr_tag at = orr_tags_of(tags, tag);
-        uint32_t way = orr_tags_find(&at);
-        if (way == ORR_NO_WAY) {
-            way = orr_tags_oldest(tags, &at);
-            put(q, q->map.unit[unit].slice, tag, at.set->tag[way] ? at.set->sectors[way] >> 4 : 0);
-            orr_tags_put(&at, way, at.tag);
-        }
-        orr_tags_touch(&at, way);
-        at.set->sectors[way] = (at.set->sectors[way] | sectors) & (uint8_t) ~(sectors << 4);
+        uint32_t unit = unit_of(q, at, &tag);
+        line l = without_time(q, q->map.unit[unit].slice, tag);
+        uint8_t *here = &l.at.set->sectors[l.way];
+        *here = (*here | sectors) & (uint8_t) ~(sectors << 4);
     }
 }
 

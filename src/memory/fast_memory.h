@@ -12,6 +12,7 @@
 #define ORR_FAST_MEMORY_H
 
 #include "memory/fast_dram.h"
+#include "memory/memory.h"
 #include "memory/memsys.h"
 
 typedef struct orr_fast_memory orr_fast_memory;
@@ -43,6 +44,8 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
 orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r,
                                uint8_t whole);
 void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes);
+// An access of an SM that nobody simulated: its sectors are in L2 afterwards, no time passes.
+void orr_fast_warm(orr_fast_memory *q, uint32_t sm, const orr_touched *t);
 void orr_fast_flush(orr_fast_memory *q);
 void orr_fast_restart(orr_fast_memory *q); // time is 0 again; L2 stays
 // A kernel's end: what the barriers of `sms` SMs take at a slice that all of them have asked. Which have is

@@ -288,6 +288,8 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
             i->imm = ORR_MBAR_BULK;
             i->bytes = from->sub;
             i->space = ORR_SPACE_SHARED;
+        } else if (i->tclass == ORR_TC_UNIFORM) {
+            i->kind = ORR_TK_INDEXED;
         }
     } else if (i->kind == ORR_TK_MEM) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance

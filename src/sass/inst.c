@@ -97,6 +97,7 @@ static uint8_t space_of(const orr_code *c) {
     case ORR_SASS_STL: return ORR_SPACE_LOCAL;
     case ORR_SASS_LDC: // bank 0 has no address: it holds the parameters
     case ORR_SASS_LDCU:
+    case ORR_SASS_ULDC:
         for (int i = 0; i < c->nargs; i++)
             if (c->args[i].kind == ORR_ARG_CONST && !c->args[i].bank) return ORR_SPACE_PARAM;
         return ORR_SPACE_CONST;
@@ -252,6 +253,7 @@ void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST
         if (a->kind == ORR_ARG_CONST && !orr_code_span(c, n) && !orr_code_uspan(c, n)) // no register is added
             i->constant = (uint32_t)(a->bank << 16 | (a->value / 64 & 0xffff)) + 1;
     }
+    if (c->op == ORR_SASS_ULDC && !i->constant) i->op = ORR_OP_LD, i->type = ORR_T_NONE; // by an index
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
     if (c->op == ORR_SASS_SYNCS || c->op == ORR_SASS_ARRIVES) arrivals(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);

@@ -4,7 +4,9 @@
 // are handed out from the bottom, first fit, so that a run gives the same addresses on every host. As from
 // the CUDA driver, 1 MB and more begin at a multiple of 2 MB: their addresses have the low bits that they
 // have on a GPU, which say what shares a slice of L2 (docs/archive/h200/l2.md, Where buffers lie). What is
-// smaller lies side by side, at multiples of 512 bytes, here with a gap so that an overrun hits nothing.
+// smaller the driver puts side by side, at multiples of 512 bytes. Here there is a gap, so that an overrun
+// hits nothing, and yet each begins at a multiple of 1 KB or in the middle as it would there: a histogram of
+// 1 KB lies on two slices or on four (H200: micro/exchange, gather_u32 of 128 and 256 words).
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +15,7 @@
 
 #define ALIGN 512u         // as cudaMalloc's
 #define GAP   512u         // between allocations, so that a small overrun hits nothing
+#define TILE  (1u << 10)   // small ones are where the driver would put them, as far as these are concerned
 #define PAGE  (2u << 20)   // of a large allocation
 #define LARGE (1u << 20)   // bytes and more
 #define SMALL (128u << 20) // where the small ones are; behind it when it is full
@@ -22,7 +25,8 @@ struct orr_mem {
     uint64_t base; // device address of host[0]
     uint64_t reserved;
     uint64_t used;
-    range *at; // sorted by lo
+    uint64_t packed; // bytes of small allocations, side by side as the driver has them
+    range *at;       // sorted by lo
     char (*name)[32];
     uint32_t n, cap;
     bool as_gpu;
@@ -84,14 +88,16 @@ void orr_mem_delete(orr_mem *m) {
     free(m);
 }
 
-uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
+// A small one begins `in` bytes behind a multiple of TILE.
+static uint64_t allocate(orr_mem *m, uint64_t bytes, const char *name, uint64_t in, orr_err *e) {
     uint64_t size = bytes ? bytes : 1;
     if (size > m->reserved) size = m->reserved + 1; // too large: no gap will do
-    uint64_t align = size < LARGE ? ALIGN : PAGE, lo = m->base + (size < LARGE ? ALIGN : SMALL);
+    uint64_t align = size < LARGE ? TILE : PAGE, lo = m->base + (size < LARGE ? in : SMALL);
+    if (size >= LARGE) in = 0;
     uint32_t at = 0;
     for (; at < m->n; at++) {
         if (m->at[at].lo >= lo && m->at[at].lo - lo >= size + GAP) break;
-        uint64_t end = (m->at[at].lo + m->at[at].size + GAP + align - 1) & ~(align - 1);
+        uint64_t end = ((m->at[at].lo + m->at[at].size + GAP - in + align - 1) & ~(align - 1)) + in;
         if (lo < end) lo = end;
     }
     if (lo - m->base > m->reserved || size + GAP > m->reserved - (lo - m->base)) {
@@ -111,6 +117,12 @@ uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e)
     m->n++;
     m->used += bytes;
     return lo;
+}
+
+uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
+    uint64_t addr = allocate(m, bytes, name, m->packed % TILE, e);
+    if (addr && bytes < LARGE) m->packed += bytes ? (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1) : ALIGN;
+    return addr;
 }
 
 static const range *find(const orr_mem *m, uint64_t addr) { // the last that starts at or below addr
@@ -227,7 +239,7 @@ orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e) {
     image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
     for (uint32_t v = 0; v < mod->nvars; v++) {
         const orr_var *var = &mod->vars[v];
-        image->var_addr[v] = orr_mem_alloc(m, var->bytes, var->name, e);
+        image->var_addr[v] = allocate(m, var->bytes, var->name, 0, e);
         if (!image->var_addr[v]) goto fail;
         if (var->init) memcpy(orr_mem_host(m, image->var_addr[v], var->bytes), var->init, var->init_bytes);
     }
@@ -248,7 +260,7 @@ orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const
     image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
     for (uint32_t v = 0; v < mod->nvars; v++) {
         const orr_var *var = &mod->vars[v];
-        image->var_addr[v] = addr[v] ? addr[v] : orr_mem_alloc(m, var->bytes, var->name, e);
+        image->var_addr[v] = addr[v] ? addr[v] : allocate(m, var->bytes, var->name, 0, e);
         if (!image->var_addr[v]) goto fail;
         if (addr[v]) continue;
         memset(orr_mem_host(m, image->var_addr[v], var->bytes), 0, var->bytes);

@@ -14,6 +14,7 @@
 #include "memory/fast_memory.h"
 #include "memory/tags.h"
 #include "model/abstract/async.h"
+#include "model/abstract/launch.h"
 #include "model/cycle/engine.h"
 #include "exec/step.h"
 #include "isa/observable.h"
@@ -185,7 +186,8 @@ typedef struct acode {
     uint32_t nplaces;         // registers, or the barriers of the control bits
     uint16_t unit[4];         // that bursts need, the first few
     uint32_t nunits;
-    bool in_order;     // accesses come in the order in which the trace has them
+    bool in_order;   // accesses come in the order in which the trace has them
+    bool leaves_out; // streams have accesses that are not looked at: of mbarriers, of uniform loads
     bool asynchronous; // it has mbarriers, bulk copies, products of groups of warps, clusters
     bool hands_on;     // warps arrive at barriers whose number is in a register, and do not wait there
     bool characterised;
@@ -410,6 +412,9 @@ typedef struct machine {
     orr_reservations dealer; // launch.block_interval
     struct orr_step *live;   // the launch is executed as it is timed (step.c); NULL: it is not
     uint64_t entered;        // blocks of code, of such a launch
+    const abt_watch *watch;  // some of a launch's thread blocks are simulated (launch.h); NULL: all
+    orr_profile *touches;    // what warming needs to know of the kernel, then
+    orr_arena touches_arena;
     // of the memory instruction at hand
     const amem *mem;
     awarp *warp;
@@ -544,8 +549,10 @@ typedef struct arun {
     uint64_t cycles, sm_active;
     double execute_seconds;
     orr_sm_counts n;
-    orr_sampler *sampler; // in: as in orr_work
+    orr_sampler *sampler;   // in: as in orr_work
+    const abt_watch *watch; // in: as in launch.h; NULL: nobody watches
 } arun;
+bool abt_left_out(const machine *m, const tbuf *b); // launch.h
 bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, arun *out, orr_err *e);
 

@@ -238,7 +238,7 @@ static uint16_t gate_of(const acode *c, uint32_t n, uint32_t first) {
     const orr_tinst *i = &c->program->insts[n];
     if (i->kind != ORR_TK_FENCE || !i->offset) return 0;
     while (n-- > first)
-        if (c->program->insts[n].kind == ORR_TK_MEM || c->program->insts[n].kind == ORR_TK_SYNCS)
+        if (c->program->insts[n].access != ORR_NO_ACCESS)
             return (uint16_t)(c->program->insts[n].access + 1 + i->offset);
     return i->offset;
 }
@@ -410,6 +410,7 @@ static void take_block(schedule *x, uint32_t which) {
         const orr_tinst *i = &c->program->insts[n];
         loads |= is_late(x->m, i);
         if (i->kind == ORR_TK_MEM) c->in_order &= i->access == access++;
+        c->leaves_out |= i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_INDEXED;
         c->asynchronous |= i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_PRODUCT ||
                            (i->kind == ORR_TK_BARRIER && i->imm == CLUSTER_BARRIER);
         c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
@@ -495,7 +496,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     find_throttles(&x);
     for (uint32_t b = c->nblocks; b < p->nblocks; b++) take_block(&x, b);
     if (!p->kernel->grows) drop_uses(c, p->nblocks);
-    if (p->kernel->machine || c->asynchronous) c->in_order = !c->asynchronous;
+    if (p->kernel->machine || c->asynchronous) c->in_order = !c->leaves_out && !c->asynchronous;
     free(x.place);
     free(may);
     c->memo = orr_realloc(c->memo, (c->nmemo + 1) * sizeof *c->memo);

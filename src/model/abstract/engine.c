@@ -145,6 +145,11 @@ typedef struct taker { // an SM that has room
     uint32_t core, slot;
 } taker;
 
+typedef struct warmer { // a block that is left out, on this SM
+    machine *m;
+    uint32_t sm;
+} warmer;
+
 typedef struct engine {
     machine *m;
     supply *supply;
@@ -220,12 +225,42 @@ static void fit_warps(machine *m) {
     if (seen > m->seen) m->seen = seen;
 }
 
+// ---- blocks that are left out (launch.h)
+static void warm_line(void *arg, const orr_touched *t) {
+    const warmer *w = arg;
+    orr_fast_warm(w->m->memory, w->sm, t);
+}
+
+bool abt_left_out(const machine *m, const tbuf *b) {
+    return m->watch && m->watch->left_out(m->watch->arg, b->index);
+}
+
+// Its lines are in L2. The SM is the one that it would be dealt to if all blocks took the same time.
+static bool warm_block(machine *m, const tbuf *b) {
+    warmer w = {m, (uint32_t)(b->index % m->ncores)};
+    if (!m->touches) m->touches = orr_warm_places(m->kernel, &m->touches_arena);
+    return orr_warm_block(m->touches, &(orr_tb){.index = b->index, .nwarps = b->nwarps, .warps = b->warps},
+                          warm_line, &w);
+}
+
+static tbuf *take_block(engine *x) {
+    for (;;) {
+        tbuf *b = cyc_supply_take(x->supply);
+        if (!b || !abt_left_out(x->m, b)) return b;
+        if (!x->m->perfect && !warm_block(x->m, b))
+            x->failed = !orr_fail(x->e, ORR_BAD_INPUT, "%s: a stream is damaged; record it again",
+                                  x->m->kernel->name);
+        cyc_supply_done(x->supply, b);
+        if (x->failed) return NULL;
+    }
+}
+
 // The next block, or NULL: there is none, or something failed.
 static tbuf *next_block(engine *x) {
     machine *m = x->m;
     if (!m->more) return NULL;
     double start = orr_seconds();
-    tbuf *b = cyc_supply_take(x->supply);
+    tbuf *b = take_block(x);
     x->reading += orr_seconds() - start;
     m->more = b != NULL;
     if (b && b->nblocks > m->code->program->nblocks) {
@@ -526,6 +561,7 @@ static bool collect(engine *x, orr_progress *progress) {
         for (tbuf *b = s->done; b; b = b->next) {
             done++;
             if (notices) *ORR_PUSH(&x->ends) = b->ended;
+            if (m->watch) m->watch->ended(m->watch->arg, b->index, b->ended);
             if (x->sampler) *ORR_PUSH(&x->spans) = (orr_span){.block = b->index, .end = b->ended, .sm = n};
         }
         if (done && progress) orr_progress_part(progress, done);
@@ -621,6 +657,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     engine x = {.m = m, .e = e, .sampler = out->sampler};
     m->control = m->code->program->control;
     m->more = true;
+    m->watch = out->watch;
     fit_warps(m);
 
     memset(&m->dealer, 0, sizeof m->dealer);
@@ -662,5 +699,8 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     free(x.takers);
     free(x.spans.at);
     free(x.ends.at);
+    if (m->touches) orr_arena_free(&m->touches_arena);
+    m->touches = NULL;
+    m->watch = NULL;
     return ok;
 }

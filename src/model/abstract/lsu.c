@@ -21,7 +21,7 @@ static uint64_t constants(acore *s, const orr_access *a, uint32_t bytes, uint64_
     const constants_spec *c = &s->m->c->core.constants;
     uint32_t words = constants_words(a, bytes);
     s->n.const_requests += words;
-    constants_answer r = constants_lookup(&s->constants, a);
+    constants_answer r = constants_lookup(&s->constants, a, t);
     s->n.const_miss += r.misses;
     s->n.const_miss2 += r.second_misses;
     uint64_t misses = r.misses * c->miss_ticks / ORR_TICKS, takes = words * c->interval + misses;

@@ -1,4 +1,4 @@
-// The abstract model behind the interface of all models (model.h).
+// The abstract model behind the interface of all models (model.h), and for the partial model (launch.h).
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,15 +6,17 @@
 #include "model/abstract/abstract.h"
 #include "model/abstract/latencies.h"
 
-typedef struct state {
+typedef struct abt_state state;
+struct abt_state {
     machine *machine;
     ORR_VEC(orr_program *) programs; // of the kernels seen so far
     ORR_VEC(acode *) codes;          // of those
     orr_latencies *latencies;        // the file's; NULL: there is none
-} state;
+};
 
-static void state_free(void *arg) {
+void abt_state_free(void *arg) {
     state *st = arg;
+    if (!st) return;
     for (size_t n = 0; n < st->programs.n; n++) {
         abt_code_free(st->codes.at[n]);
         orr_program_free(st->programs.at[n]);
@@ -26,14 +28,20 @@ static void state_free(void *arg) {
     free(st);
 }
 
+state *abt_state_new(const orr_gpu *gpu, orr_err *e) {
+    state *st = orr_calloc(1, sizeof *st);
+    st->machine = abt_machine_new(gpu, e);
+    if (st->machine) return st;
+    abt_state_free(st);
+    return NULL;
+}
+
 static state *state_of(const orr_gpu *gpu, orr_result *r, orr_err *e) {
     if (!r->state) {
-        r->state = orr_calloc(1, sizeof(state));
-        r->state_free = state_free;
+        r->state = abt_state_new(gpu, e);
+        r->state_free = abt_state_free;
     }
-    state *st = r->state;
-    if (!st->machine) st->machine = abt_machine_new(gpu, e);
-    return st->machine ? st : NULL;
+    return r->state;
 }
 
 // Pre-characterised: from the file, or now, and then into the file.
@@ -116,23 +124,35 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     orr_cycle_rates(m->gpu, c);
 }
 
-static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
-    if (w->timeline)
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
+bool abt_in_time(const abt_state *st, const orr_work *w) { return abt_step_wants(st->machine, w); }
+
+// The launch's kernel into the machine, and how many of its blocks an SM holds.
+static bool load(state *st, const orr_gpu *gpu, const orr_work *w, orr_occupancy_result *occ, orr_err *e) {
+    machine *m = st->machine;
+    m->kernel = w->info.kernel;
+    m->local = orr_local_layout_of(m->gpu, m->kernel);
+    m->code = code_of(st, w, gpu, e);
+    m->cluster = orr_work_cluster(w);
+    return m->code && orr_program_fits(gpu, m->code->program, &w->info, occ, e);
+}
+
+bool abt_some_blocks(state *st, const orr_gpu *gpu, const orr_work *w, orr_source *source,
+                     const abt_watch *watch, orr_err *e) {
+    orr_occupancy_result occ = {0};
+    if (!load(st, gpu, w, &occ, e)) return false;
+    st->machine->cluster = 1;
+    arun x = {.watch = watch};
+    return abt_run(st->machine, source, &occ, 1, NULL, &x, e) && watch->done(watch->arg, x.cycles);
+}
+
+bool abt_launch(state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     double start = orr_seconds();
-    state *st = state_of(gpu, r, e);
-    if (!st) return false;
     machine *m = st->machine;
     orr_work own;
     bool in_time = abt_step_wants(m, w);
     if (!in_time) w = orr_work_rewritten(w, &own, r);
-    m->kernel = w->info.kernel;
-    m->local = orr_local_layout_of(m->gpu, m->kernel);
-    m->code = code_of(st, w, gpu, e);
     orr_occupancy_result occ = {0};
-    if (!m->code || !orr_program_fits(gpu, m->code->program, &w->info, &occ, e)) return false;
-    m->cluster = orr_work_cluster(w);
+    if (!load(st, gpu, w, &occ, e)) return false;
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();
@@ -165,10 +185,20 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     return true;
 }
 
+void abt_copy(state *st, uint64_t addr, uint64_t bytes) { orr_fast_copy(st->machine->memory, addr, bytes); }
+
+static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    if (w->timeline)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
+    state *st = state_of(gpu, r, e);
+    return st && abt_launch(st, gpu, w, r, e);
+}
+
 static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
-    orr_fast_copy(st->machine->memory, addr, bytes);
+    abt_copy(st, addr, bytes);
     return true;
 }
 

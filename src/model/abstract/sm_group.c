@@ -47,7 +47,7 @@ tbuf *abt_group_find(machine *m, supply *supply, const tbuf *b, double *reading)
         tbuf *other = cyc_supply_take(supply);
         *reading += orr_seconds() - start;
         if (!other) break;
-        if (other->nblocks == b->nblocks && do_the_same(m->code, b, other)) {
+        if (other->nblocks == b->nblocks && !abt_left_out(m, other) && do_the_same(m->code, b, other)) {
             peer = other;
         } else {
             other->next = rest;

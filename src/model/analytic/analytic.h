@@ -17,7 +17,8 @@
 enum {
     RES_ISSUE,   // a scheduler's issue slots
     RES_COLLECT, // operand collectors
-    RES_WRITE,   // write-back
+    RES_WRITE,   // write-back, where there are no collectors
+    RES_BANKS,   // banks of the register file, where there are collectors: reads and writes
     RES_LSU,     // the port that L1 and shared memory have in common
     RES_MISSES,  // lines that L1 can have on their way
     RES_REQUEST, // an SM's way to L2
@@ -144,7 +145,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
 // Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of
 // them on average (the paper's IV-B; n = m there).
 double an_bank_conflicts(double m, int n, int banks, int ports);
-int an_bank_readers(const orr_gpu *g); // n
+int an_bank_users(const orr_gpu *g, int accesses); // n, of instructions with so many accesses
 
 // ---- bound.c ----------------------------------------------------------------------------------------
 typedef struct an_demand { // of the whole launch

@@ -24,13 +24,21 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [RES_ISSUE] = "issue",        [RES_COLLECT] = "collectors",
-    [RES_WRITE] = "write-back",   [RES_LSU] = "l1",
-    [RES_MISSES] = "l1.misses",   [RES_REQUEST] = "request",
-    [RES_REPLY] = "reply",        [RES_L2] = "l2",
-    [RES_ATOMICS] = "l2.atomics", [RES_DRAM] = "dram",
-    [RES_DATA] = "l2.data",       [RES_CROSS] = "l2.halves",
-    [RES_BULK] = "tma",           [RES_NETWORK] = "cluster",
+    [RES_ISSUE] = "issue",
+    [RES_COLLECT] = "collectors",
+    [RES_WRITE] = "write-back",
+    [RES_BANKS] = "registers",
+    [RES_LSU] = "l1",
+    [RES_MISSES] = "l1.misses",
+    [RES_REQUEST] = "request",
+    [RES_REPLY] = "reply",
+    [RES_L2] = "l2",
+    [RES_ATOMICS] = "l2.atomics",
+    [RES_DRAM] = "dram",
+    [RES_DATA] = "l2.data",
+    [RES_CROSS] = "l2.halves",
+    [RES_BULK] = "tma",
+    [RES_NETWORK] = "cluster",
 };
 
 const char *an_res_name(const orr_gpu *g, int r) {
@@ -44,7 +52,7 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
         m->cycles[r] = 1;
     }
     m->count[RES_ISSUE] = g->core_schedulers;
-    m->count[RES_COLLECT] = m->count[RES_WRITE] = subs;
+    m->count[RES_COLLECT] = m->count[RES_BANKS] = m->count[RES_WRITE] = subs;
     m->cycles[RES_MISSES] = 1.0 / g->l1_misses;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;

@@ -31,6 +31,7 @@
 #include "model/cluster.h"
 
 #define REGION_BITS  20
+#define FAR_LOADS    64u        // of a block of code that are waited for together
 #define MAX_FOLLOWED (1u << 13) // accesses to lines before half as many lines are followed
 
 // ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ----
@@ -261,7 +262,8 @@ typedef struct sampler {
     const orr_gpu *gpu;
     an_graph *g;
     reuse l1, l2;
-    reuse hot;                 // lines of atomics; `ready` counts their lanes
+    reuse hot;                 // chunks of atomics; `ready` counts their lanes
+    uint64_t piece;            // of the last atomic, + 1 (l2.atomic_row)
     uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
     uint64_t regions;          // that L2 holds
@@ -272,18 +274,42 @@ typedef struct sampler {
     uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
     double first, again;       // sectors from memory: of the first touch; because L2 had lost them
     double from_dram;          // lines of the access at hand
-    double clock;              // of the warp at hand
-    double late;               // by how much its block's loads took longer than its clock knows
-    bool loads;                // it has some
-    double bulk, bulks;        // bulk loads: cycles until they are there, summed; how many
-    orr_cluster_seat seat;     // of the thread block at hand
-    const an_access *before;   // [insts] what the clocks' weights were made with
+    // of the block of code at hand: loads that memory serves, and the lines of all of them
+    struct far_load {
+        uint32_t inst;
+        double lines;
+    } far[FAR_LOADS];
+    uint32_t nfar;
+    double far_lines;
+    double clock;            // of the warp at hand
+    double late;             // by how much its block's loads took longer than its clock knows
+    bool loads;              // it has some
+    double bulk, bulks;      // bulk loads: cycles until they are there, summed; how many
+    orr_cluster_seat seat;   // of the thread block at hand
+    const an_access *before; // [insts] what the clocks' weights were made with
     const an_tally *t;
     orr_access *access;
     an_traffic *out;
 } sampler;
 
 enum { AT_L1, AT_L2, AT_DRAM };
+
+// A load that memory serves, of so many lines. What comes behind a block of code, or behind the barrier that
+// ends it, waits for the last line of all its loads, not for that of one of them.
+static void add_far(sampler *s, uint32_t inst, double lines) {
+    if (!(lines > 0) || s->nfar >= FAR_LOADS) return;
+    s->far[s->nfar++] = (struct far_load){inst, lines};
+    s->far_lines += lines;
+}
+
+static void wait_for_far(sampler *s, double warps) {
+    if (!s->nfar) return;
+    double last = refresh_wait(s->m, s->far_lines * warps);
+    for (uint32_t n = 0; n < s->nfar; n++)
+        s->g->access[s->far[n].inst].latency += last - refresh_wait(s->m, s->far[n].lines);
+    s->nfar = 0;
+    s->far_lines = 0;
+}
 
 static bool followed(const sampler *s, uint64_t line) {
     return ((line * 0xd6e8feb86659fd93ull) >> 40) % s->every == 0;
@@ -369,8 +395,6 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     s->out->sectors += n * times;
     a->sectors += n * times;
     if (i->flags & ORR_TF_ATOMIC) {
-        touch(&s->hot, line, &place);
-        s->hot.ready[place] += lanes;
         a->sent += (8 + 32 * n) * times;
         if (i->flags & ORR_TF_LOAD) {
             a->received += (8 + 32 * n) * times;
@@ -380,7 +404,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         int at = at_l2(s, &x, line, sectors, false, 0);
         add_traffic(a, &x, times);
         s->from_dram += at == AT_DRAM ? times : 0;
-        return latency_of(g, at);
+        double operation = i->flags & ORR_TF_LOAD ? cycles_of(s->m->l2.atomic.latency) : 0;
+        return latency_of(g, at) + operation;
     }
     bool store = i->flags & ORR_TF_STORE, local = line >= ORR_LOCAL_LINES;
     bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
@@ -461,6 +486,24 @@ static double far_access(sampler *s, const orr_tinst *i, an_access *a, const orr
     return takes + g->cluster_load + (i->flags & ORR_TF_ATOMIC ? g->cluster_atomic_latency : 0);
 }
 
+// The slice's atomic unit: of so many lanes of an access to a line. Lines that lie side by side in a chunk
+// have one slice, and few of them that many add to must not be missed.
+static void add_hot(sampler *s, uint64_t line, double lanes) {
+    uint32_t place;
+    touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
+    s->hot.ready[place] += lanes;
+}
+
+// Operations that an atomic's lanes on a line are to the unit; it reads the sectors of another piece than the
+// last one's first, as l2_atomic.c has it.
+static double operations(sampler *s, const orr_tinst *i, const orr_access *x, const orr_line_access *l) {
+    double n = orr_atomic_quarters(x, i->bytes, i->atomic, l->line, s->gpu->l2_atomic_again) / 4.0;
+    uint64_t piece = (l->line >> s->m->l2.chunk_shift >> 2) + 1;
+    double read = piece != s->piece ? orr_popc(l->sectors) * s->gpu->l2_atomic_switch : 0;
+    s->piece = piece;
+    return n > read ? n : read;
+}
+
 static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_gpu *g = s->gpu;
     const orr_tinst *i = &s->g->program->insts[inst];
@@ -519,9 +562,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     double cost = spent.cycles;
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
-        for (uint32_t n = 0; n < c.lines; n++)
-            a->atomics +=
-                orr_atomic_quarters(&x, i->bytes, i->atomic, c.line[n].line, g->l2_atomic_again) / 4.0;
+        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, &x, &c.line[n]);
     else if (i->flags & ORR_TF_ATOMIC)
         a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
@@ -537,6 +578,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     s->from_dram = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
+        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
         if (!followed(s, line)) continue;
         known = true;
         fewer(s);
@@ -546,7 +588,11 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         if (one > wait) wait = one;
     }
     if (!known) return;
-    if (i->flags & ORR_TF_LOAD) wait += refresh_wait(s->m, s->from_dram < c.lines ? s->from_dram : c.lines);
+    double far = s->from_dram < c.lines ? s->from_dram : c.lines;
+    if (i->flags & ORR_TF_LOAD) {
+        wait += refresh_wait(s->m, far);
+        add_far(s, inst, far);
+    }
     s->timed[inst]++;
     a->latency += wait + spent.lag;
     if (!(i->flags & ORR_TF_LOAD)) return;
@@ -592,6 +638,7 @@ static int step(sampler *s, reader *r, double *slots) {
         else if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK && i->access < x->naccess)
             bulk_access(s, n, &s->access[i->access]);
     }
+    wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
     r->clock += s->late; // they are waited for, sooner or later
     r->waits = s->t->meets[block] && r->t.at != r->t.end;
     return 1;
@@ -678,7 +725,7 @@ static double hottest(const sampler *s) {
         all += s->hot.ready[n];
         if (s->hot.ready[n] > most) most = s->hot.ready[n];
     }
-    double times = all > 0 ? most / all * s->gpu->l2_slices / s->every : 1;
+    double times = all > 0 ? most / all * s->gpu->l2_slices : 1;
     return times > 1 ? times : 1;
 }
 

@@ -151,6 +151,18 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
         scoreboard_reads(&w->board, s->c->program, i, read);
 }
 
+// Where the stream has what the instruction accesses.
+static orr_trace find_access(sm *s, warp *w, const orr_tinst *i) {
+    orr_trace at = w->pc.trace;
+    if (!s->c->in_order) {
+        at.at = w->pc.base + w->pc.access[i->access];
+        at.mask = w->pc.mask;
+    } else if (!orr_trace_skip(&w->pc.trace)) {
+        s->damaged = true;
+    }
+    return at;
+}
+
 static void access_memory(sm *s, warp *w, const dispatched *d) {
     const cycle *c = s->c;
     const orr_tinst *i = d->i;
@@ -158,13 +170,7 @@ static void access_memory(sm *s, warp *w, const dispatched *d) {
         cyc_warp_result(s, w, i, s->clock.now + d->start + 1);
         return;
     }
-    orr_trace at = w->pc.trace;
-    if (!c->in_order) {
-        at.at = w->pc.base + w->pc.access[i->access];
-        at.mask = w->pc.mask;
-    } else if (!orr_trace_skip(&w->pc.trace)) {
-        s->damaged = true;
-    }
+    orr_trace at = find_access(s, w, i);
     if (i->kind == ORR_TK_SYNCS) {
         cyc_arrive(s, w, i, d->inst, &at, s->clock.now + d->start);
         return;
@@ -216,6 +222,20 @@ static void compute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && s->c->gpu->core_sync_again)
         w->restored = (uint16_t)(i->flags & ORR_TF_RESTORES ? w->restored | 1u << i->imm
                                                             : w->restored & ~(1u << i->imm));
+}
+
+static void wait_for_indexed(sm *s, warp *w, const dispatched *d) {
+    if (d->predicated_off) return;
+    orr_trace at = find_access(s, w, d->i);
+    orr_access a;
+    if (!orr_trace_access(&at, &a)) {
+        s->damaged = true;
+        return;
+    }
+    uint64_t there = constants_indexed(&s->constants, &a, s->clock.now + d->start);
+    if (there <= w->front || w->front == NEVER) return;
+    w->front = there;
+    w->front_why = ORR_STALL_CONSTANT;
 }
 
 // A read of the clock, so that who times code with it finds what it would have read (orr_timing.clocks).
@@ -285,6 +305,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     case ORR_TK_CLOCK: note_clock(s, w); // fall through
     default: compute(s, q, w, d);
     }
+    if (i->kind == ORR_TK_INDEXED) wait_for_indexed(s, w, d);
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, d->behind_yield);
     if (i->sass == ORR_SASS_CCTL && i->imm) {
         l1_drop(&s->l1);

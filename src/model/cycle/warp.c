@@ -1,7 +1,16 @@
 // A warp: what its next instruction waits for, and what each of its cycles went to.
 #include "model/cycle/step.h"
 
+// Where there are collectors, results go back to the banks that operands are read from.
+static uint64_t write_back(sm *s, const warp *w, const orr_tinst *i, uint64_t ready) {
+    const cycle *c = s->c;
+    if (!c->core.operands.collectors || ready < s->clock.now) return ready;
+    operand_reader r = {.warp = warp_id(w), .shift = w->slot * c->nsched + w->sched};
+    return operands_write(&s->operands[w->sched / c->sched_per_sub], c->program, i, &r, s->clock.now, ready);
+}
+
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
+    ready = write_back(s, w, i, ready);
     if (s->c->latencies) cyc_precharacterise_note(s, i, ready);
     scoreboard_result(&w->board, s->c->program, i, ready);
 }
@@ -23,6 +32,7 @@ static void answered(sm *s, warp *w, uint64_t ready) {
 
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
     const orr_tinst *i = &s->c->program->insts[inst];
+    ready = write_back(s, w, i, ready);
     scoreboard_complete(&w->board, s->c->program, i, ready);
     if (group != NO_GROUP) scoreboard_copied(&w->board, group, ready);
     answered(s, w, ready);

@@ -29,6 +29,7 @@ static void keep(kept *k, const orr_tb *tb) {
         b.warps[w] = (orr_warp_trace){at, tb->warps[w].n};
         at += tb->warps[w].n;
     }
+    k->bytes += bytes;
     (void)ORR_PUSH(&k->at);
     size_t i = k->at.n - 1;
     for (; i && k->at.at[i - 1].index > b.index; i--) k->at.at[i] = k->at.at[i - 1];
@@ -36,6 +37,7 @@ static void keep(kept *k, const orr_tb *tb) {
 }
 
 bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, bool whole, orr_err *e) {
+    if (k->all) return true;
     uint64_t *want = orr_malloc((n + 1) * sizeof *want), left = 0;
     for (uint64_t i = 0; i < n; i++)
         if (!kept_find(k, list[i]) && (!left || want[left - 1] != list[i])) want[left++] = list[i];
@@ -63,6 +65,19 @@ bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, boo
     }
     free(want);
     return ok;
+}
+
+bool kept_pull_all(kept *k, const orr_work *w, orr_err *e) {
+    orr_source *s = orr_work_open(w, NULL, e);
+    orr_tb tb;
+    int r = s ? 1 : -1;
+    while (s && (r = s->next(s, &tb, e)) > 0) {
+        k->executed++;
+        if (k->bytes < KEPT_BYTES) keep(k, &tb);
+    }
+    if (s && w->launch) s->close(s);
+    k->all = true;
+    return r == 0;
 }
 
 void kept_free(kept *k) {

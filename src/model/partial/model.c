@@ -1,5 +1,7 @@
-// The partial model (docs/how/partial.md): one SM is simulated at instruction level with as many blocks as it
-// holds, and the grid's time follows from when they end.
+// The partial model (docs/how/partial.md). How long a launch takes is found by simulating portions of its
+// grid on all SMs (portions.c), where it goes by simulating one SM at instruction level with as many blocks
+// as it holds. Where there are no portions (task lists, very long blocks, old GPUs) the grid's time follows
+// from when that SM's blocks end.
 //
 // The SM is the cycle model's (schedulers, dependences, dual issue, units, load/store unit, L1); what is
 // behind it is its share of L2 and memory (memory_share.c), and what the other SMs have brought into L2 is
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cluster.h"
 #include "model/partial/partial.h"
 
 #define LONG_WORKLOAD 6000000 // warp instructions: the way in and out of it does not matter, one is enough
@@ -20,12 +23,14 @@
 typedef struct state {
     ORR_VEC(orr_program *) programs;
     warmth l2;
+    abt_state *gpu; // all SMs (portions.c); NULL: not used so far
 } state;
 
 static void state_free(void *arg) {
     state *st = arg;
     for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
     free(st->programs.at);
+    abt_state_free(st->gpu);
     free(st);
 }
 
@@ -81,6 +86,20 @@ static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, 
     return ok;
 }
 
+typedef struct job {
+    const orr_gpu *gpu;
+    const orr_work *w;
+    orr_result *r;
+    orr_program *program;
+    orr_occupancy_result occ;
+    plan p;
+    kept blocks;
+    residency residency;
+    pace pace;              // of the last simulation
+    found found;            // by portions of the grid; cycles 0: the SM's blocks have to tell
+    orr_launch_result *out; // NULL until there is one
+} job;
+
 // ---- the result ----------------------------------------------------------------------------------------
 static void sum(uint64_t *to, const void *from, size_t bytes) {
     const uint64_t *f = from;
@@ -113,14 +132,26 @@ static double memory_needs(const orr_gpu *g, const memory_share *s, const plan *
     return g->dram_window ? 0 : sectors * ORR_SECTOR * g->clock_sm / (g->dram_bandwidth * 1e3);
 }
 
+// How often the grid has what the SM's blocks did: by their number, or by their instructions where the grid's
+// are known.
+static double times(const job *j) {
+    double sum = 0;
+    for (uint64_t i = 0; i < j->p.m && j->found.insts > 0; i++)
+        sum += kept_insts(j->w->info.kernel, kept_find(&j->blocks, plan_block(&j->p, i, j->p.m)));
+    double total = (double)j->p.total;
+    return sum > 0 ? total * j->found.insts / sum : total / (double)j->p.m;
+}
+
 // What the SM did, as many times as the grid has of its blocks.
-static orr_timing *timing_of(const cycle *c, const memory_share *s, const plan *p,
-                             const orr_occupancy_result *occ, double cycles, orr_result *r) {
+static orr_timing *timing_of(const job *j, const cycle *c, const memory_share *s, double cycles) {
+    const plan *p = &j->p;
+    const orr_occupancy_result *occ = &j->occ;
+    orr_result *r = j->r;
     orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
     const orr_program *prog = c->program;
     const sm *m = &c->sms[0];
-    double by = (double)p->total / (double)p->m;
+    double by = times(j);
     t->program = prog;
     t->ninsts = prog->ninsts;
     t->raw = raw;
@@ -168,19 +199,6 @@ static orr_timing *timing_of(const cycle *c, const memory_share *s, const plan *
 }
 
 // ---- a launch --------------------------------------------------------------------------------------------
-typedef struct job {
-    const orr_gpu *gpu;
-    const orr_work *w;
-    orr_result *r;
-    orr_program *program;
-    orr_occupancy_result occ;
-    plan p;
-    kept blocks;
-    residency residency;
-    pace pace;              // of the last simulation
-    orr_launch_result *out; // NULL until there is one
-} job;
-
 static int by_start(const void *a, const void *b) {
     const orr_span *x = a, *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
@@ -235,9 +253,10 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
         double all = floor(plan_cycles(&j->p, cycles, written, fewer, one.launch_overhead) + 0.5);
         double least = floor(memory_needs(j->gpu, &s, &j->p) + one.launch_overhead + 1);
         if (all < least) all = least;
+        if (j->found.cycles > 0) all = j->found.cycles;
         if (!j->out) j->out = orr_result_add(j->r, j->gpu, j->w);
         orr_launch_result *l = j->out;
-        l->timing = timing_of(c, &s, &j->p, &j->occ, all, j->r);
+        l->timing = timing_of(j, c, &s, all);
         l->occupancy = j->occ.percent / 100;
         l->estimated = j->p.m < j->p.total;
         l->cycles = all;
@@ -281,6 +300,26 @@ static double settle(job *j, const warmth *l2, orr_err *e) {
     }
 }
 
+// Task lists have no addresses, a trace's kernel is not known before it is read, memory by windows
+// (dram.window) is one SM's, and the abstract model is too slow by a third where all schedulers of an SM
+// share its units (Kepler).
+static bool by_portions(const job *j) {
+    return !j->w->far && !j->w->info.kernel->grows && !j->gpu->dram_window && j->gpu->core_subcores > 1;
+}
+
+// Blocks that see each other's accesses, all of which are executed anyway: they wait for each other, or the
+// whole grid is simulated. (So it is where blocks are in clusters, of which none can be left out.)
+static bool in_time(const job *j, const state *st) {
+    return j->w->launch && abt_in_time(st->gpu, j->w) &&
+           (waits(j->w->info.kernel) || portions_whole(j->p.total, (uint64_t)j->gpu->sm_count * j->p.most));
+}
+
+static bool run_in_time(job *j, state *st, orr_err *e) {
+    if (!abt_launch(st->gpu, j->gpu, j->w, j->r, e)) return false;
+    j->blocks.executed = j->p.total;
+    return true;
+}
+
 static bool run_job(job *j, state *st, orr_err *e) {
     const orr_work *w = j->w;
     const orr_kernel *k = w->info.kernel;
@@ -304,9 +343,14 @@ static bool run_job(job *j, state *st, orr_err *e) {
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
     plan_inside(&j->p, w->info.grid);
+    if (by_portions(j) && (in_time(j, st) || orr_work_cluster(w) > 1)) return run_in_time(j, st, e);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
     // them. What can be executed or read but once is pulled for both.
     bool twice = w->launch ? !whole : w->source->seek != NULL;
+    if (by_portions(j)) {
+        if (!twice && !kept_pull_all(&j->blocks, w, e)) return false;
+        if (!portions_run(st->gpu, j->gpu, w, &j->blocks, sms * most, &j->found, e)) return false;
+    }
     plan none = {.m = 0}, single = plan_make(total, sms, most, true);
     plan_inside(&single, w->info.grid);
     if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, twice ? NULL : &single, true, whole, e))
@@ -317,8 +361,9 @@ static bool run_job(job *j, state *st, orr_err *e) {
         memcpy(j->residency.far, w->far, k->ninsts * sizeof *w->far);
         memset(j->residency.late, 0, k->ninsts * sizeof *j->residency.late);
     }
-    if (j->residency.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
+    if (j->found.cycles > 0 || j->residency.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
     if (twice && !pull_plan(&j->blocks, w, &j->p, NULL, false, whole, e)) return false;
+    if (j->found.cycles > 0) return simulate(j, j->p.m, true, 0, e) >= 0;
     double took = settle(j, &l2, e);
     return took >= 0 && (!j->p.less || simulate(j, j->p.m, true, took, e) >= 0);
 }
@@ -330,7 +375,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     double start = orr_seconds();
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, 1);
-    bool ok = run_job(&j, state_of(r), e);
+    state *st = state_of(r);
+    if (by_portions(&j) && !st->gpu && !(st->gpu = abt_state_new(gpu, e))) return false;
+    bool ok = run_job(&j, st, e);
     if (!ok && w->launch && e->status == ORR_PROGRAM_FAILED && j.blocks.executed < total) {
         orr_err was = *e;
         memset(e, 0, sizeof *e);
@@ -352,8 +399,10 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
 }
 
 static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
-    (void)e;
-    warm_add(&state_of(r)->l2, addr, addr + bytes, bytes, (uint64_t)gpu->l2_size);
+    state *st = state_of(r);
+    warm_add(&st->l2, addr, addr + bytes, bytes, (uint64_t)gpu->l2_size);
+    if (gpu->core_subcores > 1 && !st->gpu && !(st->gpu = abt_state_new(gpu, e))) return false;
+    if (st->gpu) abt_copy(st->gpu, addr, bytes);
     return true;
 }
 

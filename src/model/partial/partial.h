@@ -3,6 +3,7 @@
 #ifndef ORR_PARTIAL_H
 #define ORR_PARTIAL_H
 
+#include "model/abstract/launch.h"
 #include "model/cycle/engine.h"
 
 // ---- plan.c: one SM's blocks ------------------------------------------------------------------------
@@ -38,7 +39,12 @@ typedef struct kept_block {
 typedef struct kept {
     ORR_VEC(kept_block) at; // by index
     uint64_t executed;      // blocks
+    size_t bytes;           // of their traces
+    bool all;               // the whole grid has been executed or read
 } kept;
+// All blocks, of which as many are kept as fit into KEPT_BYTES.
+#define KEPT_BYTES ((size_t)1 << 31)
+bool kept_pull_all(kept *k, const orr_work *w, orr_err *e);
 // Adds the blocks of `list` (ascending) that are not there yet. `whole`: all blocks are executed for it.
 bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, bool whole, orr_err *e);
 const kept_block *kept_find(const kept *k, uint64_t index);
@@ -97,6 +103,32 @@ bool residency_near(const residency *a, const residency *b, uint32_t ninsts);
 // The mean of both.
 void residency_mix(residency *x, const residency *with, uint32_t ninsts);
 void residency_free(residency *x);
+
+// ---- portions.c: the launch's time, from portions of its grid on all SMs
+// -------------------------------------
+typedef struct portion {
+    uint64_t warm, from, to; // blocks: from `warm` on they are in L2, from `from` on simulated
+    uint64_t settled;        // from here to `to` they show the pace
+    uint64_t left;           // blocks of its stratum that are not simulated
+    double relation;         // of their warp instructions to those simulated
+} portion;
+#define PORTIONS_MAX 4
+typedef struct portions {
+    portion at[PORTIONS_MAX];
+    int n;
+    uint64_t total; // blocks of the grid
+} portions;
+bool portions_whole(uint64_t total, uint64_t wave); // all of it is simulated
+portions portions_make(uint64_t total, uint64_t wave, uint64_t fill);
+// The launch's cycles: its portions took `cycles`, and their blocks ended then (which is sorted).
+double portions_cycles(const portions *x, double *ends, size_t n, double cycles);
+typedef struct found {
+    double cycles; // 0: blocks are too long for that
+    double insts;  // warp instructions of a block, on average
+} found;
+bool portions_run(abt_state *st, const orr_gpu *gpu, const orr_work *w, kept *k, uint64_t wave, found *out,
+                  orr_err *e);
+double kept_insts(const orr_kernel *k, const kept_block *b); // warp instructions of a block
 
 // ---- memory_share.c: an SM's share of L2 and memory -------------------------------------------------------
 typedef struct memory_share {
