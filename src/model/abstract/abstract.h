@@ -186,8 +186,8 @@ typedef struct acode {
     uint32_t nplaces;         // registers, or the barriers of the control bits
     uint16_t unit[4];         // that bursts need, the first few
     uint32_t nunits;
-    bool in_order;   // accesses come in the order in which the trace has them
-    bool leaves_out; // streams have accesses that are not looked at: of mbarriers, of uniform loads
+    bool in_order;     // accesses come in the order in which the trace has them
+    bool leaves_out;   // streams have accesses that are not looked at: of mbarriers, of uniform loads
     bool asynchronous; // it has mbarriers, bulk copies, products of groups of warps, clusters
     bool hands_on;     // warps arrive at barriers whose number is in a register, and do not wait there
     bool characterised;
