@@ -510,12 +510,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
     x.mask = orr_tinst_lanes(i, x.mask);
-    double far = far_access(s, i, a, &x);
-    if (far > 0) {
+    double remote = far_access(s, i, a, &x);
+    if (remote > 0) {
         a->requests++;
         s->timed[inst]++;
         a->cost += 1;
-        a->latency += far;
+        a->latency += remote;
         return;
     }
     uint8_t space = orr_space_resolve(&x, i->space);
