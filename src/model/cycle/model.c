@@ -188,7 +188,7 @@ static bool shares(const orr_work *w, const orr_program *p) {
     const orr_kernel *k = w->info.kernel;
     bool passes_on = false;
     for (uint32_t n = 0; n < p->ninsts; n++) passes_on |= p->insts[n].sass == ORR_SASS_USETMAXREG;
-    return !k->grows && cluster_of(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler &&
+    return !k->grows && orr_work_cluster(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler &&
            !w->pieces;
 }
 
