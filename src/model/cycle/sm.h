@@ -186,6 +186,7 @@ typedef struct sm {
     struct step_sm *live;  // of a kernel that is executed as it is timed (step.c); NULL: it is not
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
+    bool fresh;            // nothing has run on it since it was prepared for a launch
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     event_queue clock;
