@@ -334,8 +334,8 @@ static const orr_kernel *loaded(bench *b, const char *body) {
 // May its blocks run side by side, as far as the code tells?
 static bool apart(const orr_kernel *k) {
     for (uint32_t n = 0; n < k->nbases; n++)
-        if (k->bases[n].stores && k->bases[n].loads) return false;
-    return !k->atomics && !k->blocks_meet && !k->reads_anywhere;
+        if ((k->bases[n].stores || k->bases[n].reduces) && k->bases[n].loads) return false;
+    return (!k->atomics || k->reduces) && !k->blocks_meet && !k->reads_anywhere;
 }
 
 #define TWO(body)                                                                                            \
@@ -465,7 +465,7 @@ static void reductions_commute(void **state) {
         for (int threads = 1; threads <= 4; threads++) {
             bench b;
             open_bench(&b, ptx, "k", 160, 64, 32);
-            assert_false(b.launch.kernel->atomics || b.launch.kernel->blocks_meet);
+            assert_true(b.launch.kernel->reduces);
             uint32_t *out = orr_mem_host(b.mem, b.out, 32 * 4);
             for (int n = 0; n < 32; n++) out[n] = cases[c].start;
             assert_memory_equal(run_bench(&b, threads), want, sizeof want);

@@ -33,8 +33,6 @@ typedef struct effects {
     uint32_t base[ORR_CLASSES]; // class and number -> index
     origin *of;
     uint32_t *defs;  // how many instructions write it
-    bool only;       // reductions are all that blocks see of each other (reduction.h)
-    uint64_t bases;  // that are reduced through
     uint64_t effort; // steps left; a kernel too large to look through counts as one whose blocks meet
 } effects;
 #define EFFORT 100000000u
@@ -176,16 +174,14 @@ static void note(effects *x, uint32_t n, uint32_t block) {
         return;
     }
     bool own = !store && own_place(x, n, block);
-    bool reduces = x->only && orr_reduction(i);
-    if (reduces) {
-        x->bases |= o.bases;
-        return;
-    }
-    if (store && (o.loaded || !o.block) && !(i->op == ORR_OP_ST && constant_values(x, i)))
+    bool reduces = k->reduces && orr_reduction(i);
+    if (store && !reduces && (o.loaded || !o.block) && !(i->op == ORR_OP_ST && constant_values(x, i)))
         k->blocks_meet = true;
     for (uint64_t m = o.bases; m; m &= m - 1) {
         orr_base *b = &k->bases[__builtin_ctzll(m)];
-        if (store)
+        if (reduces)
+            b->reduces = true;
+        else if (store)
             b->stores = true;
         else if (own)
             b->loads_own = true;
@@ -216,12 +212,13 @@ static bool regular(effects *x) {
 void orr_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     bool others = false;
+    k->reduces = orr_only_reduces(k, NULL);
     for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(k, f);
     if (others) { // addresses go through memory from function to function
         k->blocks_meet = true;
         return;
     }
-    effects x = {.k = k, .effort = EFFORT, .only = orr_only_reduces(k, NULL)};
+    effects x = {.k = k, .effort = EFFORT};
     uint32_t nregs = 0;
     for (int c = 0; c < ORR_CLASSES; c++) {
         x.base[c] = nregs;
@@ -238,7 +235,7 @@ void orr_effects(orr_kernel *k) {
     for (uint32_t b = 0; b < k->funcs[0].nblocks && !k->blocks_meet; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
             if (global(&k->insts[n])) note(&x, n, b);
-    if (x.effort < own_insts(k) || !orr_mark_reduced(k, x.bases)) k->blocks_meet = true;
+    if (x.effort < own_insts(k)) k->blocks_meet = true;
     free(x.of);
     free(x.defs);
 }

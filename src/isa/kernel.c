@@ -1,16 +1,14 @@
 // Finishing a kernel that a front end has filled, and printing one.
 #include "isa/cfg.h"
-#include "isa/reduction.h"
 
 static void facts(orr_kernel *k) {
-    bool reduces = !k->blocks_meet && orr_only_reduces(k, NULL);
     for (uint32_t n = 0; n < k->ninsts; n++) {
         orr_inst *i = &k->insts[n];
         uint16_t flags = orr_ops[i->op].flags;
         i->unit = orr_inst_unit(i);
         bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
         bool seen = (flags & ORR_F_ATOMIC) || (i->mods & ORR_M_VOLATILE);
-        if ((flags & ORR_F_MEMORY) && seen && global && !reduces) k->atomics = true;
+        if ((flags & ORR_F_MEMORY) && seen && global) k->atomics = true;
         if (i->op == ORR_OP_SYSCALL) k->atomics = true; // output and the heap keep the blocks' order
         if (i->op == ORR_OP_BAR && i->nsrc > 0) {
             const orr_operand *id = orr_src(k, i, 0);

@@ -1,8 +1,5 @@
 // Reductions of global memory whose order does not matter: integer sums, minima, maxima and logic operations
 // whose results nobody has. Any number of one kind come to the same, whoever is first.
-//
-// A kernel whose blocks do nothing else to what they reduce counts as one that touches nothing atomically
-// (orr_kernel.atomics is false), and the bases that it reduces through are marked (orr_base_reduces).
 #ifndef ORR_REDUCTION_H
 #define ORR_REDUCTION_H
 
@@ -45,21 +42,6 @@ static inline bool orr_only_reduces(const orr_kernel *k, int (*kind)(const orr_k
         one = is;
     }
     return one != 0;
-}
-
-// Through this base there are such reductions and nothing else. `loads_own` says that the thread stores
-// there, too; without a store it has this meaning.
-static inline bool orr_base_reduces(const orr_base *b) { return b->loads_own && !b->stores; }
-
-// Marks the bases of `reduced`, a bit each. False: some of them are loaded or stored, too.
-static inline bool orr_mark_reduced(orr_kernel *k, uint64_t reduced) {
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        orr_base *b = &k->bases[n];
-        if (!(reduced >> n & 1)) continue;
-        if (b->loads || b->stores || b->loads_own) return false;
-        b->loads_own = true;
-    }
-    return true;
 }
 
 #endif

@@ -35,8 +35,6 @@ typedef struct effects {
     state *in;      // [block]
     bool *waiting;  // [block]: to be looked at again
     uint32_t steps; // blocks that may still be looked at
-    bool only;      // reductions are all that blocks see of each other (isa/reduction.h)
-    uint64_t bases; // that are reduced through
     bool lost;      // something the analysis does not follow
 } effects;
 
@@ -334,7 +332,7 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
             k->reads_anywhere = true;
         return false;
     }
-    to->reduces = x->only && reduction_of(k, n);
+    to->reduces = k->reduces && reduction_of(k, n);
     if (to->reduces) return true;
     if (to->store && (to->from.loaded || !to->from.block) && !stores_constant(x, s, n)) x->lost = true;
     return true;
@@ -366,7 +364,7 @@ static void note(effects *x) {
         for (uint64_t m = a->from.bases; m; m &= m - 1) {
             orr_base *base = &k->bases[__builtin_ctzll(m)];
             if (a->reduces)
-                x->bases |= m & (0 - m);
+                base->reduces = true;
             else if (a->store)
                 base->stores = true;
             else if (a->own)
@@ -421,17 +419,16 @@ void sass_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     k->nbases = 0;
     k->blocks_meet = k->reads_anywhere = true;
+    k->reduces = orr_only_reduces(k, reduction_of);
     if (k->nfuncs > 1 || k->nblocks > MAX_BLOCKS || k->recursive) return;
-    effects x = {.k = k, .steps = 64 * k->nblocks + 1000, .only = orr_only_reduces(k, reduction_of)};
+    effects x = {.k = k, .steps = 64 * k->nblocks + 1000};
     k->reads_anywhere = false;
     x.in = orr_calloc(k->nblocks + 1, sizeof *x.in);
     x.waiting = orr_calloc(k->nblocks + 1, sizeof *x.waiting);
     follow(&x);
     k->regular = !x.lost && regular(&x);
     if (!x.lost) note(&x);
-    if (!x.lost && !orr_mark_reduced(k, x.bases)) x.lost = true;
     k->blocks_meet = x.lost;
-    if (x.only && !x.lost) k->atomics = false;
     free(x.in);
     free(x.waiting);
 }
