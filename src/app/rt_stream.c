@@ -30,6 +30,7 @@ int app_stream_delete(void *stream) {
             *p = s->next;
             break;
         }
+    free(s->tail.at);
     free(s);
     return E_OK;
 }
@@ -108,6 +109,8 @@ RT(cudaEventCreateWithFlags)(void **event, unsigned flags) {
 RT(cudaEventCreate)(void **event) { return orr_cudaEventCreateWithFlags(event, 0); }
 RT(cudaEventDestroy)(void *event) {
     ENTER();
+    app_queue_flush();
+    if (event) free(((app_event *)event)->tail.at);
     free(event);
     return app_leave(event ? E_OK : E_HANDLE);
 }
@@ -132,6 +135,7 @@ RT(cudaEventSynchronize)(void *event) {
     ENTER();
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
+    app_queue_flush();
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }
@@ -143,6 +147,7 @@ RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     if (!ms || !from || !to) return app_leave(ms ? E_HANDLE : E_VALUE);
     if (!from->recorded || !to->recorded || (from->flags | to->flags) & 2) return app_leave(E_HANDLE);
     app_no_time();
+    app_queue_flush();
     *ms = (float)((to->when - from->when) / 1e6);
     return app_leave(E_OK);
 }
@@ -156,6 +161,7 @@ RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
     STREAM();
     if (s->id == 0) return app_leave(E_CAPTURE_UNSUPPORTED);
     if (s->capture || s->joined) return app_leave(E_VALUE);
+    s->tail.n = 0;
     s->capture = app_graph_new();
     s->capture->stream = s;
     return app_leave(E_OK);

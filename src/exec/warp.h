@@ -258,6 +258,8 @@ handlers orr_pick_wgmma(const orr_kernel *k, const orr_inst *i, const char **why
 handlers orr_pick_bulk(const orr_kernel *k, const orr_inst *i, const char **why);  // ops/bulk.c
 handlers orr_pick_remote(const orr_kernel *k, const orr_inst *i,
                          const char **why); // ops/remote.c: mapa, st.async, red.async, barrier.cluster
+handlers orr_pick_texture(const orr_kernel *k, const orr_inst *i,
+                          const char **why); // ops/texture.c: tex, txq, surfaces
 handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i,
                         const char **why); // lanes.c: shfl vote match redux activemask elect
 handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i,

@@ -103,7 +103,9 @@ static void trace_origins(effects *x) {
 
 // ---- accesses -------------------------------------------------------------------------------
 static bool global(const orr_inst *i) {
-    return (orr_ops[i->op].flags & ORR_F_MEMORY) &&
+    // Nobody may write what a texture reads; and surfaces, which are written, are through a handle that is no
+    // block's.
+    return (orr_ops[i->op].flags & ORR_F_MEMORY) && i->op != ORR_OP_TEX && i->op != ORR_OP_SULD &&
            (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->op == ORR_OP_CPASYNC);
 }
 

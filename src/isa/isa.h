@@ -508,6 +508,14 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 enum { ORR_WG_FENCE, ORR_WG_COMMIT, ORR_WG_WAIT };
 enum { ORR_WG_NEGATE_A = 1, ORR_WG_NEGATE_B = 2 };
 
+// ORR_OP_TEX: dsts four components; srcs handle, x, y, z, layer, level, of a gradient also how x, y and z
+// differ from one column and one row to the next (dx/dcolumn, dx/drow, dy/dcolumn, ...). imm: shape
+// (exec/texture.h), whether coordinates are integers, and the component that is gathered, from bit 8 on.
+enum { ORR_TEX_LEVEL, ORR_TEX_GRADIENT, ORR_TEX_GATHER };
+enum { ORR_TEX_SHAPE = 7, ORR_TEX_INTEGERS = 16 };
+// Surfaces, sub: what a coordinate outside does, whether x counts texels (else bytes), whether texels are
+// converted.
+enum { ORR_SU_CLAMP, ORR_SU_ZERO, ORR_SU_TRAP, ORR_SU_OUTSIDE = 3, ORR_SU_TEXELS = 4, ORR_SU_FORMATTED = 8 };
 // ORR_OP_BULK: sub ORR_BULK_*; vec = dimensions of the tensor, 0: plain bytes; boolop = 1 im2col; type =
 // element and cmp = ORR_ATOM_* of a reduction (of a tensor the map says the type). Sources: the address in
 // this block's shared memory; the other address (a tensor's: of its map; of PEER: in the cluster's shared

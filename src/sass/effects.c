@@ -309,8 +309,9 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
     uint16_t flags = orr_ops[i->op].flags;
     bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->op == ORR_OP_CPASYNC;
     if (!(flags & ORR_F_MEMORY) || !global) return false;
+    if (i->op == ORR_OP_TEX || i->op == ORR_OP_SULD) return false; // nobody may write what a texture reads
     const orr_arg *a = address(&k->codes[n]);
-    if (!a) {
+    if (!a || i->op == ORR_OP_SUST || i->op == ORR_OP_SURED) {
         x->lost = true;
         return false;
     }

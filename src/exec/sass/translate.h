@@ -117,6 +117,7 @@ void m_spread(translator *m, oper dst, oper src);
 bool orr_sass_int(translator *m);     // int.c: integers, logic, moves, predicates, selections
 bool orr_sass_float(translator *m);   // float.c: fp32, fp16, fp64, conversions, MUFU
 bool orr_sass_memory(translator *m);  // memory.c: loads, stores, atomics, constants, LDSM, LDGSTS, fences
+bool orr_sass_texture(translator *m); // texture.c: textures and surfaces (asked by memory.c)
 bool orr_sass_lanes(translator *m);   // lanes.c: SHFL, VOTE, MATCH, REDUX, R2UR, S2R, CS2R, matrices
 bool orr_sass_hopper(translator *m);  // hopper.c: groups of warps, bulk copies, clusters
 bool orr_sass_control(translator *m); // converge.c: branches, convergence, barriers, calls, exit
