@@ -70,6 +70,7 @@ typedef struct warp {
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
     uint16_t restored;       // barrier registers that BMOV has written since BSSY did
     uint64_t through;        // when it is past the last barrier
+    uint64_t atomic;         // when its last atomic has been answered (core.atomic_wait)
     uint32_t block;          // index in sm->blocks
     uint32_t sent;           // its last memory instruction, + 1; 0: none
     uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1

@@ -34,6 +34,7 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     const orr_tinst *i = &s->c->program->insts[inst];
     ready = write_back(s, w, i, ready);
     scoreboard_complete(&w->board, s->c->program, i, ready);
+    if (i->flags & ORR_TF_ATOMIC) w->atomic = ready;
     if (group != NO_GROUP) scoreboard_copied(&w->board, group, ready);
     answered(s, w, ready);
 }
@@ -141,6 +142,10 @@ void cyc_warp_update(sm *s, warp *w) {
     }
     if (p->control || i->kind != ORR_TK_PRODUCT) t = scoreboard_wait(&w->board, p, i, t, &why);
     if (w->fences || waits_for_others(i)) t = other_waits(s, w, i, t, &why);
+    if (w->atomic > t && s->c->gpu->core_atomic_wait) {
+        t = w->atomic;
+        why = ORR_STALL_LONG;
+    }
     w->ready = t;
     w->why = why;
     scheduler *q = &s->sched[w->sched];
