@@ -64,7 +64,7 @@ waits() { # SCRIPT KEYS MODELS
         local set=() before after
         for key in $2; do set+=(--set "$key=10000"); done
         before=$(cycles "$1" --model "$model") after=$(cycles "$1" --model "$model" "${set[@]}")
-        [ "$before" -gt 0 ] && [ $((after - before)) -ge 8000 ] || { echo "$1, $2, $model: $before and $after cycles"; cat "$tmp/err"; exit 1; }
+        [ "$before" -gt 0 ] && [ $((after - before)) -ge 7500 ] || { echo "$1, $2, $model: $before and $after cycles"; cat "$tmp/err"; exit 1; }
     done
 }
 waits hopper/tma_copy tma.latency "cycle abstract partial analytic"
