@@ -34,6 +34,19 @@ managed: 10 20 30 40
 too far: cudaErrorInvalidValue
 X
 done
+# Textures and surfaces; one that has been destroyed is an illegal address.
+"${CC:-cc}" -O1 "$source/tests/app/texture.c" -o texture -L"$build/cuda" -l:libcudart.so.13 -l:libcuda.so.1
+for model in functional cycle; do
+    "$orrery" app -q --gpu h200 --model $model ./texture >got 2>err || { cat got err; fail "texture failed"; }
+    diff - got <<'X' || { cat err; fail "texture ($model): not as expected"; }
+sampled, wrong: 0
+painted, wrong: 0
+no such resource: 1
+twice: 1
+gone: 700
+X
+    grep -q "is no texture or surface object" err || fail "a texture that is gone is not named"
+done
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
 too much shared memory: cudaErrorInvalidValue

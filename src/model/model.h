@@ -6,6 +6,7 @@
 #include "exec/exec.h"
 #include "gpu/gpu.h"
 #include "isa/isa.h"
+#include "launch/launch.h"
 #include "memory/memory.h"
 #include "stream/stream.h"
 
@@ -192,6 +193,7 @@ typedef struct orr_result {
     uint32_t checked;                        // expectations of the script that held
     uint64_t buffer_bytes;                   // of the script's buffers
     orr_app app;                             // all 0: there is none
+    ORR_VEC(orr_reading) readings;           // what the script measures by the simulated GPU's clock
     uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
     ORR_VEC(struct orr_rewrote) rewrites;    // kernels as orr_work_rewritten has made them
     bool l2_roomy;                           // L2 had room for all: a larger one gives the same (abstract)

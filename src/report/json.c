@@ -368,6 +368,7 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
     }
     if (o->page) sources(t, r);
     json_ranges(t, r);
+    json_readings(t, r);
     if (r->sample) json_sample(t, r);
     if (r->blocks_in_all)
         orr_text_add(t, "  \"blocks_executed\": %llu, \"blocks_in_all\": %llu,\n",

@@ -256,6 +256,7 @@ void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text 
     if (r->sample) page_sample(&p, r);
     if (r->launches.n > 1 || (!r->profiles.n && !timed)) launch_table(&p, r);
     page_ranges(&p, r);
+    page_readings(&p, r);
     if (timed) page_timing(&p, r);
     page_limits(&p, r);
     for (size_t i = 0; i < r->profiles.n; i++) {

@@ -143,16 +143,10 @@ static void release(sm *s, block *b, int which) {
     barriers_over(&b->barriers, which);
 }
 
-// The barrier an instruction names. Its number may be in a register, and a stream does not have that: then
-// so many warps that follow each other as it is for are taken to have one of their own, as groups of warps
-// do that share a kernel's work. They are counted from the last barrier down, beside those that are named.
-// (Not where warps also arrive at one without waiting: then groups of warps hand something on to each other.)
 static uint32_t barrier_of(const sm *s, const block *b, const warp *w, const orr_tinst *i) {
-    if (i->imm < BLOCK_BARRIERS) return i->imm;
-    if (!i->warps || i->warps >= b->nwarps || s->c->hands_on) return 0;
     uint32_t n = 0;
     while (n < b->nwarps && b->warp[n] != warp_id(w)) n++;
-    return BLOCK_BARRIERS - 1 - n / i->warps % (BLOCK_BARRIERS - 1);
+    return barriers_named(i->imm, i->warps, b->nwarps, n, s->c->hands_on);
 }
 
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {

@@ -128,17 +128,6 @@ static int step_mode(const cycle *c, const orr_work *w) {
     return orr_step_can(l, ORR_STEP_AT_ISSUE, &why) ? ORR_STEP_AT_ISSUE : -1;
 }
 
-// Thread blocks of a cluster.
-static uint32_t cluster_of(const orr_work *w) {
-    uint64_t n = 1;
-    for (int d = 0; d < 3; d++) {
-        uint32_t of = w->launch && w->launch->cluster[0] ? w->launch->cluster[d] : w->info.kernel->cluster[d];
-        n *= of ? of : 1;
-    }
-    uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
-    return n <= CLUSTER_MOST && blocks % n == 0 ? (uint32_t)n : 1;
-}
-
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
@@ -151,7 +140,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
-    c->cluster = cluster_of(w);
+    c->cluster = orr_work_cluster(w);
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, blocks);
     double start = orr_seconds();
@@ -199,7 +188,7 @@ static bool shares(const orr_work *w, const orr_program *p) {
     const orr_kernel *k = w->info.kernel;
     bool passes_on = false;
     for (uint32_t n = 0; n < p->ninsts; n++) passes_on |= p->insts[n].sass == ORR_SASS_USETMAXREG;
-    return !k->grows && cluster_of(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler &&
+    return !k->grows && orr_work_cluster(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler &&
            !w->pieces;
 }
 

@@ -16,6 +16,7 @@
 #include "core/scoreboard.h"
 #include "core/tma.h"
 #include "core/units.h"
+#include "model/cluster.h"
 #include "model/cycle/crossbar.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
@@ -104,7 +105,7 @@ typedef struct mcopy { // an arrival of copies that are on their way
     uint8_t which; // the warp's
 } mcopy;
 
-#define CLUSTER_MOST    16
+#define CLUSTER_MOST    ORR_CLUSTER_MOST
 #define CLUSTER_BARRIER 64 // orr_tinst.imm: not a barrier of the block
 
 typedef struct cluster_place {

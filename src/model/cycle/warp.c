@@ -59,9 +59,9 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // stops in front of the first other instruction (BAR.SYNC.DEFER_BLOCKING; H200, a warp that comes 1,460
 // cycles before the last: it does all of 190 FFMAs meanwhile, and as well HFMA2, DFMA, LOP3, IADD3, ISETP,
 // IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
-// wait).
-static bool passes_barrier(const sm *s, const orr_tinst *i) {
-    if (!s->c->gpu->core_bar_defer || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK)) return false;
+// wait). A warp that is executed as it is timed stays: its executor is at the barrier.
+static bool passes_barrier(const sm *s, const warp *w, const orr_tinst *i) {
+    if (!s->c->gpu->core_bar_defer || w->exec || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK)) return false;
     static const bool fixed[ORR_TC_COUNT] = {
         [ORR_TC_INT] = true,  [ORR_TC_INT_MUL] = true, [ORR_TC_FP32] = true, [ORR_TC_FP16] = true,
         [ORR_TC_FP64] = true, [ORR_TC_MOVE] = true,    [ORR_TC_VOTE] = true, [ORR_TC_UNIFORM] = true,
@@ -135,7 +135,7 @@ void cyc_warp_update(sm *s, warp *w) {
     const orr_tinst *i = &p->insts[w->pc.at];
     uint64_t t = w->front;
     uint8_t why = w->front_why;
-    if ((w->barrier || w->through > t) && !passes_barrier(s, i)) {
+    if ((w->barrier || w->through > t) && !passes_barrier(s, w, i)) {
         t = w->barrier ? NEVER : w->through;
         why = ORR_STALL_BARRIER;
     }
