@@ -25,4 +25,7 @@ SIZE(reduce, atomicAdd(&a[mixed(i) & mask], 1))
 SIZE(count, if (atomicAdd(&a[mixed(i) & mask], 1) == 0x77777777u) a[0] = 1)
 SIZE(rows, u32 t = 0; for (u32 k = 0; k < 32; k++) t += b[32 * i + k]; if (t == 77) a[i] = 1)
 SIZE(struct, u32 t = b[i]; for (u32 k = 0; k < 20; k++) a[k * n + i] = t + k)
-SIZE(probe, for (u32 at = mixed(i) & mask; atomicCAS(&a[at], 0u, i + 1) != 0; at = (at + 1) & mask) {})
+SIZE(probe, for (u32 at = mixed(i) & mask;; at = (at + 1) & mask) {                                              \
+         u32 old = atomicCAS(&a[at], 0u, i + 1);                                                                \
+         if (old == 0 || old == i + 1) break;                                                                   \
+     })

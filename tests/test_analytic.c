@@ -258,8 +258,9 @@ static void test_bank_conflicts_thrown(void **state) {
 }
 
 // On a core with collectors, what comes out is a fixed point: with the cycles that it says, the conflicts are
-// those that it says. 32 warps of 100 instructions with three operands; one scheduler, so three can be
-// reading at a time: b (m/b - 1 + (1 - m/(3b))^3).
+// those that it says. 32 warps of 100 instructions with three operands and a result; one scheduler, so three
+// can be reading at a time and one can be writing. n of them that make m accesses a cycle to b banks have
+// b (m/b - 1 + (1 - m/(n b))^n) conflicts; a single one that writes has none with itself.
 static void test_fixed_point(void **state) {
     (void)state;
     kern *k = kern_new(1, 1024);
@@ -267,13 +268,40 @@ static void test_fixed_point(void **state) {
     more(k, "EXIT");
     estimate x =
         estimate_on(GPU("core.kind=collector", "regs.collectors=8", "regs.banks=4", "regs.ports=1"), k);
-    double t = x.l->cycles, m = 32 * 100 * 3 / t, b = 4;
+    double t = x.l->cycles, m = 32 * 100 * 4 / t, b = 4;
     assert_true(x.l->limits->register_reads == 32 * 100 * 3);
-    double expected = t * b * (m / b - 1 + pow(1 - m / (3 * b), 3));
+    double expected = t * b * (m / b - 1 + pow(1 - m / (4 * b), 4));
     between(expected * 0.998, x.l->limits->register_conflicts, expected * 1.002);
     assert_true(x.l->counters[ORR_C_REG_CONFLICTS] == x.l->limits->register_conflicts);
     estimate_free(&x);
     kern_free(k);
+}
+
+// The fewer banks, the longer: 32 warps of instructions that make four accesses each. Two banks serve two a
+// cycle, so 100 instructions of 32 warps take 6,400 cycles at least. Without the probabilistic part time is
+// the bound, which is never more than with it.
+static void test_banks_cost(void **state) {
+    (void)state;
+    double before = INFINITY;
+    const char *banks[] = {"regs.banks=2", "regs.banks=4", "regs.banks=64"};
+    for (int n = 0; n < 3; n++) {
+        kern *k = kern_new(1, 1024);
+        for (int i = 0; i < 100; i++) more(k, "FFMA R%d <- R1 R2 R3", 4 + i % 20);
+        more(k, "EXIT");
+        estimate with =
+            estimate_on(GPU("core.kind=collector", "regs.collectors=8", "regs.ports=1", banks[n]), k);
+        estimate without = estimate_on(GPU("core.kind=collector", "regs.collectors=8", "regs.ports=1",
+                                           banks[n], "analytic.probabilistic=no"),
+                                       k);
+        assert_true(with.l->cycles < before);
+        before = with.l->cycles;
+        if (n == 0) assert_true(with.l->limits->optimistic >= 6400);
+        assert_true(without.l->cycles <= with.l->cycles);
+        between(with.l->limits->optimistic - 1, without.l->cycles, with.l->limits->optimistic + 1);
+        estimate_free(&with);
+        estimate_free(&without);
+        kern_free(k);
+    }
 }
 
 // ---- input that is not as it should be --------------------------------------------------------------
@@ -321,6 +349,7 @@ int main(void) {
         cmocka_unit_test(test_bank_conflicts),
         cmocka_unit_test(test_bank_conflicts_thrown),
         cmocka_unit_test(test_fixed_point),
+        cmocka_unit_test(test_banks_cost),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

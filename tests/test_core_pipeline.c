@@ -82,7 +82,7 @@ static void test_result_bus(void **state) {
 // collectors are free a cycle to get in, the reading, and a cycle to hand on later: in 4 and 5.
 static void test_collectors(void **state) {
     (void)state;
-    operands_spec s = {.collectors = 2, .banks = 4, .bank_mask = 3, .ports = 1, .collect = 1};
+    operands_spec s = {.collectors = 2, .banks = 4, .bank_mask = 3, .ports = 1, .interval = 1, .collect = 1};
     uint16_t regs[] = {0, 1, 2};
     orr_program p = {.regs = regs};
     p.reg[0] = 0, p.reg[1] = 4, p.reg[2] = 8;
@@ -98,6 +98,37 @@ static void test_collectors(void **state) {
     assert_int_equal(lost, 2);
     assert_int_equal(operands_collector_free(&o), 4);
     assert_int_equal(o.conflict_cycles, 2);
+    operands_free(&o);
+}
+
+// With collectors: operands one after the other, reads and results on the same ports of the banks. Registers
+// 0 and 2 are in bank 0 of two, register 1 in bank 1; an access takes two cycles.
+static void test_collector_writes(void **state) {
+    (void)state;
+    static const operands_spec spec = {
+        .collectors = 2, .banks = 2, .bank_mask = 1, .ports = 1, .interval = 2};
+    uint16_t places[] = {0, 1, 2};
+    orr_program p = {.regs = places};
+    p.reg[0] = 0, p.reg[1] = 1, p.reg[2] = 2;
+    orr_tinst reads = {.nsrc = 2}, writes = {.ndst = 1, .regs = 2};
+    operand_reader r = {0};
+    uint64_t lost;
+    operands o;
+    operands_init(&o, &spec);
+    // Alone nothing is lost, and the collector is taken for its two reads, one interval before and one after.
+    assert_int_equal(operands_collect(&o, &p, &reads, &r, 99, &lost), 0);
+    assert_int_equal(lost, 0);
+    assert_int_equal(operands_collector_free(&o), 0);
+    // The same two registers at the same time: each read finds its bank taken, the second ends an access
+    // late.
+    assert_int_equal(operands_collect(&o, &p, &reads, &r, 99, &lost), 2);
+    assert_int_equal(operands_collector_free(&o), 99 + 4 * 2);
+    assert_int_equal(o.conflict_cycles, 1);
+    // A result for bank 0 that comes when nobody is there is written at once; a second one an access later.
+    assert_int_equal(operands_write(&o, &p, &writes, &r, 99, 140), 140);
+    assert_int_equal(operands_write(&o, &p, &writes, &r, 99, 140), 142);
+    // A read that would come with them waits for both.
+    assert_int_equal(operands_collect(&o, &p, &reads, &r, 139, &lost), 2);
     operands_free(&o);
 }
 
@@ -343,7 +374,7 @@ static void test_tma(void **state) {
     assert_int_equal(t.n.copies, 3);
     assert_int_equal(t.n.bytes, 384);
     tma_reset(&t);
-    tma_prefetch_maps(&t, 999);
+    tma_maps_prefetch(&t.maps, 999);
     tma_issue(&t, &box, 1400);
     assert_int_equal(copied_at, 1710);
     tma_free(&t);
@@ -376,11 +407,14 @@ static void test_products(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tma),        cmocka_unit_test(test_banks),      cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_result_bus), cmocka_unit_test(test_collectors), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_halves),     cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),  cmocka_unit_test(test_indexed),
-        cmocka_unit_test(test_named),      cmocka_unit_test(test_products),
+        cmocka_unit_test(test_tma),        cmocka_unit_test(test_banks),
+        cmocka_unit_test(test_reuse),      cmocka_unit_test(test_result_bus),
+        cmocka_unit_test(test_collectors), cmocka_unit_test(test_collector_writes),
+        cmocka_unit_test(test_units),      cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_indexed),    cmocka_unit_test(test_named),
+        cmocka_unit_test(test_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,11 @@
 void operands_spec_read(operands_spec *s, const orr_gpu *g) {
     uint32_t subs = (uint32_t)g->core_subcores;
     *s = (operands_spec){.ports = (uint32_t)g->regs_ports,
+                         .interval = (uint32_t)g->regs_interval,
                          .collect = whole_cycles(g->core_collect),
                          .late = (uint32_t)g->regs_late};
+    const orr_gpu_op *ffma = orr_gpu_op_for(g, "FFMA", "fp32");
+    if (ffma) s->late_result = (uint32_t)ffma->result;
     s->read_banks = g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     if (g->core_kind != ORR_CORE_COLLECTOR || g->regs_collectors <= 0) return;
     s->collectors = (uint32_t)g->regs_collectors / subs;
@@ -21,52 +24,91 @@ void operands_spec_read(operands_spec *s, const orr_gpu *g) {
 void operands_init(operands *o, const operands_spec *s) {
     *o = (operands){.spec = s};
     if (!s->collectors) return;
-    o->bank_free = orr_calloc(s->banks, sizeof *o->bank_free);
+    o->bank = orr_calloc(s->banks, sizeof *o->bank);
     o->collector_free = orr_calloc(s->collectors, sizeof *o->collector_free);
 }
 
 void operands_free(operands *o) {
-    free(o->bank_free);
+    free(o->bank);
     free(o->collector_free);
 }
 
 void operands_reset(operands *o) {
-    *o = (operands){.spec = o->spec, .bank_free = o->bank_free, .collector_free = o->collector_free};
+    *o = (operands){.spec = o->spec, .bank = o->bank, .collector_free = o->collector_free};
     if (!o->spec->collectors) return;
-    memset(o->bank_free, 0, o->spec->banks * sizeof *o->bank_free);
+    memset(o->bank, 0, o->spec->banks * sizeof *o->bank);
     memset(o->collector_free, 0, o->spec->collectors * sizeof *o->collector_free);
 }
 
 // ---- collectors ---------------------------------------------------------------------------------
-// An instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a cycle,
-// the collector too. The registers of one warp are shifted against those of another over the banks
-// (accel-sim.txt, II-B; source-level-probabilistic.txt, III).
+// An instruction sits in a collector while its operands come from the banks, one after the other. A bank
+// serves `regs.ports` accesses every `regs.interval` cycles, reads and writes: a read finds it taken by the
+// read of another instruction, or by a result that comes then (source-level-probabilistic.txt, III). The
+// registers of one warp are shifted against those of another over the banks (accel-sim.txt, II-B).
+//
+// Time is counted in accesses here: `ports` to an interval.
+static uint64_t access_at(const operands_spec *s, uint64_t cycle) {
+    return (cycle * s->ports + s->interval - 1) / s->interval;
+}
+
+static register_bank *bank_of(operands *o, const operand_reader *r, uint16_t reg) {
+    const operands_spec *s = o->spec;
+    uint32_t shifted = reg + r->shift;
+    return &o->bank[s->bank_mask ? shifted & s->bank_mask : shifted % s->banks];
+}
+
+// The first access from `at` on that nobody has; 64 of them from `now` on are known.
+static uint64_t take(register_bank *b, uint64_t now, uint64_t at) {
+    if (now > b->from) {
+        b->taken = now - b->from < 64 ? b->taken >> (now - b->from) : 0;
+        b->from = now;
+    }
+    uint64_t n = at > b->from ? at - b->from : 0;
+    if (n >= 64) return at;
+    uint64_t room = ~b->taken >> n;
+    if (!room) return b->from + 64;
+    n += (uint64_t)__builtin_ctzll(room);
+    b->taken |= 1ull << n;
+    return b->from + n;
+}
+
 uint64_t operands_collect(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                           uint64_t now, uint64_t *lost) {
     const operands_spec *s = o->spec;
     uint32_t ports = s->ports, reads = 0;
-    uint64_t first = (now + 1) * ports, last = first; // in reads: `ports` to a cycle
+    uint64_t first = access_at(s, now + 1), last = first;
     for (int n = 0; n < i->nsrc; n++) {
         uint16_t place = p->regs[i->regs + (uint32_t)n], reg = p->reg[place];
         if (reg >= ORR_TREG_P) continue;
         bool again = false; // an operand named twice is read once
         for (int m = 0; m < n; m++) again |= p->regs[i->regs + (uint32_t)m] == place;
         if (again) continue;
-        uint32_t shifted = reg + r->shift;
-        uint64_t *bank = &o->bank_free[s->bank_mask ? shifted & s->bank_mask : shifted % s->banks];
-        uint64_t t = first + reads++; // one after the other into the collector
-        if (*bank > t) t = *bank;
-        *bank = t + 1;
+        uint64_t t = take(bank_of(o, r, reg), first, first + reads++); // one after the other
         if (t + 1 > last) last = t + 1;
     }
     uint32_t ideal = (reads + ports - 1) / ports, took = ((uint32_t)(last - first) + ports - 1) / ports;
-    *lost = took - (took < ideal ? took : ideal);
-    o->conflict_cycles += *lost;
+    uint64_t waited = (took - (took < ideal ? took : ideal)) * s->interval;
+    *lost = waited;
+    o->conflict_cycles += waited / s->interval;
     uint32_t best = 0; // the collector that is free first
     for (uint32_t n = 1; n < s->collectors; n++)
         if (o->collector_free[n] < o->collector_free[best]) best = n;
-    o->collector_free[best] = now + 1 + took + 1; // taken, read, handed on
-    return s->collect + (took ? took - 1 : 0);    // core.collect has one cycle of reading in it
+    o->collector_free[best] = now + (1 + took + 1) * s->interval; // taken, read, handed on
+    // core.collect has one read in it; where it is 0, reading without a conflict is in the latencies.
+    return s->collect ? s->collect + (took ? took - 1 : 0) * s->interval : waited;
+}
+
+uint64_t operands_write(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
+                        uint64_t now, uint64_t ready) {
+    const operands_spec *s = o->spec;
+    uint64_t first = access_at(s, now), at = access_at(s, ready), last = at;
+    const uint16_t *place = p->regs + i->regs + i->nsrc;
+    for (int n = 0; n < i->ndst; n++) {
+        if (p->reg[place[n]] >= ORR_TREG_P) continue;
+        uint64_t t = take(bank_of(o, r, p->reg[place[n]]), first, at);
+        if (t > last) last = t;
+    }
+    return ready + (last - at + s->ports - 1) / s->ports * s->interval;
 }
 
 uint64_t operands_collector_free(const operands *o) {
@@ -165,9 +207,10 @@ static uint64_t wait_for_bus(operands *o, const orr_tinst *i, uint64_t t) {
     return at - first;
 }
 
-// A result that comes past the registers is noted; those of other latencies than 4 cycles were not measured.
-static void note_result(recent_results *w, const orr_program *p, const orr_tinst *i, uint64_t when) {
-    if ((i->result != 4 && !i->dispatch) || !i->ndst) return;
+// A result that comes past the registers is noted; those that take longer than an FFMA's were not measured.
+static void note_result(recent_results *w, const orr_program *p, const orr_tinst *i, uint32_t late_result,
+                        uint64_t when) {
+    if ((i->result != late_result && !i->dispatch) || !i->ndst) return;
     for (uint32_t d = 0; d < i->ndst && d < 2; d++) {
         uint16_t reg = p->reg[p->regs[i->regs + i->nsrc + d]];
         if (reg >= ORR_TREG_P) return;
@@ -182,7 +225,7 @@ uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, co
     uint64_t wait = i->nreads ? read_banks(o, p, i, r, now) : 0;
     if (i->settled) wait = latest(wait, wait_until_settled(p, i, r->recent, (uint32_t)now));
     if (i->result) wait += wait_for_bus(o, i, now + wait);
-    if (o->spec->late) note_result(r->recent, p, i, now + wait);
+    if (o->spec->late) note_result(r->recent, p, i, o->spec->late_result, now + wait);
     o->conflict_cycles += wait;
     return wait;
 }

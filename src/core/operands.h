@@ -6,7 +6,7 @@
 // `ports` reads a cycle, and an instruction has a window of some cycles in which its operands must have been
 // read; one that does not fit in waits, and its scheduler with it.
 //
-// Invariants: a bank's next free time never goes back; an operand cache entry holds one register of one
+// Invariants: a bank serves an access once; an operand cache entry holds one register of one
 // warp; in a cycle at most one result of a fixed latency goes to the registers.
 //
 // The component knows an instruction's operands (orr_tinst, orr_program.reads) and nothing of warps but a
@@ -23,14 +23,23 @@ typedef struct operands_spec {
     uint32_t collectors;       // of a sub-core; 0: it has none
     uint32_t banks, bank_mask; // of a sub-core with collectors; the mask is 0 where banks are no power of two
     uint32_t read_banks;       // of a sub-core without collectors, ORR_READ_BANKS at most
-    uint32_t ports;            // reads that a bank serves in a cycle (regs.ports)
+    uint32_t ports;            // accesses that a bank serves at a time (regs.ports)
+    uint32_t interval;         // cycles from one time to the next, with collectors (regs.interval)
     uint64_t collect;          // cycles from issue to the unit through a collector (core.collect)
     uint32_t late;             // cycles until a result can be read a cycle late (regs.late); 0: at once
+    uint32_t late_result;      // and of those alone that take as long as an FFMA's (op.fp32.result)
 } operands_spec;
+
+// A bank of a core with collectors, whose reads and writes share its ports: a bit for each access from `from`
+// on that is taken. Results are written long after what is read now, so a bank's accesses are not in order.
+typedef struct register_bank {
+    uint64_t from, taken;
+} register_bank;
 
 typedef struct operands { // of one sub-core
     const operands_spec *spec;
-    uint64_t *bank_free, *collector_free;             // [banks] in reads, [collectors] in cycles
+    register_bank *bank;                              // [banks]
+    uint64_t *collector_free;                         // [collectors] in cycles
     uint64_t read_free[ORR_READ_BANKS];               // without collectors, in reads
     uint32_t cached[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
     uint64_t results, results_from; // a bit for each cycle from results_from on in which a result is written
@@ -61,6 +70,9 @@ void operands_reset(operands *o);
 uint64_t operands_collect(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                           uint64_t now, uint64_t *lost);
 uint64_t operands_collector_free(const operands *o);
+// The instruction's result comes at `ready` and takes its banks then; returns when it has been written.
+uint64_t operands_write(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
+                        uint64_t now, uint64_t ready);
 
 // Without: the cycles that the instruction and its scheduler wait for operands and for the result bus.
 uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,

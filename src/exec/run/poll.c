@@ -5,14 +5,16 @@
 // the block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident
 // block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
 // that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
-// looking again before anybody else has run is of no use. Eight rounds of a loop of PTX that does nothing
-// else, or sleeps, let lanes through that wait at joins, as one of them may have to raise the flag. So every
-// race has one outcome, the same on every host, and it is not that of any GPU. Models with time execute such
-// kernels as they are timed instead (exec/step.h).
+// looking again before anybody else has run is of no use. Eight looks in vain, one after the other, of a loop
+// of PTX that does nothing else than look and sleep let lanes through that wait at joins, as one of them may
+// have to raise the flag. So
+// every race has one outcome, the same on every host, and it is not that of any GPU. Models with time execute
+// such kernels as they are timed instead (exec/step.h).
 //
 // A loop of one block around a compare and swap with the same values every time takes a lock. Lanes of its
 // warp that wait for those in it are let through as soon as it goes round: one of them may have the lock.
 // That is of PTX; machine code says so itself, by YIELD.
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/sass/translate.h"
@@ -64,18 +66,96 @@ static bool loops(const orr_kernel *k, uint32_t b) {
     return back;
 }
 
-// A loop of one block of PTX that does nothing but load what is volatile, or code that sleeps: lanes wait
-// there for others, perhaps of their own warp.
-static bool spins(const orr_kernel *k, uint32_t b) {
-    bool found = false, other = false;
+// ---- loops of PTX that only poll --------------------------------------------------------------------
+// Lanes wait there for others, perhaps of their own warp. Such a loop goes round through blocks that change
+// nothing others can see, and one of them at least looks at what others write, or sleeps (libcu++'s waits go
+// through many: a look, the time so far, a longer sleep each time). They are the strongly connected
+// components of the code's graph without all other blocks (Tarjan 1972, with a stack of its own instead of
+// recursion).
+static bool is_quiet(const orr_kernel *k, uint32_t b, bool *waits) {
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
         const orr_inst *in = &k->insts[i];
-        if (in->op == ORR_OP_NANOSLEEP) return !k->codes;
-        if (!(orr_ops[in->op].flags & ORR_F_MEMORY)) continue;
-        found |= in->op == ORR_OP_LD && in->mods & ORR_M_VOLATILE;
-        other |= in->op != ORR_OP_LD || !(in->mods & ORR_M_VOLATILE);
+        uint16_t flags = orr_ops[in->op].flags;
+        *waits |=
+            looks(k, i) || in->op == ORR_OP_NANOSLEEP || (in->op == ORR_OP_LD && in->mods & ORR_M_VOLATILE);
+        if (flags & (ORR_F_STORE | ORR_F_ATOMIC) && !looks(k, i)) return false;
+        if (flags & (ORR_F_CALL | ORR_F_BARRIER)) return false;
     }
-    return found && !other && !k->codes && loops(k, b);
+    return true;
+}
+
+typedef struct component_search {
+    const orr_kernel *k;
+    const bool *quiet, *waits; // [nblocks]
+    uint32_t *number, *low;    // order of discovery, + 1; the least that can be reached
+    uint32_t *stack, *path,
+        *way; // blocks without a component yet; the way here, and the next successor of each
+    bool *stacked;
+    uint32_t n, nstack;
+} component_search;
+
+static void enter(component_search *s, uint32_t b, uint32_t *depth) {
+    s->number[b] = s->low[b] = ++s->n;
+    s->stack[s->nstack++] = b;
+    s->stacked[b] = true;
+    s->way[b] = 0;
+    s->path[(*depth)++] = b;
+}
+
+// The component whose first block is `b` is complete.
+static void leave(component_search *s, uint32_t b, xblock *blocks) {
+    uint32_t first = s->nstack;
+    bool waits = false;
+    do waits |= s->waits[s->stack[--first]];
+    while (s->stack[first] != b);
+    bool round = s->nstack - first > 1 || loops(s->k, b);
+    while (s->nstack > first) {
+        uint32_t x = s->stack[--s->nstack];
+        s->stacked[x] = false;
+        blocks[x].spins = round && waits && s->waits[x];
+        blocks[x].spin_loop = round && waits ? b + 1 : 0;
+    }
+}
+
+static void search(component_search *s, uint32_t from, xblock *blocks) {
+    uint32_t depth = 0;
+    enter(s, from, &depth);
+    while (depth) {
+        uint32_t b = s->path[depth - 1];
+        if (s->way[b] < (uint32_t)orr_succ_count(s->k, &s->k->blocks[b])) {
+            uint32_t to = orr_succ(s->k, &s->k->blocks[b], (int)s->way[b]++);
+            if (to >= s->k->nblocks || !s->quiet[to]) continue;
+            if (!s->number[to])
+                enter(s, to, &depth);
+            else if (s->stacked[to] && s->number[to] < s->low[b])
+                s->low[b] = s->number[to];
+            continue;
+        }
+        depth--;
+        if (depth && s->low[b] < s->low[s->path[depth - 1]]) s->low[s->path[depth - 1]] = s->low[b];
+        if (s->low[b] == s->number[b]) leave(s, b, blocks);
+    }
+}
+
+static void find_spins(decoded *p) {
+    const orr_kernel *k = p->kernel;
+    uint32_t n = k->nblocks;
+    uint32_t *words = orr_calloc((size_t)n * 5 + 1, sizeof *words);
+    bool *flags = orr_calloc((size_t)n * 3 + 1, sizeof *flags);
+    component_search s = {.k = k,
+                          .quiet = flags,
+                          .waits = flags + n,
+                          .stacked = flags + 2 * n,
+                          .number = words,
+                          .low = words + n,
+                          .stack = words + 2 * n,
+                          .path = words + 3 * n,
+                          .way = words + 4 * n};
+    for (uint32_t b = 0; b < n; b++) flags[b] = is_quiet(k, b, &flags[n + b]);
+    for (uint32_t b = 0; b < n; b++)
+        if (s.quiet[b] && !s.number[b]) search(&s, b, p->blocks);
+    free(words);
+    free(flags);
 }
 
 // A loop of one block around a compare and swap with the same values every time.
@@ -99,11 +179,11 @@ static bool locks(const orr_kernel *k, uint32_t b) {
 void orr_polls(decoded *p) {
     const orr_kernel *k = p->kernel;
     orr_mbar_find(p);
+    if (!k->codes) find_spins(p);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         xblock *x = &p->blocks[b];
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
             x->looks |= looks(k, i);
-        x->spins = spins(k, b);
         x->looks |= x->spins;
         x->polls |= x->looks;
         x->locks = !k->codes && locks(k, b);

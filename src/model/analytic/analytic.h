@@ -17,7 +17,8 @@
 enum {
     RES_ISSUE,   // a scheduler's issue slots
     RES_COLLECT, // operand collectors
-    RES_WRITE,   // write-back
+    RES_WRITE,   // write-back, where there are no collectors
+    RES_BANKS,   // banks of the register file, where there are collectors: reads and writes
     RES_LSU,     // the port that L1 and shared memory have in common
     RES_MISSES,  // lines that L1 can have on their way
     RES_REQUEST, // an SM's way to L2
@@ -27,6 +28,8 @@ enum {
     RES_CROSS,   // the way between two halves of L2
     RES_ATOMICS, // their atomic units
     RES_DRAM,    // all channels
+    RES_BULK,    // what bulk copies of all SMs move at most (tma.bytes)
+    RES_NETWORK, // an SM's way to other blocks' shared memory
     RES_UNITS,   // execution units, one after the other
     RES_MAX = RES_UNITS + ORR_GPU_UNITS_MAX
 };
@@ -46,6 +49,8 @@ typedef struct an_access { // one run of it, on average
     double atomics;        // operations of an atomic unit: lanes, or sectors (l2.atomic_words)
     double misses;         // lines on their way
     double dram;           // cycles of a channel
+    double bulk;           // bytes of bulk copies
+    double network;        // cycles of the way to other blocks' shared memory
 } an_access;
 
 // ---- graph.c ----------------------------------------------------------------------------------------
@@ -57,6 +62,7 @@ typedef struct an_graph {
     uint32_t nblocks, ninsts, stride;
     double conflict; // cycles that bank conflicts add to reading operands, mean of an instruction
     double fetch;    // cycles to fetch a line of code that the SM's cache does not hold
+    double bulk;     // cycles until a thread block's first bulk load is there, mean; 0: it has none
     double *now;     // scratch: [stride]
     // What has been worked out, as long as neither `access` nor these change.
     bool current;
@@ -102,6 +108,7 @@ typedef struct an_tally {
     uint64_t nbins, per;
     uint64_t *longest, *sum; // summed over those of a bin
     uint64_t ntbs, nwarps;
+    uint32_t cluster; // thread blocks of a cluster
     uint64_t *sampled;
     uint32_t nsampled;
     an_stream *streams; // [nsampled]
@@ -138,7 +145,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
 // Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of
 // them on average (the paper's IV-B; n = m there).
 double an_bank_conflicts(double m, int n, int banks, int ports);
-int an_bank_readers(const orr_gpu *g); // n
+int an_bank_users(const orr_gpu *g, int accesses); // n, of instructions with so many accesses
 
 // ---- bound.c ----------------------------------------------------------------------------------------
 typedef struct an_demand { // of the whole launch
@@ -146,6 +153,7 @@ typedef struct an_demand { // of the whole launch
     double use[RES_MAX];   // cycles of one instance, summed over all instances and SMs
     double insts, reads, writes;
     double cold;  // cycles that the first blocks of an SM wait for code
+    double bulk;  // cycles that every block waits for its first bulk load
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one

@@ -29,10 +29,11 @@ double an_bank_conflicts(double m, int n, int banks, int ports) {
     return banks * expected;
 }
 
-// How many instructions can be reading at a time: each scheduler's of the last cycles, three operands one
-// after the other.
-int an_bank_readers(const orr_gpu *g) {
-    int schedulers = g->core_schedulers / g->core_subcores, cycles = (3 + g->regs_ports - 1) / g->regs_ports;
+// How many instructions can be at the banks at a time that have so many accesses one after the other: each
+// scheduler's of the last intervals.
+int an_bank_users(const orr_gpu *g, int accesses) {
+    int schedulers = g->core_schedulers / g->core_subcores;
+    int cycles = (accesses + g->regs_ports - 1) / g->regs_ports * g->regs_interval;
     if (schedulers < 1) schedulers = 1;
     return schedulers * g->core_issue * ((cycles + g->core_issue_interval - 1) / g->core_issue_interval);
 }

@@ -177,7 +177,8 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
     double start = 0;
     if (g->collectors) {
         double took = ceil((double)operands(p, i) / gpu->regs_ports);
-        start = g->collect + (took > 1 ? took - 1 : 0) + (took > 0 ? g->conflict : 0);
+        if (g->collect > 0) start = g->collect + (took > 1 ? took - 1 : 0) * gpu->regs_interval;
+        if (took > 0) start += g->conflict;
     } else {
         start = i->nbanks;
         s->front += i->nbanks;
@@ -314,10 +315,18 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         use[RES_ISSUE] += (double)gpu->core_issue_interval / gpu->core_issue + banks;
         use[RES_UNITS + i->unit] += (i->interval + banks) / g->pools[i->unit];
         *reads += ops;
+        double results = 0;
         for (int d = 0; d < i->ndst; d++)
-            *writes += p->reg[p->regs[i->regs + i->nsrc + (uint32_t)d]] < ORR_TREG_P;
-        if (g->collectors) use[RES_COLLECT] += (2 + ceil(ops / gpu->regs_ports)) / g->collectors;
-        if (i->kind != ORR_TK_MEM || ghost) continue;
+            results += p->reg[p->regs[i->regs + i->nsrc + (uint32_t)d]] < ORR_TREG_P;
+        *writes += results;
+        double ports = (double)gpu->regs_banks * gpu->regs_ports;
+        if (g->collectors) {
+            use[RES_BANKS] += (ops + results) * gpu->regs_interval * gpu->core_subcores / ports;
+            use[RES_COLLECT] += (2 + ceil(ops / gpu->regs_ports)) * gpu->regs_interval / g->collectors;
+        } else {
+            use[RES_WRITE] += results / ports;
+        }
+        if ((i->kind != ORR_TK_MEM && i->kind != ORR_TK_SYNCS) || ghost) continue;
         use[RES_LSU] += a->cost;
         use[RES_UNITS + i->unit] += a->words / g->pools[i->unit];
         use[RES_REQUEST] += a->sent;
@@ -328,5 +337,7 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         use[RES_ATOMICS] += a->atomics;
         use[RES_MISSES] += a->misses * a->latency;
         use[RES_DRAM] += a->dram;
+        use[RES_BULK] += a->bulk;
+        use[RES_NETWORK] += a->network;
     }
 }

@@ -21,14 +21,17 @@
 #include <string.h>
 
 #include "core/constants.h"
+#include "core/tma.h"
 #include "memory/cost.h"
 #include "memory/fast_dram.h"
 #include "memory/l2.h"
 #include "memory/memory.h"
 #include "memory/memsys.h"
 #include "memory/space.h"
+#include "model/cluster.h"
 
 #define REGION_BITS  20
+#define FAR_LOADS    64u        // of a block of code that are waited for together
 #define MAX_FOLLOWED (1u << 13) // accesses to lines before half as many lines are followed
 
 // ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ----
@@ -259,7 +262,8 @@ typedef struct sampler {
     const orr_gpu *gpu;
     an_graph *g;
     reuse l1, l2;
-    reuse hot;                 // lines of atomics; `ready` counts their lanes
+    reuse hot;                 // chunks of atomics; `ready` counts their lanes
+    uint64_t piece;            // of the last atomic, + 1 (l2.atomic_row)
     uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
     uint64_t regions;          // that L2 holds
@@ -270,16 +274,42 @@ typedef struct sampler {
     uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
     double first, again;       // sectors from memory: of the first touch; because L2 had lost them
     double from_dram;          // lines of the access at hand
-    double clock;              // of the warp at hand
-    double late;               // by how much its block's loads took longer than its clock knows
-    bool loads;                // it has some
-    const an_access *before;   // [insts] what the clocks' weights were made with
+    // of the block of code at hand: loads that memory serves, and the lines of all of them
+    struct far_load {
+        uint32_t inst;
+        double lines;
+    } far[FAR_LOADS];
+    uint32_t nfar;
+    double far_lines;
+    double clock;            // of the warp at hand
+    double late;             // by how much its block's loads took longer than its clock knows
+    bool loads;              // it has some
+    double bulk, bulks;      // bulk loads: cycles until they are there, summed; how many
+    orr_cluster_seat seat;   // of the thread block at hand
+    const an_access *before; // [insts] what the clocks' weights were made with
     const an_tally *t;
     orr_access *access;
     an_traffic *out;
 } sampler;
 
 enum { AT_L1, AT_L2, AT_DRAM };
+
+// A load that memory serves, of so many lines. What comes behind a block of code, or behind the barrier that
+// ends it, waits for the last line of all its loads, not for that of one of them.
+static void add_far(sampler *s, uint32_t inst, double lines) {
+    if (!(lines > 0) || s->nfar >= FAR_LOADS) return;
+    s->far[s->nfar++] = (struct far_load){inst, lines};
+    s->far_lines += lines;
+}
+
+static void wait_for_far(sampler *s, double warps) {
+    if (!s->nfar) return;
+    double last = refresh_wait(s->m, s->far_lines * warps);
+    for (uint32_t n = 0; n < s->nfar; n++)
+        s->g->access[s->far[n].inst].latency += last - refresh_wait(s->m, s->far[n].lines);
+    s->nfar = 0;
+    s->far_lines = 0;
+}
 
 static bool followed(const sampler *s, uint64_t line) {
     return ((line * 0xd6e8feb86659fd93ull) >> 40) % s->every == 0;
@@ -365,8 +395,6 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     s->out->sectors += n * times;
     a->sectors += n * times;
     if (i->flags & ORR_TF_ATOMIC) {
-        touch(&s->hot, line, &place);
-        s->hot.ready[place] += lanes;
         a->sent += (8 + 32 * n) * times;
         if (i->flags & ORR_TF_LOAD) {
             a->received += (8 + 32 * n) * times;
@@ -376,7 +404,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         int at = at_l2(s, &x, line, sectors, false, 0);
         add_traffic(a, &x, times);
         s->from_dram += at == AT_DRAM ? times : 0;
-        return latency_of(g, at);
+        double operation = i->flags & ORR_TF_LOAD ? cycles_of(s->m->l2.atomic.latency) : 0;
+        return latency_of(g, at) + operation;
     }
     bool store = i->flags & ORR_TF_STORE, local = line >= ORR_LOCAL_LINES;
     bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
@@ -415,12 +444,80 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     return wait;
 }
 
+// A bulk copy asks L2 for its lines past L1, tma.interval apart.
+static void bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
+    const orr_gpu *g = s->gpu;
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    tma_copy c;
+    for (uint32_t k = 0; tma_copy_of(i, from, k, &c); k++) {
+        bool loads = c.kind == TMA_LOAD || c.kind == TMA_PREFETCH;
+        double wait = latency_of(g, AT_L2), lines = 0;
+        a->requests++;
+        for (; c.row && !c.sent && g->memory != ORR_MEMORY_PERFECT; lines++) {
+            tma_line x = tma_next_line(&c);
+            uint32_t n = (uint32_t)orr_popc(x.sectors);
+            a->bulk += 32.0 * n;
+            if (!followed(s, x.line)) continue;
+            fewer(s);
+            if (!followed(s, x.line)) continue;
+            s->out->looked++;
+            a->sent += (!loads ? 8 + 32 * n : g->xbar_sectors ? 32 * n : 8) * s->every;
+            if (loads) a->received += (8 + 32 * n) * s->every;
+            an_access y = {0};
+            double one = latency_of(g, at_l2(s, &y, x.line, x.sectors, !loads, n));
+            add_traffic(a, &y, s->every);
+            if (loads && one > wait) wait = one;
+        }
+        if (c.kind != TMA_LOAD) continue;
+        s->bulk += wait + lines * g->tma_interval + g->tma_latency;
+        s->bulks++;
+    }
+}
+
+// Lanes that go to other blocks' shared memory: cycles until their results are there; 0: there are none.
+static double far_access(sampler *s, const orr_tinst *i, an_access *a, const orr_access *x) {
+    const orr_gpu *g = s->gpu;
+    if (s->seat.size < 2 || (i->space != ORR_SPACE_SHARED && i->space != ORR_SPACE_GENERIC)) return 0;
+    orr_far_lanes far = orr_cluster_far(&s->seat, i, x);
+    double takes = far.packets * orr_cluster_packet(g, i);
+    if (!far.mask) return 0;
+    a->network += takes;
+    return takes + g->cluster_load + (i->flags & ORR_TF_ATOMIC ? g->cluster_atomic_latency : 0);
+}
+
+// The slice's atomic unit: of so many lanes of an access to a line. Lines that lie side by side in a chunk
+// have one slice, and few of them that many add to must not be missed.
+static void add_hot(sampler *s, uint64_t line, double lanes) {
+    uint32_t place;
+    touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
+    s->hot.ready[place] += lanes;
+}
+
+// Operations that an atomic's lanes on a line are to the unit; it reads the sectors of another piece than the
+// last one's first, as l2_atomic.c has it.
+static double operations(sampler *s, const orr_tinst *i, const orr_access *x, const orr_line_access *l) {
+    double n = orr_atomic_quarters(x, i->bytes, i->atomic, l->line, s->gpu->l2_atomic_again) / 4.0;
+    uint64_t piece = (l->line >> s->m->l2.chunk_shift >> 2) + 1;
+    double read = piece != s->piece ? orr_popc(l->sectors) * s->gpu->l2_atomic_switch : 0;
+    s->piece = piece;
+    return n > read ? n : read;
+}
+
 static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_gpu *g = s->gpu;
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
     x.mask = orr_tinst_lanes(i, x.mask);
+    double remote = far_access(s, i, a, &x);
+    if (remote > 0) {
+        a->requests++;
+        s->timed[inst]++;
+        a->cost += 1;
+        a->latency += remote;
+        return;
+    }
     uint8_t space = orr_space_resolve(&x, i->space);
     if (i->offset)
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
@@ -465,9 +562,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     double cost = spent.cycles;
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
-        for (uint32_t n = 0; n < c.lines; n++)
-            a->atomics +=
-                orr_atomic_quarters(&x, i->bytes, i->atomic, c.line[n].line, g->l2_atomic_again) / 4.0;
+        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, &x, &c.line[n]);
     else if (i->flags & ORR_TF_ATOMIC)
         a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
@@ -483,6 +578,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     s->from_dram = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
+        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
         if (!followed(s, line)) continue;
         known = true;
         fewer(s);
@@ -492,7 +588,11 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         if (one > wait) wait = one;
     }
     if (!known) return;
-    if (i->flags & ORR_TF_LOAD) wait += refresh_wait(s->m, s->from_dram < c.lines ? s->from_dram : c.lines);
+    double far = s->from_dram < c.lines ? s->from_dram : c.lines;
+    if (i->flags & ORR_TF_LOAD) {
+        wait += refresh_wait(s->m, far);
+        add_far(s, inst, far);
+    }
     s->timed[inst]++;
     a->latency += wait + spent.lag;
     if (!(i->flags & ORR_TF_LOAD)) return;
@@ -520,6 +620,7 @@ static int step(sampler *s, reader *r, double *slots) {
     if (more <= 0) return more;
     s->runs[block]++;
     s->block = r->block;
+    s->seat.rank = (uint32_t)(s->t->streams[r->block - 1].index % s->seat.size);
     s->clock = r->clock;
     s->late = 0;
     s->loads = false;
@@ -534,7 +635,10 @@ static int step(sampler *s, reader *r, double *slots) {
         const orr_tinst *i = &p->insts[n];
         if (i->kind == ORR_TK_MEM && i->access < x->naccess)
             one_access(s, n, &s->access[i->access], r->local);
+        else if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK && i->access < x->naccess)
+            bulk_access(s, n, &s->access[i->access]);
     }
+    wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
     r->clock += s->late; // they are waited for, sooner or later
     r->waits = s->t->meets[block] && r->t.at != r->t.end;
     return 1;
@@ -621,7 +725,7 @@ static double hottest(const sampler *s) {
         all += s->hot.ready[n];
         if (s->hot.ready[n] > most) most = s->hot.ready[n];
     }
-    double times = all > 0 ? most / all * s->gpu->l2_slices / s->every : 1;
+    double times = all > 0 ? most / all * s->gpu->l2_slices : 1;
     return times > 1 ? times : 1;
 }
 
@@ -640,6 +744,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     const orr_program *p = g->program;
     memset(out, 0, sizeof *out);
     sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .t = t, .every = 1};
+    s.seat = (orr_cluster_seat){.size = t->cluster ? t->cluster : 1, .machine = p->kernel->machine};
     reuse_init(&s.l1, 128);
     reuse_init(&s.l2, 256);
     reuse_init(&s.hot, 64);
@@ -701,6 +806,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
             a->latency = latency;
         }
+    g->bulk = s.bulks > 0 ? s.bulk / s.bulks : 0;
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
     free(before);

@@ -9,6 +9,7 @@
 // of
 //    the collectors, from that time; until it stays (the paper's figure 6).
 #include "model/analytic/analytic.h"
+#include "model/cluster.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,10 +141,10 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
             d->insts += runs * g->program->blocks[b].count;
         }
     }
+    d->bulk = g->bulk;
     d->path = paths(g, t);
-    couple(g, t, d);
-    for (int r = 0; r < RES_MAX; r++) // what a warp uses by itself is part of its path
-        if ((r <= RES_LSU || r >= RES_UNITS) && d->use[r] > d->path) d->use[r] = d->path;
+    for (int r = 0; r < RES_MAX; r++) // what a warp uses by itself is part of its path, but for banks
+        if ((r <= RES_LSU || r >= RES_UNITS) && r != RES_BANKS && d->use[r] > d->path) d->use[r] = d->path;
     d->scale = weights > 0 ? d->path / weights : 1;
 }
 
@@ -229,10 +230,40 @@ static void fetches(const orr_gpu *gpu, an_graph *g, const an_tally *t, an_deman
 // ---- the fixed point --------------------------------------------------------------------------------
 typedef struct answer {
     an_time time;
+    an_demand bound; // if everybody fits between everybody else: the optimistic bound
     an_demand demand;
-    double conflicts, write_conflicts; // of reads and of writes
+    double latency;   // of the bound
+    double conflicts; // of reads, with reads and with writes
     int rounds;
 } answer;
+
+// From time to conflicts, from those to more use of the collectors and longer paths, from that to time (the
+// paper's figure 6). Reads and writes share the banks' ports; what writes make each other wait for holds up
+// no collector.
+static void collide(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resident, const an_machine *m,
+                    answer *a) {
+    const an_demand base = a->demand;
+    double subs = gpu->core_subcores, interval = gpu->regs_interval;
+    int banks = (int)(gpu->regs_banks / subs), readers = an_bank_users(gpu, 3),
+        writers = an_bank_users(gpu, 1);
+    g->conflict = 1;
+    double slope = paths(g, t) - base.path;
+    g->conflict = 0;
+    for (a->rounds = 0; a->rounds < MAX_ROUNDS; a->rounds++) {
+        double accesses = a->time.cycles * a->time.active * subs / interval; // of a port
+        double was = a->time.cycles;
+        double all = (base.reads + base.writes) / accesses, writes = base.writes / accesses;
+        all = an_bank_conflicts(all, readers + writers, banks, gpu->regs_ports);
+        writes = an_bank_conflicts(writes, writers, banks, gpu->regs_ports);
+        a->conflicts = (all - writes) * accesses;
+        double each = base.insts > 0 ? a->conflicts * interval / base.insts : 0;
+        a->demand.path = base.path + slope * each;
+        a->demand.scale = base.scale * (base.path > 0 ? a->demand.path / base.path : 1);
+        a->demand.use[RES_COLLECT] = base.use[RES_COLLECT] + a->conflicts * interval / g->collectors;
+        an_schedule(gpu, m, &a->demand, t, resident, &a->time);
+        if (fabs(a->time.cycles - was) <= SETTLED * was) break;
+    }
+}
 
 static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resident, const an_machine *m,
                    answer *a) {
@@ -245,31 +276,14 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
         demands(g, t, &base);
         base.cold = cold;
     }
-    double slope = 0, subs = gpu->core_subcores, banks = gpu->regs_banks;
-    if (g->collectors) {
-        banks /= subs;
-        g->conflict = 1;
-        slope = paths(g, t) - base.path;
-        g->conflict = 0;
-    }
-    int n = an_bank_readers(gpu);
+    a->bound = base;
+    an_schedule(gpu, m, &base, t, resident, &a->time);
+    a->latency = a->time.latency;
+    couple(g, t, &base);
+    if (base.use[RES_ISSUE] > base.path) base.use[RES_ISSUE] = base.path;
     a->demand = base;
-    a->demand.use[RES_WRITE] = base.writes / (banks * gpu->regs_ports);
-    a->conflicts = a->write_conflicts = 0;
-    an_schedule(gpu, m, &a->demand, t, resident, &a->time);
-    for (a->rounds = 0; g->collectors && a->rounds < MAX_ROUNDS; a->rounds++) {
-        double cycles = a->time.cycles * a->time.active * subs; // of register files
-        double was = a->time.cycles;
-        a->conflicts = an_bank_conflicts(base.reads / cycles, n, (int)banks, gpu->regs_ports) * cycles;
-        a->write_conflicts = an_bank_conflicts(base.writes / cycles, n, (int)banks, gpu->regs_ports) * cycles;
-        double each = base.insts > 0 ? a->conflicts / base.insts : 0;
-        a->demand.path = base.path + slope * each;
-        a->demand.scale = base.scale * (base.path > 0 ? a->demand.path / base.path : 1);
-        a->demand.use[RES_COLLECT] = base.use[RES_COLLECT] + a->conflicts / g->collectors;
-        a->demand.use[RES_WRITE] = (base.writes + a->write_conflicts) / (banks * gpu->regs_ports);
-        an_schedule(gpu, m, &a->demand, t, resident, &a->time);
-        if (fabs(a->time.cycles - was) <= SETTLED * was) break;
-    }
+    an_schedule(gpu, m, &base, t, resident, &a->time);
+    if (g->collectors) collide(gpu, g, t, resident, m, a);
     g->conflict = g->fetch = 0;
 }
 
@@ -277,7 +291,7 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
 static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answer *a, double overhead,
                              orr_result *r) {
     orr_limits *b = orr_arena_alloc(&r->arena, sizeof *b);
-    b->latency = a->time.latency + overhead;
+    b->latency = a->latency + overhead;
     b->optimistic = b->latency;
     b->limit = "latency";
     b->warps = a->time.warps;
@@ -285,7 +299,7 @@ static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answ
     b->register_conflicts = a->conflicts;
     for (int k = 0; k < RES_MAX && b->nparts < ORR_LIMIT_PARTS; k++) {
         double share = m->count[k] > 0 ? m->count[k] * a->time.active : 1;
-        double cycles = a->demand.use[k] * m->cycles[k] / share;
+        double cycles = a->bound.use[k] * m->cycles[k] / share;
         if (!(cycles > 0)) continue;
         b->part[b->nparts].name = an_res_name(gpu, k);
         b->part[b->nparts++].cycles = cycles;
@@ -321,7 +335,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     code *c = code_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
     if (!c || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
-    an_tally t = {0};
+    an_tally t = {.cluster = orr_work_cluster(w)};
     double start = orr_seconds();
     // A kernel that is launched again and again is looked at now and then.
     bool look = !c->launches || ((c->launches < SAMPLED_ALL || c->launches % SAMPLED_THEN == 0) &&
@@ -350,11 +364,12 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
             end = (gpu->l1_latency + gpu->l2_latency) / 2;
         if (gpu->memory != ORR_MEMORY_PERFECT && gpu->launch_drain > 0 && c->traffic.l2_sectors > 0)
             end = an_memory_drain(st->memory, a.time.active);
+        l->limits = limits_of(gpu, &m, &a, gpu->launch_overhead, r);
+        if (!gpu->analytic_probabilistic) a.time.cycles = l->limits->optimistic - gpu->launch_overhead;
         l->cycles = floor(a.time.cycles + end + gpu->launch_overhead + 0.5);
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
         l->warp_insts = t.warp_insts;
         l->thread_insts = t.thread_insts;
-        l->limits = limits_of(gpu, &m, &a, gpu->launch_overhead, r);
         counters(gpu, &c->traffic, &t, &a, l, r);
     }
     an_tally_free(&t);
@@ -371,4 +386,7 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 const orr_model orr_model_analytic = {"analytic",
                                       "counts blocks of code, bounds time by their longest paths and what "
                                       "they use: costs hardly more than executing",
-                                      run_model, copy, true};
+                                      run_model,
+                                      copy,
+                                      true,
+                                      NULL};

@@ -86,10 +86,11 @@ void cyc_precharacterise_note(const sm *s, const orr_tinst *i, uint64_t ready) {
 }
 
 uint64_t orr_precharacterise_key(const orr_program *p, const orr_gpu *g) {
-    const uint64_t core[] = {
-        (uint64_t)g->core_kind,  (uint64_t)g->core_subcores,   (uint64_t)g->core_issue,
-        (uint64_t)g->regs_banks, (uint64_t)g->regs_collectors, (uint64_t)g->regs_ports,
-        (uint64_t)g->regs_reuse, (uint64_t)g->core_dual_units, (uint64_t)g->core_issue_interval};
+    const uint64_t core[] = {(uint64_t)g->core_kind,       (uint64_t)g->core_subcores,
+                             (uint64_t)g->core_issue,      (uint64_t)g->regs_banks,
+                             (uint64_t)g->regs_collectors, (uint64_t)g->regs_ports,
+                             (uint64_t)g->regs_interval,   (uint64_t)g->regs_reuse,
+                             (uint64_t)g->core_dual_units, (uint64_t)g->core_issue_interval};
     const double stages[] = {g->core_collect, g->core_writeback, g->core_branch_wait};
     uint64_t h = orr_hash64(core, sizeof core, 1);
     h = orr_hash64(stages, sizeof stages, h);

@@ -1,7 +1,16 @@
 // A warp: what its next instruction waits for, and what each of its cycles went to.
 #include "model/cycle/step.h"
 
+// Where there are collectors, results go back to the banks that operands are read from.
+static uint64_t write_back(sm *s, const warp *w, const orr_tinst *i, uint64_t ready) {
+    const cycle *c = s->c;
+    if (!c->core.operands.collectors || ready < s->clock.now) return ready;
+    operand_reader r = {.warp = warp_id(w), .shift = w->slot * c->nsched + w->sched};
+    return operands_write(&s->operands[w->sched / c->sched_per_sub], c->program, i, &r, s->clock.now, ready);
+}
+
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
+    ready = write_back(s, w, i, ready);
     if (s->c->latencies) cyc_precharacterise_note(s, i, ready);
     scoreboard_result(&w->board, s->c->program, i, ready);
 }
@@ -23,6 +32,7 @@ static void answered(sm *s, warp *w, uint64_t ready) {
 
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
     const orr_tinst *i = &s->c->program->insts[inst];
+    ready = write_back(s, w, i, ready);
     scoreboard_complete(&w->board, s->c->program, i, ready);
     if (i->flags & ORR_TF_ATOMIC) w->atomic = ready;
     if (group != NO_GROUP) scoreboard_copied(&w->board, group, ready);
@@ -50,9 +60,10 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // stops in front of the first other instruction (BAR.SYNC.DEFER_BLOCKING; H200, a warp that comes 1,460
 // cycles before the last: it does all of 190 FFMAs meanwhile, and as well HFMA2, DFMA, LOP3, IADD3, ISETP,
 // IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
-// wait).
-static bool passes_barrier(const sm *s, const orr_tinst *i) {
-    if (!s->c->gpu->core_bar_defer || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK)) return false;
+// wait). A warp that is executed as it is timed stays: its executor is at the barrier.
+static bool passes_barrier(const sm *s, const warp *w, const orr_tinst *i) {
+    if (!s->c->gpu->core_bar_defer || w->exec || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK))
+        return false;
     static const bool fixed[ORR_TC_COUNT] = {
         [ORR_TC_INT] = true,  [ORR_TC_INT_MUL] = true, [ORR_TC_FP32] = true, [ORR_TC_FP16] = true,
         [ORR_TC_FP64] = true, [ORR_TC_MOVE] = true,    [ORR_TC_VOTE] = true, [ORR_TC_UNIFORM] = true,
@@ -126,7 +137,7 @@ void cyc_warp_update(sm *s, warp *w) {
     const orr_tinst *i = &p->insts[w->pc.at];
     uint64_t t = w->front;
     uint8_t why = w->front_why;
-    if ((w->barrier || w->through > t) && !passes_barrier(s, i)) {
+    if ((w->barrier || w->through > t) && !passes_barrier(s, w, i)) {
         t = w->barrier ? NEVER : w->through;
         why = ORR_STALL_BARRIER;
     }
@@ -231,7 +242,10 @@ bool cyc_warp_next_block(sm *s, warp *w) {
     if (w->exec) return cyc_step_next_block(s, w);
     do {
         if (!w->pc.has_then) {
-            int more = orr_trace_block(&w->pc.trace, p->nblocks, &w->pc.then, &w->pc.then_mask);
+            const orr_program_part *part = w->pc.part;
+            uint32_t nblocks = part ? part->nblocks : p->nblocks;
+            int more = orr_trace_block(&w->pc.trace, nblocks, &w->pc.then, &w->pc.then_mask);
+            if (part) w->pc.then += part->first_block;
             if (more < 0) s->damaged = true;
             w->pc.has_then = more > 0;
         }
