@@ -367,7 +367,7 @@ static void test_lsu_queue(void **state) {
     constants_spec_read(&x.constants_spec, x.r.g);
     constants_init(&x.constants, &x.constants_spec);
     x.shared = (shared_memory){.spec = &x.shared_spec, .launch = &x.r.launch, .pipe = &x.r.pipe};
-    lsu_init(&x.u, &x.spec, &x.r.l1, &x.shared, &x.constants);
+    lsu_init(&x.u, &x.spec, &x.r.l1, &x.shared, &x.constants, NULL);
     x.u.client = (lsu_client){.self = &x, .began = began, .room = room, .damaged = damaged};
     lsu_reset(&x.u);
     assert_true(issue_load(&x, 0, 0) != NEVER);

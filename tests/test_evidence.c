@@ -256,7 +256,7 @@ static void counts(void **state) {
     orr_gpu *g = orr_gpu_load("h100", NULL, 0, &e);
     if (!g) fail_msg("%s", e.text);
     orr_text t = {0};
-    orr_gpu_json_evidence(g, &t);
+    orr_gpu_json_evidence(g, NULL, &t);
     for (int kind = ORR_PUBLISHED; kind < ORR_EVIDENCE_KINDS; kind++) {
         char count[40], each[60];
         snprintf(count, sizeof count, "\"%s\": ", orr_evidence_name[kind]);

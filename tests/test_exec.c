@@ -334,8 +334,8 @@ static const orr_kernel *loaded(bench *b, const char *body) {
 // May its blocks run side by side, as far as the code tells?
 static bool apart(const orr_kernel *k) {
     for (uint32_t n = 0; n < k->nbases; n++)
-        if (k->bases[n].stores && k->bases[n].loads) return false;
-    return !k->atomics && !k->blocks_meet && !k->reads_anywhere;
+        if ((k->bases[n].stores || k->bases[n].reduces) && k->bases[n].loads) return false;
+    return (!k->atomics || k->reduces) && !k->blocks_meet && !k->reads_anywhere;
 }
 
 #define TWO(body)                                                                                            \
@@ -362,7 +362,19 @@ static void which_blocks_keep_apart(void **state) {
              "[%rd7],%r4;")},
         {false, "out[thread] = block",
          TWO("mul.wide.u32 %rd6,%r3,4; add.s64 %rd7,%rd2,%rd6; st.global.u32 [%rd7],%r1;")},
-        {false, "atomics", TWO("red.global.add.u32 [%rd2],1;")},
+        {true, "a sum", TWO("red.global.add.u32 [%rd2],1;")},
+        {true, "a histogram",
+         TWO("ld.global.u32 %r5,[%rd4]; mul.wide.u32 %rd6,%r5,4; add.s64 %rd7,%rd2,%rd6; "
+             "red.global.max.s32 [%rd7],%r4;")},
+        {false, "a sum that is looked at", TWO("red.global.add.u32 [%rd2],1; ld.global.u32 %r5,[%rd2];")},
+        {false, "what a sum was", TWO("atom.global.add.u32 %r5,[%rd2],1;")},
+        {false, "a sum and a maximum", TWO("red.global.add.u32 [%rd2],1; red.global.max.u32 [%rd1],%r4;")},
+        {false, "the least signed and the least unsigned",
+         TWO("red.global.min.s32 [%rd2],%r4; red.global.min.u32 [%rd1],%r4;")},
+        {false, "a sum of floats", TWO("red.global.add.f32 [%rd2],0f3f800000;")},
+        {false, "counting up to a limit", TWO("red.global.inc.u32 [%rd2],%r4;")},
+        {false, "a sum where a pointer leads",
+         TWO("ld.global.u64 %rd8,[%rd1]; red.global.add.u32 [%rd8],1;")},
         {false, "a pointer out of memory", TWO("ld.global.u64 %rd8,[%rd1]; st.global.u32 [%rd8],%r1;")},
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
@@ -420,6 +432,45 @@ static void a_race_has_one_outcome(void **state) {
         if (threads == 1) memcpy(first, out, sizeof first);
         assert_memory_equal(first, out, sizeof first);
         close_bench(&b);
+    }
+}
+
+// Reductions of one kind come to the same from any number of host threads: 160 blocks of 64 threads, of which
+// thread i of all reduces word i % 32 with 7 * i + 1.
+static void reductions_commute(void **state) {
+    (void)state;
+    static const struct {
+        const char *op;
+        uint32_t start;
+    } cases[] = {{"add.u32", 5}, {"min.u32", 500}, {"min.s32", 500}, {"max.u32", 5},
+                 {"max.s32", 5}, {"and.b32", ~0u}, {"or.b32", 8},    {"xor.b32", 3}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        uint32_t want[32];
+        for (int n = 0; n < 32; n++) want[n] = cases[c].start;
+        for (uint32_t i = 0; i < 160 * 64; i++) {
+            uint32_t v = 7 * i + 1, *at = &want[i % 32];
+            *at = c == 0   ? *at + v
+                  : c <= 2 ? (*at < v ? *at : v)
+                  : c <= 4 ? (*at > v ? *at : v)
+                  : c == 5 ? *at & v
+                  : c == 6 ? *at | v
+                           : *at ^ v;
+        }
+        static const char text[] =
+            TWO("and.b32 %r6,%r4,31; mul.wide.u32 %rd6,%r6,4; add.s64 %rd7,%rd1,%rd6;\n"
+                "mad.lo.u32 %r7,%r4,7,1; red.global.WHAT [%rd7],%r7;\n");
+        char ptx[2000];
+        const char *what = strstr(text, "WHAT");
+        snprintf(ptx, sizeof ptx, "%.*s%s%s", (int)(what - text), text, cases[c].op, what + 4);
+        for (int threads = 1; threads <= 4; threads++) {
+            bench b;
+            open_bench(&b, ptx, "k", 160, 64, 32);
+            assert_true(b.launch.kernel->reduces);
+            uint32_t *out = orr_mem_host(b.mem, b.out, 32 * 4);
+            for (int n = 0; n < 32; n++) out[n] = cases[c].start;
+            assert_memory_equal(run_bench(&b, threads), want, sizeof want);
+            close_bench(&b);
+        }
     }
 }
 
@@ -735,6 +786,7 @@ int main(void) {
         cmocka_unit_test(which_blocks_keep_apart),
         cmocka_unit_test(which_kernels_are_regular),
         cmocka_unit_test(a_race_has_one_outcome),
+        cmocka_unit_test(reductions_commute),
         cmocka_unit_test(faults),
         cmocka_unit_test(a_fault_ends_endless_blocks),
         cmocka_unit_test(streams_do_not_depend_on_threads),

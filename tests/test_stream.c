@@ -12,6 +12,17 @@
 #include <unistd.h>
 
 // ---- traces ---------------------------------------------------------------------------------------------
+// The addresses that a row stands for are those of the access.
+static void same_lanes(const orr_trace_row *row, const orr_access *a) {
+    assert_int_equal(row->mask, a->mask);
+    int64_t n = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1, n++) {
+        int64_t wide = row->shift ? 1 << row->shift : 32;
+        assert_true(a->addr[orr_ffs(m)] ==
+                    row->at + (uint64_t)(n % wide * row->stride) + (uint64_t)(n / wide * row->down));
+    }
+}
+
 static void trace_round_trip(void **state) {
     (void)state;
     uint64_t s = 3;
@@ -46,7 +57,13 @@ static void trace_round_trip(void **state) {
             assert_int_equal(orr_trace_block(&t, 0x80000000u, &b, &m), 1);
             assert_int_equal(b, block[i]);
             assert_int_equal(m, mask[i]);
+            orr_trace rows = t;
+            orr_trace_row row;
+            bool regular = orr_trace_regular(&rows, &row);
+            const uint8_t *front = t.at;
             assert_true(orr_trace_access(&t, &a));
+            assert_ptr_equal(rows.at, regular ? t.at : front);
+            if (regular) same_lanes(&row, &a);
             assert_int_equal(orr_trace_block(&skips, 0x80000000u, &b, &m), 1);
             assert_true(orr_trace_skip(&skips) && skips.at == t.at);
             assert_int_equal(a.mask, amask[i]);

@@ -50,6 +50,7 @@ typedef struct orr_lab_options {
     const char *hardware; // file of measurements (compare)
     orr_words scripts;    // those of the measurements that are looked at; none: all
     const char *fail_if;  // "slower 5%" (diff)
+    const char *without;  // GPU whose measurements the family's description is to be taken without (tune)
     int repeat;
 } orr_lab_options;
 

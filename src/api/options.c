@@ -85,6 +85,7 @@ static const struct option {
     {"timeline", STRING, AT(run.timeline)},
     {"vary", LIST, AT(vary)},
     {"warm", STRING, AT(sampling.warm)},
+    {"without", STRING, AT(lab.without)},
 };
 #define NOPTIONS (sizeof options / sizeof *options)
 

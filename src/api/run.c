@@ -89,6 +89,21 @@ static void on_alike(void *arg, const orr_launch_info *info, uint32_t like) {
     }
 }
 
+// Only these models execute a kernel that reads the clock as they time it; elsewhere a reading means nothing.
+static bool reads_clock(const runner *r) {
+    return (r->model == &orr_model_cycle || r->model == &orr_model_abstract) && !r->o->run.counts_only;
+}
+
+// A microbenchmark's reading, by the simulated GPU's clock.
+static void on_measure(void *arg, const orr_reading *m) {
+    orr_result *x = &((runner *)arg)->result;
+    *ORR_PUSH(&x->readings) = (orr_reading){.name = orr_arena_strdup(&x->arena, m->name),
+                                            .unit = orr_arena_strdup(&x->arena, m->unit),
+                                            .point = orr_arena_strdup(&x->arena, m->point),
+                                            .value = m->value,
+                                            .line = m->line};
+}
+
 // ---- the whole input ------------------------------------------------------------------------------
 static bool run_input(runner *r, const char *input, orr_err *e) {
     const orr_options *o = r->o;
@@ -109,6 +124,7 @@ static bool run_input(runner *r, const char *input, orr_err *e) {
                         .copy = on_copy,
                         .moved = on_moved,
                         .alike = on_alike,
+                        .measure = reads_clock(r) ? on_measure : NULL,
                         .arg = r};
     orr_text_add(&digests, ORR_DIGESTS_HEAD);
     orr_progress_start(&r->progress, o->watcher, x->input, "launches", "blocks", 0);

@@ -289,6 +289,7 @@ static void say_json(const orr_tuned *tuned, orr_text *t) {
 orr_report *orr_tune(const char *const *files, int n, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     tuner x = {.o = orr_asked(o), .files = files, .nfiles = n};
+    x.t.without = x.o->lab.without;
     orr_text conf = {0}, json = {0};
     orr_report *r = NULL;
     if (check(&x, e) && tune(&x, e)) {

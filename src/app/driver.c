@@ -485,10 +485,7 @@ enum { TYPE_HOST = 1, TYPE_DEVICE, TYPE_ARRAY, TYPE_UNIFIED };
 
 static int copy_2d_async(const copy_2d *c, void *stream) {
     if (!c) return E_VALUE;
-    if (c->src_type == TYPE_ARRAY || c->dst_type == TYPE_ARRAY) {
-        app_enter();
-        return app_leave_driver(app_missing("cuMemcpy2D of CUarray"));
-    }
+    if (c->src_type == TYPE_ARRAY || c->dst_type == TYPE_ARRAY) return app_copy_2d_arrays(c, stream);
     const char *src = c->src_type == TYPE_HOST ? c->src_host : ptr(c->src_device);
     char *dst = c->dst_type == TYPE_HOST ? c->dst_host : ptr(c->dst_device);
     size_t sp = c->src_pitch ? c->src_pitch : c->width, dp = c->dst_pitch ? c->dst_pitch : c->width;
@@ -546,7 +543,7 @@ static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stre
                   .value = value,
                   .element = element};
     int error = app_submit(s, &c);
-    if (!error && wait) app_clock_wait(s->end);
+    if (!error && wait) app_clock_wait(app_clock_end(s));
     return app_leave_driver(error);
 }
 API int cuMemsetD8_v2(devptr p, unsigned char v, size_t n) { return fill(p, v, 1, n, NULL, true); }

@@ -1,5 +1,6 @@
 // The runtime API: memory. Allocations of every kind are the same here, only their speed of copying and what
 // cudaPointerGetAttributes says differ.
+#include "app/array.h"
 #include "app/rt.h"
 
 #include <stdlib.h>
@@ -240,7 +241,7 @@ static int submit(const app_call *c, void *stream, bool wait) {
     app_stream *s = app_stream_of(stream);
     if (!s) return E_HANDLE;
     int error = app_submit(s, c);
-    if (!error && wait) app_clock_wait(s->end);
+    if (!error && wait) app_clock_wait(app_clock_end(s));
     return error;
 }
 
@@ -290,9 +291,26 @@ static void *moved(const pitched_ptr *p, const position *at) {
     return (char *)p->ptr + at->z * p->pitch * p->ysize + at->y * p->pitch + at->x;
 }
 
+// Sizes are in the array's texels then, and so are places in it.
+static int copy_of_arrays(const copy_3d *p, app_call *c) {
+    *c = (app_call){.what = DO_COPY, .dst = p->dst, .src = p->src, .size = p->size, .kind = p->kind};
+    c->to = p->dst_array ? app_array_of(p->dst_array) : NULL;
+    c->from = p->src_array ? app_array_of(p->src_array) : NULL;
+    if ((p->dst_array && !c->to) || (p->src_array && !c->from)) return E_HANDLE;
+    uint32_t texel = orr_tex_texel_bytes(c->to ? &c->to->t : &c->from->t);
+    c->to_at = p->dst_pos;
+    c->from_at = p->src_pos;
+    if (c->to) c->to_at.x *= texel;
+    if (c->from) c->from_at.x *= texel;
+    c->size.width *= texel;
+    if (!c->to) c->dst.ptr = moved(&p->dst, &p->dst_pos);
+    if (!c->from) c->src.ptr = moved(&p->src, &p->src_pos);
+    return E_OK;
+}
+
 int app_copy_3d(const copy_3d *p, app_call *c) {
     if (!p) return E_VALUE;
-    if (p->src_array || p->dst_array) return app_missing("cudaMemcpy3D of cudaArray");
+    if (p->src_array || p->dst_array) return copy_of_arrays(p, c);
     *c = (app_call){.what = DO_COPY, .dst = p->dst, .src = p->src, .size = p->size, .kind = p->kind};
     c->dst.ptr = moved(&p->dst, &p->dst_pos);
     c->src.ptr = moved(&p->src, &p->src_pos);

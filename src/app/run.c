@@ -4,6 +4,7 @@
 // for what was asked for before. So a program that is right on a GPU is right here, and one whose streams
 // race has one outcome, the same in every run.
 #include "app/app.h"
+#include "app/array.h"
 #include "app/open.h"
 #include "input/input.h"
 #include "nvtx/nvtx.h"
@@ -28,7 +29,49 @@ static int owner(const app_stream *s, const void *p) {
     return b && b->device >= 0 ? b->device : s->device;
 }
 
+// Rows of arrays, from or to memory, or both.
+static int copy_arrays(app_stream *s, const app_call *c) {
+    int from = c->from ? PLACE_DEVICE : app_place(c->src.ptr),
+        to = c->to ? PLACE_DEVICE : app_place(c->dst.ptr);
+    uint64_t bytes = c->size.width * c->size.height * c->size.depth;
+    if (!bytes) return E_OK;
+    if ((!c->to && !c->dst.ptr) || (!c->from && !c->src.ptr)) return E_VALUE;
+    int error = c->to ? E_OK : reachable(&c->dst, &c->size);
+    if (!error && !c->from) error = reachable(&c->src, &c->size);
+    if (error || c->size.width > 1u << 26) return error ? error : E_VALUE;
+    char *row = orr_calloc(1, c->size.width);
+    bool inside = true;
+    for (size_t z = 0; z < c->size.depth && inside; z++)
+        for (size_t y = 0; y < c->size.height && inside; y++) {
+            position at = {c->from_at.x, c->from_at.y + y, c->from_at.z + z};
+            size_t lines = z * (c->src.ysize ? c->src.ysize : c->size.height) + y;
+            if (c->from)
+                inside = app_array_row(c->from, at, c->size.width, row, false);
+            else
+                memcpy(row, (const char *)c->src.ptr + lines * c->src.pitch, c->size.width);
+            at = (position){c->to_at.x, c->to_at.y + y, c->to_at.z + z};
+            lines = z * (c->dst.ysize ? c->dst.ysize : c->size.height) + y;
+            if (inside && c->to)
+                inside = app_array_row(c->to, at, c->size.width, row, true);
+            else if (inside)
+                memcpy((char *)c->dst.ptr + lines * c->dst.pitch, row, c->size.width);
+        }
+    free(row);
+    if (!inside) return E_VALUE;
+    bool in = from == PLACE_HOST || from == PLACE_PINNED, out = to == PLACE_HOST || to == PLACE_PINNED;
+    double rate = in || out ? the_app.gpu->host_bandwidth : the_app.gpu->dram_bandwidth / 2,
+           ns = (double)bytes / rate;
+    int engine = in ? ENGINE_IN : out ? ENGINE_OUT : ENGINE_WITHIN;
+    double start = app_clock_start(s, engine);
+    app_clock_done(s, engine, "copy of an array", start, ns, bytes, 0);
+    the_app.times.copies++;
+    the_app.times.copy_bytes += bytes;
+    the_app.times.copy_ns += ns;
+    return E_OK;
+}
+
 static int copy(app_stream *s, const app_call *c) {
+    if (c->to || c->from) return copy_arrays(s, c);
     int from = app_place(c->src.ptr), to = app_place(c->dst.ptr);
     uint64_t bytes = c->size.width * c->size.height * c->size.depth;
     if (!bytes) return E_OK;
@@ -63,9 +106,11 @@ static int copy(app_stream *s, const app_call *c) {
     if (the_app.node && engine != ENGINE_WITHIN) {
         app_copy_on_links(s, engine, name[engine], in ? to_gpu : from_gpu, bytes);
     } else {
-        double start = app_clock_start(s, engine);
         double ns = rate > 0 ? (double)bytes / rate : 0;
-        app_clock_done(s, engine, name[engine], start, ns, bytes, 0);
+        if (app_queue_on())
+            app_queue_add(s, engine, name[engine], ns, bytes);
+        else
+            app_clock_done(s, engine, name[engine], app_clock_start(s, engine), ns, bytes, 0);
         the_app.times.copies++;
         the_app.times.copy_bytes += bytes;
         the_app.times.copy_ns += ns;
@@ -93,8 +138,11 @@ static int fill(app_stream *s, const app_call *c) {
                 for (size_t x = 0; x + c->element <= c->size.width; x += c->element)
                     memcpy(row + x, &c->value, c->element);
         }
-    double start = app_clock_start(s, ENGINE_WITHIN);
-    app_clock_done(s, ENGINE_WITHIN, "fill", start, (double)bytes / the_app.gpu->dram_bandwidth, bytes, 0);
+    double ns = (double)bytes / the_app.gpu->dram_bandwidth;
+    if (app_queue_on())
+        app_queue_add(s, ENGINE_WITHIN, "fill", ns, bytes);
+    else
+        app_clock_done(s, ENGINE_WITHIN, "fill", app_clock_start(s, ENGINE_WITHIN), ns, bytes, 0);
     return E_OK;
 }
 
@@ -268,7 +316,10 @@ static int kernel(app_stream *s, const app_call *c) {
     bool known = a->alike && simulated && app_alike_find(key, &ns), ok = true;
     if (known) a->nalike++;
     exchange(a, true);
-    if (!known || !a->only_time)
+    bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
+    if (queued && a->model->run_group)
+        ok = app_queue_launch(s, &l, &e);
+    else if (!known || !a->only_time)
         ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
                                  : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
@@ -287,6 +338,10 @@ static int kernel(app_stream *s, const app_call *c) {
     }
     if (a->alike && simulated && !known) app_alike_add(key, ns);
     if (a->node) app_managed_here(s, c);
+    if (queued) {
+        if (!a->model->run_group) app_queue_timed(s, &l, had);
+        return E_OK;
+    }
     double start = app_clock_start(s, ENGINE_KERNELS);
     app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
     a->times.launches++;
@@ -313,9 +368,17 @@ int app_do(app_stream *s, const app_call *c) {
     case DO_RECORD:
         c->event->recorded = true;
         c->event->capture = NULL;
+        if (app_queue_on()) {
+            app_queue_record(s, c->event);
+            return E_OK;
+        }
         c->event->when = app_clock_start(s, ENGINE_NONE);
         return E_OK;
     case DO_WAIT:
+        if (app_queue_on()) {
+            if (c->event->recorded) app_queue_wait(s, c->event);
+            return E_OK;
+        }
         if (c->event->recorded && c->event->when > s->end) s->end = c->event->when;
         return E_OK;
     case DO_FREE: return app_free(c->user);
@@ -328,16 +391,23 @@ int app_submit(app_stream *s, const app_call *c) {
     app_graph *g = s->capture ? s->capture : s->joined;
     // A stream joins a capture by waiting for an event that was recorded in it.
     if (!g && c->what == DO_WAIT && c->event->capture) {
-        s->joined = c->event->capture;
-        return E_OK;
+        s->tail.n = 0;
+        g = s->joined = c->event->capture;
     }
     if (!g) return app_do(s, c);
     if (c->what == DO_RECORD) {
         c->event->capture = g;
+        c->event->tail.n = 0;
+        for (size_t i = 0; i < s->tail.n; i++) *ORR_PUSH(&c->event->tail) = s->tail.at[i];
         return E_OK;
     }
-    if (c->what == DO_WAIT) return E_OK; // captured in the order of the calls, which is order enough
-    app_node *before = g->last;
-    app_graph_add(g, c, before ? &before : NULL, before != NULL);
+    if (c->what == DO_WAIT) {
+        for (size_t i = 0; c->event->capture == g && i < c->event->tail.n; i++)
+            *ORR_PUSH(&s->tail) = c->event->tail.at[i];
+        return E_OK;
+    }
+    app_node *node = app_graph_add(g, c, s->tail.at, s->tail.n);
+    s->tail.n = 0;
+    *ORR_PUSH(&s->tail) = node;
     return E_OK;
 }

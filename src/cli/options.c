@@ -151,6 +151,9 @@ static const option options[] = {
     {"log", 0, STRING, AT(out.log), "FILE",
      "also write every launch of every round to FILE (CSV), in the order of launching (hw run); what was "
      "tried (tune)"},
+    {"without", 0, JOB, 0, "GPU",
+     "take the family's description without what was measured on this GPU, as if it had never been seen "
+     "(tune)"},
     {"warm", 0, JOB_FLAG, 0, NULL,
      "leave the caches as they are before a kernel (hw profile; default: flushed)"},
     {"metrics", 0, STRING, AT(metrics), "NAME,NAME...",

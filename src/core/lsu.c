@@ -21,8 +21,9 @@ void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
                     .coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce};
 }
 
-void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, const_caches *constants) {
-    *u = (lsu){.spec = s, .l1 = l1, .shared = shared, .constants = constants};
+void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, const_caches *constants,
+              texture_unit *texture) {
+    *u = (lsu){.spec = s, .l1 = l1, .shared = shared, .constants = constants, .texture = texture};
     u->launch = l1->launch;
     u->pipe = l1->pipe;
     u->clock = l1->clock;
@@ -44,6 +45,7 @@ void lsu_reset(lsu *u) {
                .l1 = u->l1,
                .shared = u->shared,
                .constants = u->constants,
+               .texture = u->texture,
                .pipe = u->pipe,
                .clock = u->clock,
                .client = u->client,
@@ -110,8 +112,10 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
         if (q->load == NOBODY) perform_sent(q->live);
     }
     lsu_warp *w = &u->warp[q->warp];
-    shared_access x = {
-        .i = i, .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub, .warp_free = w->conflict_free};
+    shared_access x = {.i = i,
+                       .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub,
+                       .answered = q->load != NOBODY,
+                       .warp_free = w->conflict_free};
     uint64_t ready = shared_begin(u->shared, &x, b, t);
     w->conflict_free = x.warp_free;
     finish_at(u, q->load, ready);
@@ -132,6 +136,8 @@ static void coalesce(lsu *u, l1_access *a) {
         orr_coalesce_local(&a->lanes, a->i->bytes, &a->lines);
         for (uint32_t k = 0; k < a->lines.lines; k++)
             a->lines.line[k].line = orr_local_line(&u->launch->local, warp, a->lines.line[k].line);
+    } else if (a->i->tclass == ORR_TC_TEX) {
+        orr_coalesce_texture(&a->lanes, &a->lines);
     } else if (orr_tinst_lands(a->i)) {
         orr_coalesce_copy(&a->lanes, &a->lines);
     } else {
@@ -174,6 +180,15 @@ static void note_traffic(lsu *u, const l1_access *a) {
             (lsu_sender){.when = u->clock->now + 1, .inst = a->inst};
 }
 
+// A texture's texels come from L1 like a load's; the texture unit gathers and filters them.
+static uint64_t through_textures(lsu *u, const l1_access *a, uint64_t start) {
+    texture_unit *t = u->texture;
+    orr_texture_cost c = orr_texture_takes(&a->lanes);
+    t->n.requests += c.requests;
+    t->n.sectors += c.sectors;
+    return texture_read(t, start, c.cycles);
+}
+
 // False: it is half done.
 static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
     lsu_warp *w = &u->warp[a->warp];
@@ -195,6 +210,8 @@ static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
         const l1_spec *s = u->l1->spec;
         l1_load *f = &u->l1->loads.at[a->load];
         f->floor = pipe->start + pipe->delay + lag + (a->local ? s->local_latency : s->latency);
+        if (a->i->tclass == ORR_TC_TEX && u->texture && u->texture->spec->latency)
+            f->floor = through_textures(u, a, pipe->start + pipe->delay);
         f->open++; // until all lines have been looked up
     }
     if (!l1_lookup(u->l1, a)) return false;

@@ -18,6 +18,7 @@
 #include "core/constants.h"
 #include "core/l1.h"
 #include "core/shared.h"
+#include "core/texture.h"
 
 typedef struct lsu_spec {
     uint32_t nsched, per_sched; // schedulers of the SM, warps of each
@@ -76,6 +77,7 @@ typedef struct lsu {
     l1_cache *l1;
     shared_memory *shared;
     const_caches *constants;
+    texture_unit *texture;
     data_pipe *pipe;
     event_queue *clock;
     lsu_client client;
@@ -96,7 +98,8 @@ typedef struct lsu {
 } lsu;
 
 void lsu_spec_read(lsu_spec *s, const orr_gpu *g);
-void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, const_caches *constants);
+void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, const_caches *constants,
+              texture_unit *texture);
 void lsu_free(lsu *u);
 void lsu_reset(lsu *u);
 static inline void lsu_start_warp(lsu *u, uint32_t warp) { u->warp[warp] = (lsu_warp){0}; }

@@ -31,6 +31,7 @@ typedef struct xblock {     // a basic block, ready to run
     bool polls;             // sees what others do: atomics, volatile accesses, sleep (run/poll.c)
     bool looks;             // and does nothing else
     bool spins;             // of PTX: a loop that only polls, or sleeps
+    uint32_t spin_loop;     // of PTX: the loop that only polls which it is part of, + 1; 0: none
     bool locks;             // a loop that takes a lock
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
     bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)
@@ -57,9 +58,10 @@ typedef struct decoded {
     const orr_kernel *kernel;
     xblock *blocks;
     uop *uops;
-    constants pool;             // until it is made
-    uint8_t *constants;         // BANK_CONST
-    uint32_t rows[ORR_CLASSES]; // registers a warp has, by class
+    constants pool;               // until it is made
+    uint8_t *constants;           // BANK_CONST
+    uint32_t rows[ORR_CLASSES];   // registers a warp has, by class
+    uint32_t zeroed[ORR_CLASSES]; // of machine code: of them, from the first on, 0 when a warp begins
     // Machine code: instruction addresses are the module's; bank 0 as it is in this launch.
     const uint32_t *uop_of; // [instruction] its first micro-op
     uint32_t *block_of;     // [instruction]: the block that begins there, + 1
@@ -79,7 +81,8 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e);
 // The micro-op's handlers for a PTX operation, of whichever family has them.
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
 void orr_decoded_free(decoded *p);
-void orr_polls(decoded *p); // run/poll.c: which of its blocks poll
+void orr_polls(decoded *p);  // run/poll.c: which of its blocks poll
+void orr_shapes(decoded *p); // run/shapes.c: which of its loads and stores have the same addresses
 
 // ---- thread block ---------------------------------------------------------------------------
 typedef struct barrier {
@@ -138,7 +141,8 @@ enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_HELD, RUN_STALLED, RUN_FAULT };
 typedef struct worker { // one host thread's share
     decoded *prog;
     orr_mem *mem;
-    range *range; // the allocation each memory micro-op touched last
+    uintptr_t memory; // where device address 0 would be
+    range *range;     // the allocation each memory micro-op touched last
     bool streams;
     const orr_tally *tally;     // NULL: none
     orr_tally_count *counts_of; // its part of them

@@ -17,6 +17,7 @@
 #define ORR_GLOBAL_LIMIT (1ull << 38) // 256 GiB of addresses, reserved and not touched
 
 typedef struct orr_mem orr_mem;
+typedef struct orr_texture orr_texture; // exec/texture.h
 orr_mem *orr_mem_new(orr_err *e);
 void orr_mem_delete(orr_mem *m);
 // Memory for what was captured on a real GPU: at the addresses that it had there, [lo, lo + bytes).
@@ -40,6 +41,12 @@ typedef struct orr_strays { // accesses that passed so
     uint64_t n, lowest;     // lowest: the first of their addresses
 } orr_strays;
 orr_strays orr_mem_strays(orr_mem *m); // since it was asked last
+// Textures and surfaces, by the handle that kernels are given; handles are small numbers, as a GPU's are.
+uint64_t orr_mem_texture_new(orr_mem *m, const orr_texture *t);
+bool orr_mem_texture_put(orr_mem *m, uint64_t handle,
+                         const orr_texture *t);                        // at a given one; false: too large
+const orr_texture *orr_mem_texture(const orr_mem *m, uint64_t handle); // NULL: none
+bool orr_mem_texture_free(orr_mem *m, uint64_t handle);
 uint64_t orr_mem_used(const orr_mem *m);
 uint64_t orr_mem_end(const orr_mem *m); // of the last allocation: behind it there is nothing
 // Where addr lies, in words: "4 bytes past the end of 'x', which has 64".

@@ -45,6 +45,7 @@ struct uop {
     const oper *all; // every operand, destinations first, then sources
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
+    int32_t disp;  // copy of inst->disp, of loads and stores
     int32_t guard; // byte offset of the guard in the P bank, or -1
     uint32_t mem;  // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
@@ -52,7 +53,28 @@ struct uop {
     uint8_t ndst, nsrc;
     uint8_t tries;  // waits for the phase of an mbarrier (run/arrive.c)
     uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/translate.h)
+    uint8_t pair;   // loads and stores: the address is a pair of rows, `a` and the last source (high words)
+    uint8_t shape;  // of its rows of addresses: place in warp.shapes, the one behind the last: its own
+    uint8_t way;    // WAY_*, to find where its lanes are (ops/place.h)
 };
+
+// How the 32 addresses in a row, or in a pair of rows, lie, whichever lanes are active. Loads and stores of a
+// basic block that have the same rows, which nobody writes in between, look once (run/shapes.c).
+typedef struct row_shape {
+    uint64_t stamp;       // warp.entered when it was found
+    uint64_t high;        // the high words, which are one, as bits 32 and up
+    uint32_t first;       // lane 0's low word
+    uint32_t least, most; // of the low words
+    uint32_t low;         // bits in which low words differ; of REGULAR and ROWS the steps' bits
+    uint32_t step;        // REGULAR, ROWS: from lane to lane
+    int64_t down;         // ROWS: from lane 0 to lane 16
+    uint8_t kind;         // SHAPE_*
+    uintptr_t at;         // where word 0 would be on the host
+    int64_t from, to;     // displacements with which all lanes are inside what it is in: from, up to an end
+} row_shape;
+enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
+enum { SHAPES = 8 };
+enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
 
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
 typedef struct frag {
@@ -126,10 +148,12 @@ struct warp {
     uint32_t from;        // the block it ran last
     uint64_t clock, work; // with what it waited for at barriers, without
     frag frags[ORR_WARP];
+    uint32_t used;                // of them, a bit each: not FRAG_FREE
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t ever;                // machine code: lanes that have said YIELD before
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
     uint16_t restored;            // barrier registers that BMOV has written since BSSY did
+    bool forgot;                  // machine code: lanes were struck off that were not there
     bool switches;                // it has just yielded: other lanes go on
     uint32_t turn;
     int64_t budget;               // what is left of its quantum (run/poll.c)
@@ -142,6 +166,8 @@ struct warp {
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
+    uint64_t entered;             // blocks of code, ever
+    row_shape shapes[SHAPES + 1];
     join *joins;
     uint32_t njoins, cap_joins;
     int32_t free_join;
@@ -151,6 +177,17 @@ struct warp {
     uint8_t *area[ORR_CLASSES]; // the register arrays
     uint32_t area_bytes[ORR_CLASSES];
 };
+
+// Fragments one after the other, those too that are made meanwhile:
+// for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
+static inline int next_frag(const warp *w, int n) {
+    uint32_t left = n < ORR_WARP ? w->used >> n : 0;
+    return left ? n + orr_ffs(left) : ORR_WARP;
+}
+static inline void free_frag(warp *w, frag *f) {
+    f->state = FRAG_FREE;
+    w->used &= ~(1u << (f - w->frags));
+}
 
 // Of lanes that sleep for so many nanoseconds, where there is time: the longest counts.
 static inline void warp_sleeps(warp *w, const uint32_t *ns, uint32_t lanes) {
@@ -187,11 +224,18 @@ static inline void set_pred(warp *w, oper o, uint32_t value) { // only active la
 #define LANES _Pragma("GCC ivdep") for (int i = 0; i < ORR_WARP; i++)
 #endif
 
+static const uint32_t lane_bit[ORR_WARP] __attribute__((aligned(64), unused)) = {
+    1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+    1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+    1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+    1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31,
+};
+
 static inline void set_exec(warp *w, uint32_t mask) {
     w->exec = mask;
     if (w->lanes_of == mask) return;
     w->lanes_of = mask;
-    LANES w->lane[i] = 0u - (mask >> i & 1);
+    LANES w->lane[i] = 0u - (uint32_t)((mask & lane_bit[i]) != 0);
 }
 
 // The lanes of `mask` that u's guard lets through.
@@ -214,6 +258,8 @@ handlers orr_pick_wgmma(const orr_kernel *k, const orr_inst *i, const char **why
 handlers orr_pick_bulk(const orr_kernel *k, const orr_inst *i, const char **why);  // ops/bulk.c
 handlers orr_pick_remote(const orr_kernel *k, const orr_inst *i,
                          const char **why); // ops/remote.c: mapa, st.async, red.async, barrier.cluster
+handlers orr_pick_texture(const orr_kernel *k, const orr_inst *i,
+                          const char **why); // ops/texture.c: tex, txq, surfaces
 handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i,
                         const char **why); // lanes.c: shfl vote match redux activemask elect
 handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i,

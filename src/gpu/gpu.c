@@ -25,6 +25,7 @@ typedef struct loader {
     orr_err *e;
     const char *chain[MAX_DEPTH]; // files being read, the outermost first
     int depth;
+    const char *without; // GPU whose measurements are not taken from what is inherited; NULL: all are
 } loader;
 
 typedef struct source { // a file, or --set, and how far it has been read
@@ -165,12 +166,21 @@ static const char *name_today(loader *l, const char *key, const source *from) {
 
 // ---- one value ------------------------------------------------------------------------------
 
+// Was it measured or chosen on the GPU that the description does without?
+static bool done_without(const loader *l, const gpu_evidence *e, const source *from) {
+    const char *chip = e->chip ? e->chip : from->chip;
+    return l->without && chip && (e->kind == ORR_MEASURED || e->kind == ORR_CHOSEN) &&
+           !strcmp(chip, l->without);
+}
+
 // Sets `key`. The source's `file` is compared as a pointer: the same file twice is a mistake.
 static bool set(loader *l, const char *key, piece value, const source *from, piece note) {
     const char *file = from->file;
     int line = from->line;
+    gpu_evidence e = gpu_evidence_read(note.s, note.n, &l->g->arena);
+    if (e.kind == ORR_NO_EVIDENCE) e = from->block;
     key = name_today(l, key, from);
-    if (!key) return l->e->status == 0;
+    if (!key || done_without(l, &e, from)) return l->e->status == 0;
     const gpu_param *p = gpu_params;
     orr_gpu_origin *origin = l->g->origin;
     void *base = l->g;
@@ -213,8 +223,6 @@ static bool set(loader *l, const char *key, piece value, const source *from, pie
         if (!gpu_value_read(&p[i], base, value.s, value.n, &l->g->arena, why))
             return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: %s: %s", file, line, key, why);
         orr_arena *a = &l->g->arena;
-        gpu_evidence e = gpu_evidence_read(note.s, note.n, a);
-        if (e.kind == ORR_NO_EVIDENCE) e = from->block;
         origin[i] = (orr_gpu_origin){.file = file,
                                      .line = line,
                                      .note = orr_arena_strndup(a, note.s, note.n),
@@ -293,6 +301,17 @@ static bool measured_on(loader *l, piece v, source *from) {
     return true;
 }
 
+// `without` leaves out what inherited files measured or chose on a GPU: as if nobody had seen it.
+static bool without(loader *l, piece v, const source *from) {
+    v = unquoted(v);
+    if (!is_name(v.s, v.n, false))
+        return orr_fail(l->e, ORR_BAD_INPUT,
+                        "%s:%d: without must name a description, as \"h200\", before inherit", from->file,
+                        from->line);
+    l->without = orr_arena_strndup(&l->g->arena, v.s, v.n);
+    return true;
+}
+
 static bool read_line(loader *l, const char *s, const char *end, source *from) {
     const char *file = from->file;
     int line = from->line;
@@ -331,6 +350,7 @@ static bool read_line(loader *l, const char *s, const char *end, source *from) {
     piece value = trim(eq + 1, value_end), note = {"", 0};
     if (value_end < stop) note = trim(value_end + 1, stop);
 
+    if (strcmp(key, "without") == 0 && from->settings == 0) return without(l, value, from);
     bool first = from->settings++ == 0;
     if (strcmp(key, "measured_on") == 0) return measured_on(l, value, from);
     if (strcmp(key, "inherit") == 0) {
@@ -428,8 +448,39 @@ static bool follow_like(loader *l, orr_gpu_op *op) {
     return true;
 }
 
+static const orr_gpu_op *op_called(const orr_gpu *g, const char *name) {
+    for (int i = 0; i < g->nops; i++)
+        if (strcmp(g->ops[i].name, name) == 0) return &g->ops[i];
+    return NULL;
+}
+
+// Whether a class, or one that it is like, sets its k-th value.
+static bool op_sets(const orr_gpu *g, const orr_gpu_op *op, int k) {
+    for (int depth = 0; op && depth <= ORR_GPU_OPS_MAX; depth++) {
+        if (op->origin[k].file) return true;
+        op = op->origin[0].file && *op->like ? op_called(g, op->like) : NULL;
+    }
+    return false;
+}
+
+// Classes of which `without` has taken the unit, the latency or the class that they are like are not
+// described at all: their instructions are of the class above.
+static void drop_incomplete(orr_gpu *g) {
+    for (int i = 0; i < g->nops; i++) {
+        const orr_gpu_op *op = &g->ops[i];
+        bool whole = !op->origin[0].file || !*op->like || op_called(g, op->like);
+        for (int k = 0; k < ORR_GPU_OP_PARAMS; k++)
+            whole = whole && (gpu_op_params[k].def || op_sets(g, op, k));
+        if (whole) continue;
+        memmove(&g->ops[i], &g->ops[i + 1], (size_t)(g->nops - i - 1) * sizeof *op);
+        g->nops--;
+        i = -1; // others may have been like it
+    }
+}
+
 static bool check(loader *l) {
     orr_gpu *g = l->g;
+    if (l->without) drop_incomplete(g);
     for (int i = 0; i < ORR_GPU_PARAMS; i++)
         if (!gpu_params[i].def && !g->origin[i].file)
             return orr_fail(l->e, ORR_BAD_INPUT, "%s: %s is missing (%s); add `%s = ...`", g->path,

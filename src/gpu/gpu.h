@@ -182,8 +182,10 @@ enum orr_evidence orr_evidence_of(const orr_gpu *g, const orr_gpu_origin *o);
 const orr_gpu_origin *orr_gpu_origin_of(const orr_gpu *g, const char *key);
 
 // The table of values and their evidence with its counts, for people and for programs.
-void orr_gpu_print_evidence(const orr_gpu *g, orr_text *out);
-void orr_gpu_json_evidence(const orr_gpu *g, orr_text *out);
+// `seen` is the GPU that mechanisms were looked for on, or NULL: what was found there and is said nowhere of
+// `g` is listed as not known of it, and is off.
+void orr_gpu_print_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out);
+void orr_gpu_json_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out);
 // Text for people and JSON for programs: each parameter, its unit, where it was set, the comment.
 void orr_gpu_print(const orr_gpu *g, orr_text *out);
 void orr_gpu_json(const orr_gpu *g, orr_text *out);
@@ -224,6 +226,8 @@ typedef struct orr_occupancy_result {
     int64_t shared_per_block;    // allocated, after rounding and with what the system reserves
     int64_t shared_carveout;     // what shared memory takes of the storage it shares with L1
     int64_t l1_bytes;            // what that leaves for L1
+    int64_t
+        shared_least; // the smallest carve-out with which as many blocks fit as warps and block slots allow
 } orr_occupancy_result;
 
 // How many blocks of a kernel an SM holds. `shared_bytes` is static and dynamic shared memory

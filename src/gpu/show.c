@@ -169,7 +169,45 @@ static void evidence_source(orr_text *out, const orr_gpu_value *v) {
     orr_text_add(out, "%s", o->source);
 }
 
-void orr_gpu_print_evidence(const orr_gpu *g, orr_text *out) {
+// A mechanism that was found on `seen`, by measurement, and of which `g` says nothing. Units and classes of
+// instructions are not counted: what a description does not name it does not have.
+static bool not_known(const orr_gpu *g, const orr_gpu_value *v) {
+    bool found = v->evidence == ORR_MEASURED || v->evidence == ORR_CHOSEN;
+    return found && v->base != NULL && strncmp(v->key, "unit.", 5) != 0 && strncmp(v->key, "op.", 3) != 0 &&
+           !orr_gpu_origin_of(g, v->key);
+}
+
+// Those keys, in `quote`s; a line is broken at `wide` characters, 0: never.
+static size_t unknown_keys(const orr_gpu *g, const orr_gpu *seen, const char *quote, size_t wide,
+                           orr_text *out) {
+    orr_gpu_values found = {0};
+    size_t n = 0, line = 0;
+    if (!seen) return 0;
+    orr_gpu_all_values(seen, &found);
+    for (size_t i = 0; i < found.n; i++) {
+        if (!not_known(g, &found.at[i])) continue;
+        size_t length = strlen(found.at[i].key) + 2;
+        bool new_line = wide && line + length > wide;
+        if (n) orr_text_add(out, new_line ? ",\n" : ", ");
+        orr_text_add(out, "%s%s%s", quote, found.at[i].key, quote);
+        line = new_line || !n ? length : line + length;
+        n++;
+    }
+    free(found.at);
+    return n;
+}
+
+static void print_unknown(const orr_gpu *g, const orr_gpu *seen, orr_text *out) {
+    orr_text keys = {0};
+    size_t n = unknown_keys(g, seen, "", 110, &keys);
+    if (n)
+        orr_text_add(
+            out, "\noff, since nobody is known to have looked for it on this GPU; found on %s (%zu):\n%s\n",
+            seen->name, n, keys.s);
+    free(keys.s);
+}
+
+void orr_gpu_print_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out) {
     orr_gpu_values all = {0};
     int count[ORR_EVIDENCE_KINDS] = {0};
     orr_gpu_all_values(g, &all);
@@ -195,10 +233,11 @@ void orr_gpu_print_evidence(const orr_gpu *g, orr_text *out) {
         orr_text_add(out, "%s %d %s", k > ORR_PUBLISHED ? "," : "", count[k], orr_evidence_name[k]);
     if (count[ORR_NO_EVIDENCE]) orr_text_add(out, ", %d without evidence", count[ORR_NO_EVIDENCE]);
     orr_text_add(out, "\n");
+    print_unknown(g, seen, out);
     free(all.at);
 }
 
-void orr_gpu_json_evidence(const orr_gpu *g, orr_text *out) {
+void orr_gpu_json_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out) {
     orr_gpu_values all = {0};
     int count[ORR_EVIDENCE_KINDS] = {0};
     orr_gpu_all_values(g, &all);
@@ -222,7 +261,9 @@ void orr_gpu_json_evidence(const orr_gpu *g, orr_text *out) {
         free(from.s);
         free(source.s);
     }
-    orr_text_add(out, "\n]}\n");
+    orr_text_add(out, "\n], \"off\": [");
+    unknown_keys(g, seen, "\"", 0, out);
+    orr_text_add(out, "]}\n");
     free(all.at);
 }
 

@@ -49,6 +49,11 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     return in->work(in->arg, &w, e);
 }
 
+static void on_measure(void *arg, const orr_reading *m) {
+    orr_input *in = arg;
+    in->measure(in->arg, m);
+}
+
 static bool run_script(orr_input *in, orr_err *e) {
     in->script = orr_input_script(in->o, in->name, orr_input_sm(in->gpu), e);
     if (!in->script) return false;
@@ -57,6 +62,10 @@ static bool run_script(orr_input *in, orr_err *e) {
     orr_script_print(in->script, in->o->print);
     if (in->digests) orr_script_digests(in->script, in->digests);
     if (!orr_executor_open(&in->executor, orr_input_on_gpu(in->o), on_launch, in, e)) return false;
+    if (in->measure && in->executor.cpu) {
+        orr_cpu_listen(in->executor.cpu, on_measure);
+        in->executor.backend = orr_cpu_backend(in->executor.cpu);
+    }
     return orr_script_run(in->script, &in->executor.backend, in->check, &in->stats, e);
 }
 

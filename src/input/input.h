@@ -98,6 +98,8 @@ typedef struct orr_input {
     // A captured launch of which only this is known, and that an earlier one, `like`, stands for; NULL: the
     // same.
     void (*alike)(void *arg, const orr_launch_info *info, uint32_t like);
+    // What a script measures by the simulated clock; NULL: the same. Of launches that a model times.
+    void (*measure)(void *arg, const orr_reading *m);
     void *arg;
     // What it was:
     const char *size, *source; // "" when it has none; "ptx", "sass", "trace", "tasks"

@@ -9,7 +9,7 @@
 //   - what it stores to through a base, it does not load through that base, except at the very place
 //     that the same thread stores to (y[i] = a * x[i] + y[i]);
 //   - a place it stores to depends on the block's index and not on loaded data, or what it stores is
-//     a constant (a flag).
+//     a constant (a flag), or it is a reduction whose order does not matter (isa/reduction.h).
 //
 // Which bases point into the same allocation is known at launch: orr_exec_run compares them then.
 // The analysis ignores the order of instructions: what a register ever depends on, it depends on.
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "isa/cfg.h"
+#include "isa/reduction.h"
 
 // Of the kernel itself: long ways of quotients, the only functions there may be, access nothing of others.
 static uint32_t own_insts(const orr_kernel *k) { return k->funcs[0].ninsts; }
@@ -102,7 +103,9 @@ static void trace_origins(effects *x) {
 
 // ---- accesses -------------------------------------------------------------------------------
 static bool global(const orr_inst *i) {
-    return (orr_ops[i->op].flags & ORR_F_MEMORY) &&
+    // Nobody may write what a texture reads; and surfaces, which are written, are through a handle that is no
+    // block's.
+    return (orr_ops[i->op].flags & ORR_F_MEMORY) && i->op != ORR_OP_TEX && i->op != ORR_OP_SULD &&
            (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->op == ORR_OP_CPASYNC);
 }
 
@@ -173,11 +176,14 @@ static void note(effects *x, uint32_t n, uint32_t block) {
         return;
     }
     bool own = !store && own_place(x, n, block);
-    if (store && (o.loaded || !o.block) && !(i->op == ORR_OP_ST && constant_values(x, i)))
+    bool reduces = k->reduces && orr_reduction(i);
+    if (store && !reduces && (o.loaded || !o.block) && !(i->op == ORR_OP_ST && constant_values(x, i)))
         k->blocks_meet = true;
     for (uint64_t m = o.bases; m; m &= m - 1) {
         orr_base *b = &k->bases[__builtin_ctzll(m)];
-        if (store)
+        if (reduces)
+            b->reduces = true;
+        else if (store)
             b->stores = true;
         else if (own)
             b->loads_own = true;
@@ -208,6 +214,7 @@ static bool regular(effects *x) {
 void orr_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     bool others = false;
+    k->reduces = orr_only_reduces(k, NULL);
     for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(k, f);
     if (others) { // addresses go through memory from function to function
         k->blocks_meet = true;

@@ -508,6 +508,14 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 enum { ORR_WG_FENCE, ORR_WG_COMMIT, ORR_WG_WAIT };
 enum { ORR_WG_NEGATE_A = 1, ORR_WG_NEGATE_B = 2 };
 
+// ORR_OP_TEX: dsts four components; srcs handle, x, y, z, layer, level, of a gradient also how x, y and z
+// differ from one column and one row to the next (dx/dcolumn, dx/drow, dy/dcolumn, ...). imm: shape
+// (exec/texture.h), whether coordinates are integers, and the component that is gathered, from bit 8 on.
+enum { ORR_TEX_LEVEL, ORR_TEX_GRADIENT, ORR_TEX_GATHER };
+enum { ORR_TEX_SHAPE = 7, ORR_TEX_INTEGERS = 16 };
+// Surfaces, sub: what a coordinate outside does, whether x counts texels (else bytes), whether texels are
+// converted.
+enum { ORR_SU_CLAMP, ORR_SU_ZERO, ORR_SU_TRAP, ORR_SU_OUTSIDE = 3, ORR_SU_TEXELS = 4, ORR_SU_FORMATTED = 8 };
 // ORR_OP_BULK: sub ORR_BULK_*; vec = dimensions of the tensor, 0: plain bytes; boolop = 1 im2col; type =
 // element and cmp = ORR_ATOM_* of a reduction (of a tensor the map says the type). Sources: the address in
 // this block's shared memory; the other address (a tensor's: of its map; of PEER: in the cluster's shared
@@ -579,6 +587,7 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     uint32_t which;       // offset in the parameter buffer, or index of the variable
     bool loads, stores;
     bool loads_own; // loads only what the same thread stores
+    bool reduces;   // reductions whose order does not matter (orr_kernel.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
@@ -613,6 +622,7 @@ typedef struct orr_kernel {
     uint32_t cluster[3];    // thread blocks of a cluster, as the kernel asks for them; 0: not stated
     uint32_t barriers;      // named barriers used: highest id + 1 (16 when an id is a register)
     bool atomics;           // touches global memory atomically or volatile: blocks may see each other
+    bool reduces;           // and all that does is integer reductions of one kind, whose results nobody has
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
     bool reads_anywhere;    // loads through addresses of unknown base
     bool regular;           // what it accesses does not depend on loaded data, as far as the code tells

@@ -92,7 +92,8 @@ typedef struct orr_tuned_key {
 } orr_tuned_key;
 
 typedef struct orr_tuned {
-    const char *family; // "family/hopper": what it inherits
+    const char *family;  // "family/hopper": what it inherits
+    const char *without; // GPU whose measurements are not taken from there; NULL: all are
     ORR_VEC(orr_tuned_key) keys;
     ORR_VEC(const char *) missing;  // keys whose reading is not there
     ORR_VEC(orr_tuned_key) refused; // values that hardware cannot have, and why

@@ -509,6 +509,7 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     plain(out, f->date && *f->date ? f->date : "some day");
     orr_text_add(out, ". Behind each value is the reading it came from\n"
                       "# (docs/guides/micro.md); what is not here is as the family has it.\n");
+    if (t->without) orr_text_add(out, "without = \"%s\"\n", t->without);
     orr_text_add(out, "inherit = \"%s\"\n\n# published: as the driver calls it\n%-22s = \"", t->family,
                  "product");
     orr_text product = {0};

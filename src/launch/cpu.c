@@ -15,6 +15,7 @@ struct orr_cpu {
     uint64_t left;               // of the host's memory
     ORR_VEC(orr_image *) images; // by module
     orr_on_launch *on_launch;
+    orr_on_measure *on_measure; // NULL: nobody listens
     void *arg;
 };
 
@@ -99,6 +100,13 @@ static bool cpu_launch(void *self, const orr_call *call, orr_err *e) {
     return ok;
 }
 
+static void cpu_measure(void *self, const orr_reading *m) {
+    orr_cpu *c = self;
+    c->on_measure(c->arg, m);
+}
+
+void orr_cpu_listen(orr_cpu *c, orr_on_measure *on_measure) { c->on_measure = on_measure; }
+
 orr_backend orr_cpu_backend(orr_cpu *c) {
     return (orr_backend){.self = c,
                          .load = cpu_load,
@@ -106,5 +114,6 @@ orr_backend orr_cpu_backend(orr_cpu *c) {
                          .write = cpu_write,
                          .read = cpu_read,
                          .symbol = cpu_symbol,
-                         .launch = cpu_launch};
+                         .launch = cpu_launch,
+                         .measure = c->on_measure ? cpu_measure : NULL};
 }

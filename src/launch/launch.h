@@ -43,6 +43,9 @@ typedef bool orr_on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err 
 typedef struct orr_cpu orr_cpu;
 orr_cpu *orr_cpu_new(orr_on_launch *on_launch, void *arg, orr_err *e);
 orr_backend orr_cpu_backend(orr_cpu *c);
+// From now on each `measure` of a script goes to `on_measure`, with the `arg` of on_launch.
+typedef void orr_on_measure(void *arg, const orr_reading *m);
+void orr_cpu_listen(orr_cpu *c, orr_on_measure *on_measure);
 void orr_cpu_delete(orr_cpu *c);
 
 // ---- the script -----------------------------------------------------------------------------

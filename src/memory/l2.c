@@ -92,9 +92,10 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         coming = c->line[i].pending & ~here;
         bytes = c->line[i].dirty & ~here; // sectors of which some bytes are here
     }
-    if (r->kind != ORR_REQ_READ && !orr_l2_limit_dirty(p, slice, r->line, i, t)) return false;
     uint8_t lack = r->sectors & ~here, missing = lack & ~coming;
     uint32_t miss = i == ORR_NO_LINE ? NONE : c->line[i].user;
+    if (orr_l2_merges_full(p, &p->slice[slice], miss, lack & coming)) return false;
+    if (r->kind != ORR_REQ_READ && !orr_l2_limit_dirty(p, slice, r->line, i, t)) return false;
     if (missing) {
         bool copy = r->line & ORR_L2_FAR;
         if (!copy && orr_l2_mshrs_full(p, &p->slice[slice], i)) return false;

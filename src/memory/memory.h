@@ -50,6 +50,13 @@ void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, 
 // and 1.5, 1.25, 1.125 times in L1; 1.5, 1.9 and 2.5 requests a row.)
 void orr_coalesce_copy(const orr_access *a, orr_coalesced *out);
 
+// Reads of textures (texture.c): the lines of a footprint, and what it takes of the texture unit.
+typedef struct orr_texture_cost {
+    uint32_t cycles, requests, sectors; // of the unit; groups of lanes; sectors of each group, summed
+} orr_texture_cost;
+void orr_coalesce_texture(const orr_access *a, orr_coalesced *out);
+orr_texture_cost orr_texture_takes(const orr_access *a);
+
 // The bytes of a line that an access touches.
 void orr_access_bytes(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t touched[2]);
 

@@ -85,6 +85,7 @@ void orr_result_free(orr_result *r) {
     free(r->profiles.at);
     for (size_t n = 0; n < r->rewrites.n; n++) orr_rewritten_free(r->rewrites.at[n].rewritten);
     free(r->rewrites.at);
+    free(r->readings.at);
     orr_arena_free(&r->arena);
     memset(r, 0, sizeof *r);
 }

@@ -14,6 +14,7 @@
 #include "memory/space.h"
 #include "model/model.h"
 #include "model/pipes.h"
+#include "stream/trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,6 +112,24 @@ void orr_profile_grow(orr_profile *p) {
 }
 
 // ---- memory -----------------------------------------------------------------------------------
+static int banks_kind(const orr_inst *inst) {
+    bool atomic = inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED;
+    return inst->mods & ORR_M_COUNTS              ? ORR_BANKS_LOAD
+           : atomic                               ? ORR_BANKS_ATOMIC
+           : orr_ops[inst->op].flags & ORR_F_LOAD ? ORR_BANKS_LOAD
+                                                  : ORR_BANKS_STORE;
+}
+
+static void add_stats(orr_mem_stats *to, const orr_mem_stats *n) {
+    to->requests += n->requests;
+    to->lanes += n->lanes;
+    to->sectors += n->sectors;
+    to->lines += n->lines;
+    to->ideal += n->ideal;
+    to->phases += n->phases;
+    to->passes += n->passes;
+}
+
 static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_access *a, orr_mem_stats *m) {
     a->mask &= place->lanes;
     if (!a->mask || !(orr_ops[inst->op].flags & ORR_F_MEMORY)) return; // arrivals and waits are no accesses
@@ -118,12 +137,7 @@ static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_a
     m->requests++;
     m->lanes += lanes;
     if (place->space == ORR_SPACE_SHARED) {
-        bool atomic = inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED;
-        int kind = inst->mods & ORR_M_COUNTS              ? ORR_BANKS_LOAD
-                   : atomic                               ? ORR_BANKS_ATOMIC
-                   : orr_ops[inst->op].flags & ORR_F_LOAD ? ORR_BANKS_LOAD
-                                                          : ORR_BANKS_STORE;
-        orr_banked b = orr_bank_conflicts(a, place->bytes, kind);
+        orr_banked b = orr_bank_conflicts(a, place->bytes, banks_kind(inst));
         m->phases += b.phases;
         m->passes += b.passes;
         return;
@@ -158,6 +172,70 @@ static void count_generic(const orr_inst *inst, const orr_mem_place *place, cons
         to[g].addr[lane] = addr;
     }
     for (int g = 0; g < GENERIC_PLACES; g++) count_access(inst, &place[g], &to[g], &m[g]);
+}
+
+// ---- regular accesses -------------------------------------------------------------------------
+// What a regular access adds depends on little: its steps, its lanes, and where in a line it begins. Most are
+// like one of a few before, so those are kept, by host thread, and no lane is looked at again.
+typedef struct regular_key {
+    int64_t stride, down;
+    uint32_t mask, lanes; // that took part, that can
+    uint8_t shift, begins, bytes, what;
+    uint32_t none; // no padding: keys are compared as bytes
+} regular_key;
+typedef struct regular {
+    regular_key key;
+    orr_mem_stats adds;
+} regular;
+enum {
+    REGULARS = 128,
+    NOT_KEPT = 0,
+    AS_GLOBAL = 1,
+    AS_SHARED = 2
+}; // regular_key.what; AS_SHARED + ORR_BANKS_*
+
+static uint8_t kept_as(const orr_inst *inst, const orr_mem_place *place) {
+    if (!(orr_ops[inst->op].flags & ORR_F_MEMORY) || orr_inst_lands(inst)) return NOT_KEPT;
+    if (inst->space == ORR_SPACE_GENERIC || place->space == ORR_SPACE_LOCAL) return NOT_KEPT;
+    return (uint8_t)(place->space == ORR_SPACE_SHARED ? AS_SHARED + banks_kind(inst) : AS_GLOBAL);
+}
+
+// Do all its lanes lie where no sum of theirs wraps?
+static bool is_tame(const orr_trace_row *r, uint8_t what) {
+    int64_t most = what >= AS_SHARED ? 1 << 20 : 1ll << 32;
+    uint64_t below = r->stride < 0 || r->down < 0 ? (uint64_t)most * 64 : 0;
+    if (r->stride > most || r->stride < -most || r->down > most || r->down < -most) return false;
+    return r->at >= below && r->at < (what >= AS_SHARED ? 1ull << 30 : 1ull << 62);
+}
+
+// False: it is not one of those that are kept, and nothing is counted.
+static bool count_regular(const orr_inst *inst, const orr_mem_place *place, orr_trace *t, orr_mem_stats *m) {
+    static _Thread_local regular kept[REGULARS];
+    orr_trace_row r;
+    orr_trace before = *t;
+    uint8_t what = kept_as(inst, place);
+    if (what == NOT_KEPT || !orr_trace_regular(t, &r)) return false;
+    if (!r.mask) return true;
+    regular_key k = {
+        .stride = r.stride, .down = r.down, .mask = r.mask, .lanes = place->lanes, .shift = r.shift};
+    k.begins = (uint8_t)(r.at % ORR_LINE);
+    k.bytes = place->bytes;
+    k.what = what;
+    uint64_t h = (uint64_t)r.stride * 0x9e3779b97f4a7c15u ^ (uint64_t)r.down * 0xff51afd7ed558ccdu ^ r.mask;
+    h = (h ^ ((uint64_t)k.begins << 24 | (uint64_t)k.bytes << 16 | k.what)) * 0x9e3779b97f4a7c15u;
+    regular *at = &kept[h >> 57];
+    if (!is_tame(&r, what) || memcmp(&at->key, &k, sizeof k)) {
+        orr_access a;
+        *t = before;
+        if (!orr_trace_access(t, &a)) return false;
+        orr_mem_stats adds = {0};
+        count_access(inst, place, &a, &adds);
+        add_stats(m, &adds);
+        if (is_tame(&r, what)) *at = (regular){k, adds};
+        return true;
+    }
+    add_stats(m, &at->adds);
+    return true;
 }
 
 // ---- one warp ---------------------------------------------------------------------------------
@@ -204,8 +282,12 @@ bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *b
         uint32_t at = p->first_place[block];
         for (uint32_t n = k->blocks[block].nmem; n; n--) {
             orr_access a;
-            if (!orr_trace_access(&t, &a)) return false;
             const orr_inst *inst = &k->insts[p->places[at].inst];
+            if (count_regular(inst, &p->places[at], &t, &mems[at])) {
+                at++;
+                continue;
+            }
+            if (!orr_trace_access(&t, &a)) return false;
             if (inst->space == ORR_SPACE_GENERIC) {
                 count_generic(inst, &p->places[at], &a, &mems[at]);
                 at += GENERIC_PLACES;

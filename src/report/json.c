@@ -267,6 +267,10 @@ static void application(orr_text *t, const orr_app *x) {
     orr_text_add(t, ", ");
     json_field(t, "copy_ns", x->copy_ns);
     orr_text_add(t, ", ");
+    if (x->overlap_ns > 0) {
+        json_field(t, "overlap_ns", x->overlap_ns);
+        orr_text_add(t, ", ");
+    }
     json_count(t, "launches", x->launches);
     orr_text_add(t, ", ");
     json_count(t, "copies", x->copies);
@@ -364,6 +368,7 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
     }
     if (o->page) sources(t, r);
     json_ranges(t, r);
+    json_readings(t, r);
     if (r->sample) json_sample(t, r);
     if (r->blocks_in_all)
         orr_text_add(t, "  \"blocks_executed\": %llu, \"blocks_in_all\": %llu,\n",

@@ -39,6 +39,7 @@ static inline void json_count(orr_text *t, const char *name, uint64_t v) {
 // "kernel": its name in the code and, where that is mangled, "demangled": as people write it (json.c).
 void json_kernel_name(orr_text *t, const orr_kernel *k);
 // {"gpc__cycles_elapsed.max": 116063, ...}: those that are counted (json.c).
+void json_readings(orr_text *t, const orr_result *r); // nothing where there are none (readings.c)
 void json_counters(orr_text *t, const double *counters, const char *indent);
 
 // What a model of time adds to a launch, behind a comma, and its kernels (timing_json.c).

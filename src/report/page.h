@@ -35,6 +35,8 @@ void page_source_line(page_sources *s, const char *file, uint32_t line, char to[
 const char *page_source_text(page_sources *s, const char *file); // all of it; NULL: the file is not there
 void page_sources_free(page_sources *s);
 
+void page_readings(const page *p, const orr_result *r); // what the script measured (readings.c)
+
 // Kernels as a model of time saw them (timing_text.c).
 void page_timing(const page *p, const orr_result *r);
 

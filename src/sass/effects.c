@@ -6,10 +6,12 @@
 // when that is the same on all ways here. Where ways meet, bases and `loaded` add up; `block` holds if it
 // does on all of them. The rules are those of isa/effects.c: every address has a base; what is stored to
 // through a base is not loaded through it except at the very place that the same thread stores to; a place
-// that is stored to depends on the block's index and not on loaded data, unless what is stored is a constant.
+// that is stored to depends on the block's index and not on loaded data, unless what is stored is a constant,
+// or it is a reduction whose order does not matter.
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/reduction.h"
 #include "sass/lift.h"
 
 enum { UNIFORM = 256, NREGS = 256 + 64, PREDICATES = NREGS, NSTATE = NREGS + 16 };
@@ -234,12 +236,46 @@ static void follow(effects *x) {
     free(s);
 }
 
+// ---- reductions -------------------------------------------------------------------------------------
+static uint8_t reduced_type(const orr_code *c) {
+    for (int n = 0; n < c->nmods; n++) {
+        unsigned v = c->mods[n].value;
+        switch (c->mods[n].kind) {
+        case ORR_SM_FATOM:
+        case ORR_SM_FATYPE: return ORR_T_F32;
+        case ORR_SM_OATYPE:
+            return v == ORR_SV_OATYPE_U32   ? ORR_T_U32
+                   : v == ORR_SV_OATYPE_S32 ? ORR_T_S32
+                   : v == ORR_SV_OATYPE_U64 ? ORR_T_U64
+                   : v == ORR_SV_OATYPE_S64 ? ORR_T_S64
+                                            : ORR_T_F32;
+        case ORR_SM_MTYPE:
+        case ORR_SM_ATYPE:
+            return v == ORR_SV_ATYPE_U32   ? ORR_T_U32
+                   : v == ORR_SV_ATYPE_S32 ? ORR_T_S32
+                   : v == ORR_SV_ATYPE_U64 ? ORR_T_U64
+                   : v == ORR_SV_ATYPE_S64 ? ORR_T_S64
+                                           : ORR_T_F32;
+        default: break;
+        }
+    }
+    return ORR_T_U32;
+}
+
+static int reduction_of(const orr_kernel *k, uint32_t n) {
+    const orr_code *c = &k->codes[n];
+    unsigned op = orr_code_mod(c, ORR_SM_ATOM);
+    if (c->op != ORR_SASS_RED && c->op != ORR_SASS_REDG) return 0;
+    if (op == ORR_SV_ATOM_POPC_INC) return orr_reduction_kind(ORR_ATOM_ADD, reduced_type(c));
+    return op <= ORR_SV_ATOM_XOR ? orr_reduction_kind((uint8_t)op, reduced_type(c)) : 0; // in the same order
+}
+
 // ---- accesses ---------------------------------------------------------------------------------------
 typedef struct access {
     int32_t lo, hi, up; // who wrote the parts of its address
     int64_t disp;
     uint32_t bytes;
-    bool store, own;
+    bool store, own, reduces;
     origin from;
 } access;
 
@@ -273,8 +309,9 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
     uint16_t flags = orr_ops[i->op].flags;
     bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->op == ORR_OP_CPASYNC;
     if (!(flags & ORR_F_MEMORY) || !global) return false;
+    if (i->op == ORR_OP_TEX || i->op == ORR_OP_SULD) return false; // nobody may write what a texture reads
     const orr_arg *a = address(&k->codes[n]);
-    if (!a) {
+    if (!a || i->op == ORR_OP_SUST || i->op == ORR_OP_SURED) {
         x->lost = true;
         return false;
     }
@@ -296,6 +333,8 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
             k->reads_anywhere = true;
         return false;
     }
+    to->reduces = k->reduces && reduction_of(k, n);
+    if (to->reduces) return true;
     if (to->store && (to->from.loaded || !to->from.block) && !stores_constant(x, s, n)) x->lost = true;
     return true;
 }
@@ -322,10 +361,12 @@ static void note(effects *x) {
     for (size_t n = 0; n < all.n && !x->lost; n++) {
         access *a = &all.at[n];
         for (size_t m = 0; m < all.n && !a->store && !a->own; m++)
-            a->own = all.at[m].store && same_place(a, &all.at[m]);
+            a->own = all.at[m].store && !all.at[m].reduces && same_place(a, &all.at[m]);
         for (uint64_t m = a->from.bases; m; m &= m - 1) {
             orr_base *base = &k->bases[__builtin_ctzll(m)];
-            if (a->store)
+            if (a->reduces)
+                base->reduces = true;
+            else if (a->store)
                 base->stores = true;
             else if (a->own)
                 base->loads_own = true;
@@ -379,6 +420,7 @@ void sass_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     k->nbases = 0;
     k->blocks_meet = k->reads_anywhere = true;
+    k->reduces = orr_only_reduces(k, reduction_of);
     if (k->nfuncs > 1 || k->nblocks > MAX_BLOCKS || k->recursive) return;
     effects x = {.k = k, .steps = 64 * k->nblocks + 1000};
     k->reads_anywhere = false;

@@ -184,6 +184,24 @@ static void bulk(orr_inst *i, const orr_code *c) {
     i->vec = 1;
 }
 
+// Textures and surfaces go to memory with the addresses that streams have of them.
+static void texture(orr_inst *i, const orr_code *c) {
+    switch (c->op) {
+    case ORR_SASS_TEX:
+    case ORR_SASS_TLD:
+    case ORR_SASS_TLD4:
+    case ORR_SASS_TXD: i->op = ORR_OP_TEX; break;
+    case ORR_SASS_SULD: i->op = ORR_OP_SULD; break;
+    case ORR_SASS_SUST: i->op = ORR_OP_SUST; break;
+    case ORR_SASS_SURED: i->op = ORR_OP_SURED; break;
+    default: return;
+    }
+    i->type = ORR_T_B32;
+    i->space = ORR_SPACE_GLOBAL;
+    i->width = i->vec = 1; // of the sector that the address is
+    i->tkind = ORR_TK_MEM;
+}
+
 // ---- control ----------------------------------------------------------------------------------------
 // Barrier's number, 0xff when a register has it; warps, 0: all.
 static void barrier(orr_inst *i, const orr_code *c) {
@@ -258,6 +276,7 @@ void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST
     if (c->op == ORR_SASS_SYNCS || c->op == ORR_SASS_ARRIVES) arrivals(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);
     if (i->op == ORR_OP_BULK) bulk(i, c);
+    if (i->tclass == ORR_TC_TEX) texture(i, c);
     if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads
     if (c->op == ORR_SASS_DEPBAR) depbar(i, c);
     if (orr_sass_group_product(c->op) || c->op == ORR_SASS_WARPGROUP) group_product(i, c);

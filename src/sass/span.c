@@ -142,6 +142,42 @@ static int matrix_span(const orr_code *c, int arg) {
     return size > 0 ? size : 1;
 }
 
+// ---- textures and surfaces ----------------------------------------------------------------------
+static const orr_arg *word(const orr_code *c, unsigned list) {
+    for (int n = 0; n < c->nargs; n++)
+        if (c->args[n].kind == ORR_ARG_WORD && c->args[n].sub == list) return &c->args[n];
+    return NULL;
+}
+
+// Coordinates, and how many of them are of the place and not the layer.
+static int coordinates(unsigned dim, int *place) {
+    *place = dim == ORR_SV_TEXDIM_D1 || dim == ORR_SV_TEXDIM_A1   ? 1
+             : dim == ORR_SV_TEXDIM_D2 || dim == ORR_SV_TEXDIM_A2 ? 2
+                                                                  : 3;
+    return *place + (dim >= ORR_SV_TEXDIM_A1);
+}
+
+// {Pd,} Rd2, Rd, Ra, Rb: components that the mask names go to Rd, two of them, and Rd2.
+static int texture_span(const orr_code *c, int arg) {
+    const orr_arg *dim = word(c, ORR_SM_TEXDIM);
+    unsigned mask =
+        c->args[c->nargs - 1].kind == ORR_ARG_INT ? (unsigned)c->args[c->nargs - 1].value & 15 : 15;
+    int wanted = __builtin_popcount(mask), place = 1, all = dim ? coordinates(dim->subval, &place) : 1;
+    int first = c->args[0].kind == ORR_ARG_R ? 0 : 1; // of TXQ and TMML there is no predicate
+    if (arg == first) return wanted > 2 ? wanted - 2 : 0;
+    if (arg == first + 1) return wanted > 2 ? 2 : wanted;
+    if (arg == first + 2) return all;
+    if (c->args[arg].kind != ORR_ARG_R) return c->args[arg].kind == ORR_ARG_UR ? 2 : 1;
+    return c->op == ORR_SASS_TXD && dim ? 2 * place : 1;
+}
+
+static int surface_span(const orr_code *c, int arg) {
+    if (has(c, ORR_SM_SUMASK)) return c->args[arg].kind == ORR_ARG_UR ? 1 : 4;
+    if (c->args[arg].kind == ORR_ARG_UR) return 1;
+    if (c->op == ORR_SASS_SURED || c->op == ORR_SASS_SUATOM) return 1;
+    return words(size_bytes(orr_code_mod(c, ORR_SM_SIZE)));
+}
+
 // ---- registers --------------------------------------------------------------------------------
 static bool is_64(unsigned ifmt) { return ifmt == ORR_SV_IFMT_U64 || ifmt == ORR_SV_IFMT_S64; }
 
@@ -198,6 +234,16 @@ static int value_span(const orr_code *c, int arg) {
     case ORR_SASS_SYNCS: // barriers have 64 bits; what is waited for or counted is one word
         return dst || has(c, ORR_SM_E64) ? 2 : 1;
     case ORR_SASS_QSPC: return 1;
+    case ORR_SASS_TEX:
+    case ORR_SASS_TLD:
+    case ORR_SASS_TLD4:
+    case ORR_SASS_TXD:
+    case ORR_SASS_TXQ:
+    case ORR_SASS_TMML: return texture_span(c, arg);
+    case ORR_SASS_SULD:
+    case ORR_SASS_SUST:
+    case ORR_SASS_SURED:
+    case ORR_SASS_SUATOM: return surface_span(c, arg);
     default: return words(orr_code_bytes(c));
     }
 }
@@ -219,6 +265,10 @@ int orr_code_span(const orr_code *c, int arg) {
         // alone says it where there is no uniform register.
         bool wide = a->shape & ORR_ARG_WIDE || (orr_code_mod(c, ORR_SM_E) && !(a->shape & ORR_ARG_U32) &&
                                                 !(a->shape & (ORR_ARG_HAS_UR | ORR_ARG_HAS_DESC)));
+        if (orr_sass[c->op].cls == ORR_TC_TEX) { // a surface's coordinates
+            static const uint8_t n[8] = {1, 1, 2, 2, 3, 3, 1, 1};
+            return n[orr_code_mod(c, ORR_SM_SUDIM) & 7];
+        }
         if (c->op == ORR_SASS_LDGSTS && arg == 0) wide = false; // where it goes is shared memory
         return wide && a->reg < ORR_RZ - 1 ? 2 : 1;
     }

@@ -127,6 +127,28 @@ bool orr_trace_access(orr_trace *t, orr_access *a) {
     return get_addresses(t, form, head >> 4, a) && (!a->versioned || get_versions(t, form == 1, a));
 }
 
+bool orr_trace_regular(orr_trace *t, orr_trace_row *r) {
+    orr_trace x = *t;
+    if (x.at == x.end) return false;
+    uint8_t head = *x.at++, form = head & 7;
+    uint64_t stride = 0, down = 0;
+    if (head > 15 || form == 3 || form > 4) return false;
+    r->mask = x.mask;
+    r->shift = 0;
+    r->at = 0;
+    if ((head & 8) && !get_bytes(&x, &r->mask, 4)) return false;
+    if (r->mask & ~x.mask || (form == 0) != (r->mask == 0)) return false;
+    if (form && !get_bytes(&x, &r->at, 8)) return false;
+    if (form == 4 && (r->mask != 0xffffffffu || !get_bytes(&x, &r->shift, 1) || r->shift < 1 || r->shift > 4))
+        return false;
+    if ((form == 2 || form == 4) && !get_varint(&x, &stride)) return false;
+    if (form == 4 && !get_varint(&x, &down)) return false;
+    r->stride = (int64_t)unzigzag(stride);
+    r->down = (int64_t)unzigzag(down);
+    *t = x;
+    return true;
+}
+
 bool orr_trace_skip(orr_trace *t) {
     if (t->at == t->end) return false;
     uint8_t head = *t->at++, form = head & 7;

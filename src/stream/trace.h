@@ -125,6 +125,26 @@ static inline void orr_trace_put_regular(orr_trace_out *t, uint32_t mask, uint64
     t->n = (size_t)(p - t->bytes);
 }
 
+// All lanes in rows of 1 << shift, which are not one regular row: as put_access would write them.
+static inline void orr_trace_put_rows(orr_trace_out *t, uint32_t mask, uint64_t addr, int shift,
+                                      int64_t stride, int64_t down) {
+    orr_trace_room(t);
+    uint8_t *p = t->bytes + t->n;
+    uint8_t *head = p++;
+    uint8_t differs = mask != t->mask ? 8 : 0;
+    if (differs) {
+        memcpy(p, &mask, 4);
+        p += 4;
+    }
+    memcpy(p, &addr, 8);
+    p += 8;
+    *head = differs | 4;
+    *p++ = (uint8_t)shift;
+    p = orr_trace_varint(p, orr_zigzag(stride));
+    p = orr_trace_varint(p, orr_zigzag(down));
+    t->n = (size_t)(p - t->bytes);
+}
+
 static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const uint64_t addr[32]) {
     orr_trace_room(t);
     uint8_t *p = t->bytes + t->n;
@@ -194,5 +214,16 @@ static inline void orr_trace_put_as_read(orr_trace_out *t, uint32_t mask, const 
     if (a->versioned && mask) orr_trace_put_versions(t, head, mask, a->version);
     if (a->fields) t->bytes[head] |= ORR_TRACE_FIELDS;
 }
+
+// Reading: an access whose lanes are regular, without its 32 addresses.
+typedef struct orr_trace_row {
+    uint32_t mask;
+    uint8_t shift;        // all lanes in rows of 1 << shift; 0: one row of the active lanes
+    uint64_t at;          // the first one's address
+    int64_t stride, down; // from active lane to active lane; from row to row
+} orr_trace_row;
+// True: the next access is regular, and t is past it. False: it is not, or it is damaged, and t is in front
+// of it as before: orr_trace_access says which.
+bool orr_trace_regular(orr_trace *t, orr_trace_row *r);
 
 #endif

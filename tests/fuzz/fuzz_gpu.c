@@ -27,8 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         orr_text out = {0};
         orr_gpu_print(g, &out);
         orr_gpu_json(g, &out);
-        orr_gpu_print_evidence(g, &out);
-        orr_gpu_json_evidence(g, &out);
+        orr_gpu_print_evidence(g, g, &out);
+        orr_gpu_json_evidence(g, g, &out);
         orr_gpu_print_list(&g, 1, &out);
         orr_gpu_json_list(&g, 1, &out);
         orr_occupancy_result r;

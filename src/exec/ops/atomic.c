@@ -2,7 +2,8 @@
 //
 // Active lanes go one after the other in lane order, each sees what the one before left. Plain reads
 // and writes do: a kernel that touches global memory atomically runs its thread blocks on one host
-// thread, and shared memory belongs to one block (exec.h). Sections of the PTX manual: "atom", "red",
+// thread, and shared memory belongs to one block (exec.h). All but integer reductions whose order does not
+// matter (isa/reduction.h): those come from several threads. Sections of the PTX manual: "atom", "red",
 // "Parallel Synchronization and Communication Instructions: mbarrier".
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "exec/mbar.h"
 #include "exec/ops/pair.h"
 #include "exec/ops/softfp.h"
+#include "isa/reduction.h"
 
 typedef unsigned __int128 uint128;
 
@@ -117,6 +119,41 @@ ATOM_VEC(maxf16x2, uint32_t, BY_HALVES(max_f16))
 ATOM_VEC(addbf16x2, uint32_t, BY_HALVES(add_bf16))
 ATOM_VEC(minbf16x2, uint32_t, BY_HALVES(min_bf16))
 ATOM_VEC(maxbf16x2, uint32_t, BY_HALVES(max_bf16))
+
+// ---- reductions from several host threads ---------------------------------------------------
+#define RED(name, T, operation)                                                                              \
+    static void name(warp *w, const uop *u) {                                                                \
+        uint8_t *host[ORR_WARP];                                                                             \
+        if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, sizeof(T), host)) return;              \
+        const T *s = SRC_B(w, u, T);                                                                         \
+        for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
+            int i = orr_ffs(m);                                                                              \
+            T *at = (T *)(void *)host[i], v = s[i];                                                          \
+            operation;                                                                                       \
+        }                                                                                                    \
+    }
+#define FETCH(op) (void)__atomic_fetch_##op(at, v, __ATOMIC_RELAXED)
+#define BETTER(S, cmp)                                                                                       \
+    for (S old = (S)__atomic_load_n(at, __ATOMIC_RELAXED), seen = old; (S)v cmp old; old = seen) {           \
+        if (__atomic_compare_exchange_n((S *)at, &seen, (S)v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))     \
+            break;                                                                                           \
+    }
+RED(red_add32, uint32_t, FETCH(add))
+RED(red_add64, uint64_t, FETCH(add))
+RED(red_and32, uint32_t, FETCH(and))
+RED(red_and64, uint64_t, FETCH(and))
+RED(red_or32, uint32_t, FETCH(or))
+RED(red_or64, uint64_t, FETCH(or))
+RED(red_xor32, uint32_t, FETCH(xor))
+RED(red_xor64, uint64_t, FETCH(xor))
+RED(red_min_u32, uint32_t, BETTER(uint32_t, <))
+RED(red_min_s32, uint32_t, BETTER(int32_t, <))
+RED(red_min_u64, uint64_t, BETTER(uint64_t, <))
+RED(red_min_s64, uint64_t, BETTER(int64_t, <))
+RED(red_max_u32, uint32_t, BETTER(uint32_t, >))
+RED(red_max_s32, uint32_t, BETTER(int32_t, >))
+RED(red_max_u64, uint64_t, BETTER(uint64_t, >))
+RED(red_max_s64, uint64_t, BETTER(int64_t, >))
 
 // ---- one element, for bulk and remote reductions -------------------------------------------
 static uint32_t reduce32(uint8_t op, bool is_signed, uint32_t r, uint32_t s) {
@@ -272,6 +309,24 @@ typedef struct by_type { // a row of handlers for one operation
     handlers u32, s32, u64, s64;
 } by_type;
 
+// One whose order does not matter, at a place that may be another host thread's too.
+static handlers pick_reduction(const orr_inst *i) {
+    static const by_type rows[] = {
+        [ORR_ATOM_ADD] = {BOTH(red_add32), BOTH(red_add32), BOTH(red_add64), BOTH(red_add64)},
+        [ORR_ATOM_MIN] = {BOTH(red_min_u32), BOTH(red_min_s32), BOTH(red_min_u64), BOTH(red_min_s64)},
+        [ORR_ATOM_MAX] = {BOTH(red_max_u32), BOTH(red_max_s32), BOTH(red_max_u64), BOTH(red_max_s64)},
+        [ORR_ATOM_AND] = {BOTH(red_and32), BOTH(red_and32), BOTH(red_and64), BOTH(red_and64)},
+        [ORR_ATOM_OR] = {BOTH(red_or32), BOTH(red_or32), BOTH(red_or64), BOTH(red_or64)},
+        [ORR_ATOM_XOR] = {BOTH(red_xor32), BOTH(red_xor32), BOTH(red_xor64), BOTH(red_xor64)},
+    };
+    switch (slot_of(i->type)) {
+    case SLOT_U32: return rows[i->sub].u32;
+    case SLOT_S32: return rows[i->sub].s32;
+    case SLOT_U64: return rows[i->sub].u64;
+    default: return rows[i->sub].s64;
+    }
+}
+
 static handlers pick_integer(const orr_inst *i) {
     static const by_type rows[] = {
         [ORR_ATOM_ADD] = {BOTH(add32), BOTH(add32), BOTH(add64), BOTH(add64)},
@@ -286,6 +341,7 @@ static handlers pick_integer(const orr_inst *i) {
         [ORR_ATOM_CAS] = {BOTH(cas32), BOTH(cas32), BOTH(cas64), BOTH(cas64)},
     };
     if (i->sub > ORR_ATOM_CAS) return (handlers){0};
+    if (orr_reduction(i) && i->space != ORR_SPACE_SHARED) return pick_reduction(i);
     switch (slot_of(i->type)) {
     case SLOT_U32: return rows[i->sub].u32;
     case SLOT_S32: return rows[i->sub].s32;

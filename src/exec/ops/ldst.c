@@ -2,10 +2,11 @@
 //
 // Global addresses are checked against the allocation that the same instruction touched last, all
 // lanes in one vector loop; only when that fails are lanes looked up one by one. When the 32 lanes
-// turn out to be at one place or side by side, the data moves as one piece.
+// turn out to be at one place or side by side, the data moves as one piece (place.h).
 #include <string.h>
 
-#include "exec/block.h"
+#include "exec/ops/pair.h"
+#include "exec/ops/place.h"
 
 // ---- addresses ------------------------------------------------------------------------------
 static void bad_address(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
@@ -183,85 +184,17 @@ bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space
     return orr_addresses_at(w, u, addr, space, bytes, host);
 }
 
-// ---- regular accesses -----------------------------------------------------------------------
-// Most accesses of a full warp are to one address or to neighbours, and most others to shared memory,
-// whose 32-bit offsets are checked twice as fast as pointers. `bytes` is a constant wherever these
-// functions are used, so they must be inlined to be of any use.
-enum { PLACE_FAULT, PLACE_EACH, PLACE_SAME, PLACE_ADJACENT, PLACE_OFFSETS };
-#define INLINE static inline __attribute__((always_inline))
-
-typedef struct place {
-    uint8_t *at;             // SAME, ADJACENT: the first lane's; OFFSETS: of shared memory
-    uint8_t *host[ORR_WARP]; // EACH: of the active lanes
-    uint32_t off[ORR_WARP];  // OFFSETS
-} place;
-
-INLINE bool same64(const uint64_t *b) {
-    uint64_t off = 0, b0 = b[0];
-    for (int i = 0; i < ORR_WARP; i++) off |= b[i] ^ b0;
-    return !off;
-}
-
-INLINE bool adjacent64(const uint64_t *b, uint64_t bytes) {
-    uint64_t off = 0, b0 = b[0];
-    for (uint64_t i = 0; i < ORR_WARP; i++) off |= b[i] ^ (b0 + i * bytes);
-    return !off;
-}
-
-INLINE int locate_global(warp *w, const uop *u, uint32_t bytes, place *p) {
-    const uint64_t *b = SRC_A(w, u, uint64_t);
-    uint64_t step = b[1] - b[0];
-    if (!(step == 0 ? same64(b) : step == bytes && adjacent64(b, bytes))) return PLACE_FAULT;
-    uint64_t at = b[0] + (uint64_t)(int64_t)u->inst->disp, size = step * (ORR_WARP - 1) + bytes;
-    range r = w->worker->range[u->mem];
-    if (at - r.lo >= r.size || size > r.size - (at - r.lo) || (at & (bytes - 1))) return PLACE_FAULT;
-    p->at = orr_mem_at(w->worker->mem, at);
-    if (w->trace && u->traced) orr_trace_put_regular(w->trace, FULL, at, step);
-    return step ? PLACE_ADJACENT : PLACE_SAME;
-}
-
-INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
-    const uint32_t *b = SRC_A(w, u, uint32_t);
-    uint32_t d = (uint32_t)u->inst->disp - w->tb->tag, size = w->tb->prog->shared_bytes, at = b[0] + d;
-    uint32_t most = 0, low = 0, apart = 0, gap = 0;
-    for (uint32_t i = 0; i < ORR_WARP; i++) {
-        uint32_t x = b[i] + d;
-        p->off[i] = x;
-        most = x > most ? x : most;
-        low |= x;
-        apart |= x ^ at;
-        gap |= x ^ (at + i * bytes);
-    }
-    if (size < bytes || most > size - bytes || (low & (bytes - 1))) return PLACE_FAULT;
-    if (w->trace && u->traced) {
-        if (!apart || !gap) {
-            orr_trace_put_regular(w->trace, FULL, at, apart ? bytes : 0);
-        } else {
-            uint64_t addr[ORR_WARP];
-            LANES addr[i] = p->off[i];
-            orr_trace_put_access(w->trace, FULL, addr);
-        }
-    }
-    p->at = w->tb->shared + (apart && gap ? 0 : at);
-    return !apart ? PLACE_SAME : !gap ? PLACE_ADJACENT : PLACE_OFFSETS;
-}
-
-INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
+static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]) {
     const orr_inst *i = u->inst;
-    // run/step.c is to know where it is.
-    bool timed = w->step != NULL;
-    if (w->exec == FULL && !timed) {
-        int found = PLACE_FAULT;
-        if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)
-            found = locate_shared(w, u, bytes, p);
-        else if (u->a.cls == ORR_D && (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC ||
-                                       i->space == ORR_SPACE_CONST))
-            found = locate_global(w, u, bytes, p);
-        if (found != PLACE_FAULT) return found;
-    }
-    // The long way, which also says what is wrong when something is.
-    return orr_addresses(w, u, u->a, i->disp, i->space, bytes, p->host) ? PLACE_EACH : PLACE_FAULT;
+    if (!u->pair) return orr_addresses(w, u, u->a, i->disp, i->space, bytes, host);
+    uint64_t addr[ORR_WARP];
+    const uint32_t *lo = SRC_A(w, u, uint32_t), *hi = SRC_N(w, u, u->nsrc - 1, uint32_t);
+    LANES addr[i] = ((uint64_t)hi[i] << 32 | lo[i]) + (uint64_t)(int64_t)u->inst->disp;
+    return orr_addresses_at(w, u, addr, i->space, bytes, host);
 }
+
+// Register e that a load writes.
+#define INTO(e, D) ((e) ? DST_N(w, u, e, D) : DST(w, u, D))
 
 // ---- loads ----------------------------------------------------------------------------------
 // LOAD(name, T, D): memory holds T, the destination register's class holds D. One handler for each
@@ -269,39 +202,77 @@ INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
 typedef unsigned __int128 u128;
 
 #define LOAD_N(name, T, D, N)                                                                                \
+    static __attribute__((noinline)) void name##_v##N##_each(warp *w, const uop *u) {                        \
+        uint8_t *host[ORR_WARP];                                                                             \
+        if (!locate_each(w, u, sizeof(T) * N, host)) return;                                                 \
+        for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
+            int i = orr_ffs(m);                                                                              \
+            const T *from = (const T *)(const void *)host[i];                                                \
+            for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                          \
+        }                                                                                                    \
+    }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         const T *from;                                                                                       \
+        const uint32_t *lane = w->lane;                                                                      \
         switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
         case PLACE_ADJACENT:                                                                                 \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D);                                                                    \
+                D *d = INTO(e, D);                                                                           \
                 LANES d[i] = (D)from[i * N + e];                                                             \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_ADJACENT_SOME:                                                                            \
+            from = (const T *)(const void *)p.at;                                                            \
+            for (int e = 0; e < N; e++) {                                                                    \
+                D *d = INTO(e, D);                                                                           \
+                LANES d[i] = BLEND(D, d[i], (D)from[i * N + e], lane[i]);                                    \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_SAME:                                                                                     \
             from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D), v = (D)from[e];                                                    \
+                D *d = INTO(e, D), v = (D)from[e];                                                           \
                 LANES d[i] = v;                                                                              \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_OFFSETS:                                                                                  \
+        case PLACE_SAME_SOME:                                                                                \
+            from = (const T *)(const void *)p.at;                                                            \
             for (int e = 0; e < N; e++) {                                                                    \
-                D *d = DST_N(w, u, e, D);                                                                    \
-                for (int i = 0; i < ORR_WARP; i++)                                                           \
-                    d[i] = (D)((const T *)(const void *)(p.at + p.off[i]))[e];                               \
+                D *d = INTO(e, D), v = (D)from[e];                                                           \
+                LANES d[i] = BLEND(D, d[i], v, lane[i]);                                                     \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_EACH:                                                                                     \
+        case PLACE_ROWS:                                                                                     \
+            for (int row = 0; row < 2; row++) {                                                              \
+                from = (const T *)(const void *)(p.at + (row ? p.down : 0));                                 \
+                for (int e = 0; e < N; e++) {                                                                \
+                    D *d = INTO(e, D) + 16 * row;                                                            \
+                    if (!p.step) {                                                                           \
+                        D v = (D)from[e];                                                                    \
+                        for (int i = 0; i < 16; i++) d[i] = v;                                               \
+                    } else if (N == 1 && sizeof(T) == sizeof(D))                                             \
+                        memcpy(d, from, 16 * sizeof(D));                                                     \
+                    else                                                                                     \
+                        for (int i = 0; i < 16; i++) d[i] = (D)from[i * N + e];                              \
+                }                                                                                            \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_OFFSETS:                                                                                  \
+            for (int i = 0; i < ORR_WARP; i++) {                                                             \
+                from = (const T *)(const void *)(p.at + p.words[i]);                                         \
+                for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                      \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_LANES:                                                                                    \
             for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
                 int i = orr_ffs(m);                                                                          \
-                for (int e = 0; e < N; e++)                                                                  \
-                    DST_N(w, u, e, D)[i] = (D)((const T *)(const void *)p.host[i])[e];                       \
+                from = (const T *)(const void *)(p.at + p.words[i]);                                         \
+                for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                      \
             }                                                                                                \
             return;                                                                                          \
-        default: return;                                                                                     \
+        default: name##_v##N##_each(w, u); return;                                                           \
         }                                                                                                    \
     }
 #define LOAD(name, T, D) LOAD_N(name, T, D, 1) LOAD_N(name, T, D, 2) LOAD_N(name, T, D, 4)
@@ -337,7 +308,7 @@ static uint64_t constant_address(const warp *w, const uop *u) {
             if (!translate(w, u, orr_ffs(w->exec), at, ORR_SPACE_PARAM, sizeof(T))) return;                  \
             T v;                                                                                             \
             memcpy(&v, w->tb->prog->launch->params + at, sizeof v);                                          \
-            D *d = DST_N(w, u, e, D), x = (D)v;                                                              \
+            D *d = INTO(e, D), x = (D)v;                                                                     \
             const uint32_t *lane = w->lane;                                                                  \
             if (w->exec == FULL) {                                                                           \
                 LANES d[i] = x;                                                                              \
@@ -362,6 +333,15 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
 // ---- stores ---------------------------------------------------------------------------------
 // The values are the sources after the address. Lanes that store to the same place: the last wins.
 #define STORE_N(name, T, S, N)                                                                               \
+    static __attribute__((noinline)) void name##_v##N##_each(warp *w, const uop *u) {                        \
+        uint8_t *host[ORR_WARP];                                                                             \
+        if (!locate_each(w, u, sizeof(T) * N, host)) return;                                                 \
+        for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
+            int i = orr_ffs(m);                                                                              \
+            T *to = (T *)(void *)host[i];                                                                    \
+            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                                 \
+        }                                                                                                    \
+    }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         T *to;                                                                                               \
@@ -373,22 +353,46 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
                 LANES to[i * N + e] = (T)s[i];                                                               \
             }                                                                                                \
             return;                                                                                          \
-        case PLACE_SAME:                                                                                     \
+        case PLACE_ADJACENT_SOME:                                                                            \
             to = (T *)(void *)p.at;                                                                          \
-            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[ORR_WARP - 1];                      \
-            return;                                                                                          \
-        case PLACE_OFFSETS:                                                                                  \
-            for (int i = 0; i < ORR_WARP; i++)                                                               \
-                for (int e = 0; e < N; e++)                                                                  \
-                    ((T *)(void *)(p.at + p.off[i]))[e] = (T)SRC_N(w, u, 1 + e, S)[i];                       \
-            return;                                                                                          \
-        case PLACE_EACH:                                                                                     \
             for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
                 int i = orr_ffs(m);                                                                          \
-                for (int e = 0; e < N; e++) ((T *)(void *)p.host[i])[e] = (T)SRC_N(w, u, 1 + e, S)[i];       \
+                for (int e = 0; e < N; e++) to[i * N + e] = (T)SRC_N(w, u, 1 + e, S)[i];                     \
             }                                                                                                \
             return;                                                                                          \
-        default: return;                                                                                     \
+        case PLACE_SAME:                                                                                     \
+        case PLACE_SAME_SOME:                                                                                \
+            to = (T *)(void *)p.at;                                                                          \
+            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[31 - __builtin_clz(w->exec)];       \
+            return;                                                                                          \
+        case PLACE_ROWS:                                                                                     \
+            for (int row = 0; row < 2; row++) {                                                              \
+                to = (T *)(void *)(p.at + (row ? p.down : 0));                                               \
+                for (int e = 0; e < N; e++) {                                                                \
+                    const S *s = SRC_N(w, u, 1 + e, S) + 16 * row;                                           \
+                    if (!p.step)                                                                             \
+                        to[e] = (T)s[15];                                                                    \
+                    else if (N == 1 && sizeof(T) == sizeof(S))                                               \
+                        memcpy(to, s, 16 * sizeof(T));                                                       \
+                    else                                                                                     \
+                        for (int i = 0; i < 16; i++) to[i * N + e] = (T)s[i];                                \
+                }                                                                                            \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_OFFSETS:                                                                                  \
+            for (int i = 0; i < ORR_WARP; i++) {                                                             \
+                to = (T *)(void *)(p.at + p.words[i]);                                                       \
+                for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                             \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_LANES:                                                                                    \
+            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
+                int i = orr_ffs(m);                                                                          \
+                to = (T *)(void *)(p.at + p.words[i]);                                                       \
+                for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                             \
+            }                                                                                                \
+            return;                                                                                          \
+        default: name##_v##N##_each(w, u); return;                                                           \
         }                                                                                                    \
     }
 #define STORE(name, T, S) STORE_N(name, T, S, 1) STORE_N(name, T, S, 2) STORE_N(name, T, S, 4)

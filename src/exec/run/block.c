@@ -75,20 +75,29 @@ static void meet(tblock *tb, const barrier *b, uint32_t id) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++)
         if (b->arrived[n] && tb->warps[n].clock > last) last = tb->warps[n].clock;
     for (uint32_t n = 0; n < tb->prog->nwarps; n++)
-        for (int x = 0; b->arrived[n] && x < ORR_WARP; x++)
+        for (int x = next_frag(&tb->warps[n], 0); b->arrived[n] && x < ORR_WARP;
+             x = next_frag(&tb->warps[n], x + 1))
             if (tb->warps[n].frags[x].state == FRAG_BAR && tb->warps[n].frags[x].bar == id)
                 tb->warps[n].clock = last;
+}
+
+// Has a warp not come with all of its lanes? The last warp nearly always comes last.
+static bool somebody_missing(const tblock *tb, const barrier *b) {
+    for (uint32_t w = tb->prog->nwarps; w-- > 0;)
+        if (tb->warps[w].live & ~b->arrived[w]) return true;
+    return false;
 }
 
 static bool try_release(tblock *tb, uint32_t id) {
     barrier *b = &tb->bar[id];
     uint32_t need = b->threads ? b->threads : tb->prog->nwarps * ORR_WARP;
+    if (!b->threads && somebody_missing(tb, b)) return false;
     if (arrived_threads(tb, b) < need) return false;
     if (tb->worker->tally) meet(tb, b, id);
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         if (!b->arrived[n]) continue;
-        for (int x = 0; x < ORR_WARP; x++) {
+        for (int x = next_frag(w, 0); x < ORR_WARP; x = next_frag(w, x + 1)) {
             frag *f = &w->frags[x];
             if (f->state != FRAG_BAR || f->bar != id) continue;
             deliver(w, f, waiting_at(w, f), b);
@@ -102,7 +111,7 @@ static bool try_release(tblock *tb, uint32_t id) {
     // take fragments.)
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
-        for (int x = 0; x < ORR_WARP; x++)
+        for (int x = next_frag(w, 0); x < ORR_WARP; x = next_frag(w, x + 1))
             if (w->frags[x].state == FRAG_READY && w->bar_uop[x]) {
                 w->bar_uop[x] = NULL;
                 orr_warp_settle(w, &w->frags[x]);
@@ -158,7 +167,7 @@ void orr_barrier_lanes_gone(tblock *tb) {
 void orr_block_deadlock(tblock *tb) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
-        for (int x = 0; x < ORR_WARP; x++) {
+        for (int x = next_frag(w, 0); x < ORR_WARP; x = next_frag(w, x + 1)) {
             if (w->frags[x].state != FRAG_BAR) continue;
             const barrier *b = &tb->bar[w->frags[x].bar];
             orr_fault_as(ORR_FAULT_HANG, w, waiting_at(w, &w->frags[x]), orr_ffs(w->frags[x].mask),
@@ -262,12 +271,13 @@ static tblock *start_block(worker *k, uint64_t index) {
     tb->rank = tb->tag = 0;
     memset(&tb->single, 0, sizeof tb->single);
     tb->running = p->nwarps;
+    for (uint32_t open = tb->bars_open; open; open &= open - 1) // the others are as they were made
+        memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
     tb->rounds = tb->bars_open = tb->next_let = 0;
     tb->mbars.n = 0;
     tb->faulted = tb->released = false;
     tb->next = NULL;
     tb->sm = 0;
-    memset(tb->bar, 0, sizeof tb->bar);
     // Real shared and local memory start with whatever was there; zero is the same on every host.
     memset(tb->shared, 0, p->shared_bytes);
     // A recursive kernel's deep stack is left alone: zeroing it would cost more than most blocks, and such
@@ -322,6 +332,7 @@ void orr_block_finish(tblock *tb) {
 
 void orr_worker_init(worker *k, decoded *p, bool streams) {
     *k = (worker){.prog = p, .mem = p->launch->mem, .streams = streams};
+    k->memory = (uintptr_t)orr_mem_at(k->mem, 0);
     k->range = orr_calloc(p->nmem + 1, sizeof *k->range);
     k->fault_index = UINT64_MAX;
 }

@@ -35,7 +35,7 @@ static bool decides(const orr_inst *i) { return (orr_ops[i->op].flags & ORR_F_EN
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why) {
     static handlers (*const families[])(const orr_kernel *, const orr_inst *, const char **) = {
         orr_pick_memory, orr_pick_system, orr_pick_cvt,  orr_pick_float,  orr_pick_int, orr_pick_lanes,
-        orr_pick_atomic, orr_pick_wgmma,  orr_pick_bulk, orr_pick_remote, orr_pick_mma,
+        orr_pick_atomic, orr_pick_wgmma,  orr_pick_bulk, orr_pick_remote, orr_pick_mma, orr_pick_texture,
     };
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         handlers h = families[f](k, i, why);
@@ -148,6 +148,7 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
     if (ok) orr_polls(p);
+    if (ok) orr_shapes(p);
     p->constants = orr_constants_take(&p->pool);
     if (!ok) orr_decoded_free(p);
     return ok;

@@ -411,7 +411,7 @@ static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, o
 // allocations, and what is stored to through one must not be touched through another.
 static bool keep_apart(const orr_launch *l) {
     const orr_kernel *k = l->kernel;
-    if (k->atomics || k->blocks_meet) return false;
+    if ((k->atomics && !k->reduces) || k->blocks_meet) return false;
     for (uint32_t n = 0; n < k->ninsts; n++) // where bulk copies go is known when they are made
         if (k->insts[n].op == ORR_OP_BULK) return false;
     const range *at[ORR_MAX_BASES];
@@ -425,16 +425,17 @@ static bool keep_apart(const orr_launch *l) {
         else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)
             memcpy(&addr, l->params + b->which, 8);
         at[n] = orr_mem_find(l->mem, addr);
-        stores |= b->stores;
+        stores |= b->stores || b->reduces;
     }
     if (stores && k->reads_anywhere) return false;
     for (uint32_t n = 0; n < k->nbases; n++) {
         const orr_base *b = &k->bases[n];
-        if (!b->stores) continue;
-        if (b->loads || !at[n]) return false;
+        if (!b->stores && !b->reduces) continue;
+        if (b->loads || !at[n] || (b->reduces && (b->stores || b->loads_own))) return false;
         for (uint32_t m = 0; m < k->nbases; m++) {
             const orr_base *c = &k->bases[m];
-            if (m != n && at[m] == at[n] && (c->loads || c->loads_own || c->stores)) return false;
+            bool other = c->loads || c->loads_own || c->stores || (c->reduces && !b->reduces);
+            if (m != n && at[m] == at[n] && other) return false;
         }
     }
     return true;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "exec/block.h"
+#include "exec/texture.h"
 
 #define ALIGN 512u         // as cudaMalloc's
 #define GAP   512u         // between allocations, so that a small overrun hits nothing
@@ -30,7 +31,9 @@ struct orr_mem {
     char (*name)[32];
     uint32_t n, cap;
     bool as_gpu;
-    orr_strays strays; // by all threads that execute
+    orr_strays strays;      // by all threads that execute
+    orr_texture **textures; // by handle; NULL: none there
+    uint32_t ntextures;
 };
 
 orr_mem *orr_mem_new(orr_err *e) {
@@ -85,6 +88,8 @@ void orr_mem_delete(orr_mem *m) {
     munmap(m->host, m->reserved);
     free(m->at);
     free(m->name);
+    for (uint32_t n = 0; n < m->ntextures; n++) free(m->textures[n]);
+    free(m->textures);
     free(m);
 }
 
@@ -208,6 +213,38 @@ const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
                      (unsigned long long)(past - r->size), m->name[r - m->at], (unsigned long long)r->size);
     }
     return buf;
+}
+
+// ---- textures -------------------------------------------------------------------------------
+#define MOST_TEXTURES (1u << 20) // as many as a handle has bits for
+
+bool orr_mem_texture_put(orr_mem *m, uint64_t handle, const orr_texture *t) {
+    if (!handle || handle >= MOST_TEXTURES) return false;
+    if (handle >= m->ntextures) {
+        uint32_t n = (uint32_t)handle + 16;
+        m->textures = orr_realloc(m->textures, n * sizeof(orr_texture *));
+        for (; m->ntextures < n; m->ntextures++) m->textures[m->ntextures] = NULL;
+    }
+    if (!m->textures[handle]) m->textures[handle] = orr_calloc(1, sizeof(orr_texture));
+    *m->textures[handle] = *t;
+    return true;
+}
+
+uint64_t orr_mem_texture_new(orr_mem *m, const orr_texture *t) {
+    uint64_t handle = 1;
+    while (handle < m->ntextures && m->textures[handle]) handle++;
+    return orr_mem_texture_put(m, handle, t) ? handle : 0;
+}
+
+const orr_texture *orr_mem_texture(const orr_mem *m, uint64_t handle) {
+    return handle < m->ntextures ? m->textures[handle] : NULL;
+}
+
+bool orr_mem_texture_free(orr_mem *m, uint64_t handle) {
+    if (handle >= m->ntextures || !m->textures[handle]) return false;
+    free(m->textures[handle]);
+    m->textures[handle] = NULL;
+    return true;
 }
 
 // ---- a module's variables -------------------------------------------------------------------

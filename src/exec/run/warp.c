@@ -25,14 +25,13 @@
 
 // ---- pools ----------------------------------------------------------------------------------
 frag *orr_warp_part(warp *w, frag v) {
-    for (int n = 0; n < ORR_WARP; n++)
-        if (w->frags[n].state == FRAG_FREE) { // there are never more fragments than lanes
-            v.state = FRAG_READY;
-            v.turn = ++w->turn;
-            w->frags[n] = v;
-            return &w->frags[n];
-        }
-    abort();
+    if (w->used == FULL) abort(); // there are never more fragments than lanes
+    int n = orr_ffs(~w->used);
+    v.state = FRAG_READY;
+    v.turn = ++w->turn;
+    w->frags[n] = v;
+    w->used |= 1u << n;
+    return &w->frags[n];
 }
 
 static int32_t new_join(warp *w, join v) {
@@ -86,7 +85,7 @@ bool orr_warp_settle(warp *w, frag *f) {
         if (j->pc != f->pc || j->frame != f->frame) break;
         j->arrived |= f->mask;
         if (j->arrived != j->mask) {
-            f->state = FRAG_FREE;
+            free_frag(w, f);
             return false;
         }
         f->mask = j->mask;
@@ -120,7 +119,7 @@ void orr_warp_exit(warp *w, frag *f, uint32_t lanes) {
     int32_t at = f->join;
     w->live &= ~lanes;
     f->mask &= ~lanes;
-    if (!f->mask) f->state = FRAG_FREE;
+    if (!f->mask) free_frag(w, f);
     leave_joins(w, lanes, at, -1);
     for (int32_t fr = f->frame, up; fr >= 0; fr = up) {
         up = w->frames[fr].parent;
@@ -138,10 +137,9 @@ bool orr_warp_release(warp *w) {
         join *j = &w->joins[at];
         if (!j->arrived || j->arrived == j->mask || !j->mask) continue;
         bool used = false; // a freed join has stale contents; only those on somebody's chain count
-        for (int x = 0; x < ORR_WARP && !used; x++)
-            if (w->frags[x].state != FRAG_FREE)
-                for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins[c].parent)
-                    used = c == (int32_t)at;
+        for (int x = next_frag(w, 0); x < ORR_WARP && !used; x = next_frag(w, x + 1))
+            for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins[c].parent)
+                used = c == (int32_t)at;
         if (!used) continue;
         frag go = {.mask = j->arrived, .pc = j->pc, .join = j->parent, .frame = j->frame};
         j->mask &= ~j->arrived;
@@ -187,18 +185,18 @@ static bool gather(warp *w, frag *f) {
     const xblock *x = &w->tb->prog->blocks[f->pc];
     set_banks(w, &w->frames[f->frame]);
     uint32_t have = f->mask;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         if (g != f && g->state == FRAG_LANES && g->pc == f->pc && g->frame == f->frame) have |= g->mask;
     }
     uint32_t go = complete_of(w, x->members, have);
     if (!(go & f->mask)) return false;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         if (g == f || g->state != FRAG_LANES || g->pc != f->pc || g->frame != f->frame || !(go & g->mask))
             continue;
         int32_t meet = common_join(w, f->join, g->join);
-        g->state = FRAG_FREE;
+        free_frag(w, g);
         int32_t fj = f->join, gj = g->join;
         uint32_t fm = f->mask, gm = g->mask;
         f->mask |= gm;
@@ -219,7 +217,7 @@ static frag *choose(warp *w, bool oldest) {
     if (w->tb->prog->kernel->codes) return orr_sass_choose(w, oldest);
     for (;;) {
         frag *best = NULL, *waits = NULL;
-        for (int n = 0; n < ORR_WARP; n++) {
+        for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
             frag *f = &w->frags[n];
             if (f->state == FRAG_LANES && gather(w, f)) w->polled = 0;
             if (f->state == FRAG_READY && (!best || (oldest ? f->turn < best->turn : f->turn > best->turn)))
@@ -378,7 +376,7 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
     frag back = {.mask = lanes, .pc = (uint32_t)fr.back, .join = out, .frame = fr.parent};
     leave_frame(w, f->frame, lanes);
     f->mask &= ~lanes;
-    if (!f->mask) f->state = FRAG_FREE;
+    if (!f->mask) free_frag(w, f);
     leave_joins(w, lanes, at, out);
     orr_warp_settle(w, orr_warp_part(w, back));
 }
@@ -600,7 +598,11 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
-    w->polled += x->spins ? PATIENCE / SPINS : 1;
+    bool found = x->spins && f->state == FRAG_READY && w->tb->prog->blocks[f->pc].spin_loop != x->spin_loop;
+    if (found)
+        w->polled = 0;
+    else
+        w->polled += x->spins ? PATIENCE / SPINS : 1;
     w->budget -= takes;
     if (!again && w->budget > 0) return false;
     w->budget = POLL_QUANTUM;
@@ -663,6 +665,7 @@ int orr_warp_run(warp *w) {
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
             if (!w->paused) {
+                w->entered++;
                 if (w->tally_of) count_block(w, f->pc, mask);
                 if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
                 w->insts += x->count;
@@ -671,7 +674,7 @@ int orr_warp_run(warp *w) {
             if (!run_block(w, f, x)) return RUN_HELD;
             run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
-            bool polled = orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
+            bool polled = x->polls && orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
             if (w->switches && !polled) {
                 w->switches = false;
                 f = choose(w, true);
@@ -701,7 +704,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->polled = w->yielded = w->ever = w->restored = 0;
-    w->looked = w->yields = w->switches = false;
+    w->looked = w->yields = w->switches = w->forgot = false;
     w->paused = NULL;
     w->held = w->let = false;
     w->budget = POLL_QUANTUM;
@@ -712,14 +715,17 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->bank[BANK_CONST] = p->constants;
     for (int c = 0; c < ORR_CLASSES; c++) {
         uint32_t need = ((p->rows[c] + 1) * reg_bytes(c) + 63) & ~63u;
-        if (w->area_bytes[c] < need) {
+        bool grows = w->area_bytes[c] < need;
+        if (grows) {
             free(w->area[c]);
             w->area[c] = orr_aligned_alloc(64, need);
             w->area_bytes[c] = need;
         }
-        memset(w->area[c], 0, p->kernel->nfuncs > 1 ? w->area_bytes[c] : need);
+        uint32_t zero = p->kernel->codes ? p->zeroed[c] * reg_bytes(c) : need;
+        memset(w->area[c], 0,
+               grows || (!p->kernel->codes && p->kernel->nfuncs > 1) ? w->area_bytes[c] : zero);
     }
-    memset(w->frags, 0, sizeof w->frags);
+    w->used = 0;
     memset(w->bar_uop, 0, sizeof w->bar_uop);
     new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
     orr_warp_part(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});

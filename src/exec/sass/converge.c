@@ -58,6 +58,7 @@ static uint32_t needs(const warp *w, const frag *f) {
 static void forget(warp *w, uint8_t bar, uint32_t rest) {
     uint32_t *row = masks_of(w, bar);
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] = 0;
+    w->forgot = true;
 }
 
 // Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones. At the same BSYNC may be
@@ -69,37 +70,45 @@ static bool alike(const warp *w, const frag *f, const frag *g) {
 
 // Lanes meet at a BSYNC of a restored register; who is there and has not executed it was passed by.
 static void pass_by(warp *w, const frag *f) {
-    for (int n = 0; n < ORR_WARP; n++)
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (w->frags[n].state == FRAG_READY && w->frags[n].pc == f->at) w->frags[n].passed = true;
 }
 
-// Fragments that wait at the same place for the same reason go on as one when all are there.
-static void meet(warp *w) {
-    for (int n = 0; n < ORR_WARP; n++) {
-        frag *f = &w->frags[n];
-        if (f->state != FRAG_SYNC) continue;
-        uint32_t here = f->mask, first = here;
-        for (int o = 0; o < ORR_WARP; o++)
-            if (o != n && alike(w, f, &w->frags[o])) here |= w->frags[o].mask;
-        uint32_t need = needs(w, f), rest = need & ~here;
-        if (rest) continue;
-        for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
-            frag *g = &w->frags[o];
-            if (o == n || !alike(w, f, g) || !(g->mask & need)) continue;
-            if (g->pc != f->pc) { // it goes on at its own place
-                g->state = FRAG_READY;
-                g->turn = ++w->turn;
-                continue;
-            }
-            f->mask |= g->mask;
-            g->state = FRAG_FREE;
+// Fragments that wait at the same place for the same reason go on as one when all are there. Returns those
+// that wait on with fragment n, a bit each.
+static uint32_t meet_at(warp *w, int n) {
+    frag *f = &w->frags[n];
+    uint32_t here = f->mask, first = here, like = 0;
+    for (int o = next_frag(w, 0); o < ORR_WARP; o = next_frag(w, o + 1))
+        if (o != n && alike(w, f, &w->frags[o])) {
+            here |= w->frags[o].mask;
+            like |= 1u << o;
         }
-        if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
-        if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
-        f->state = FRAG_READY;
-        f->turn = ++w->turn;
-        w->polled = 0;
+    uint32_t need = needs(w, f);
+    if (need & ~here) return f->bar == BY_WARP ? 0 : like;
+    for (uint32_t left = like; left; left &= left - 1) { // those it waited for, and no others
+        frag *g = &w->frags[orr_ffs(left)];
+        if (!(g->mask & need)) continue;
+        if (g->pc != f->pc) { // it goes on at its own place
+            g->state = FRAG_READY;
+            g->turn = ++w->turn;
+            continue;
+        }
+        f->mask |= g->mask;
+        free_frag(w, g);
     }
+    if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
+    if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
+    f->state = FRAG_READY;
+    f->turn = ++w->turn;
+    w->polled = 0;
+    return 0;
+}
+
+static void meet(warp *w) {
+    uint32_t vain = 0; // fragments that were seen to wait on
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
+        if (w->frags[n].state == FRAG_SYNC && !(vain >> n & 1)) vain |= meet_at(w, n);
 }
 
 // ---- handlers of what does not decide -------------------------------------------------------
@@ -163,8 +172,7 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
     uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
-    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING ||
-        back + ROWS_UR * reg_bytes(ORR_W) >= p->barriers) {
+    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
         orr_fault(w, u, orr_ffs(lanes), "call of '%s', which nobody has", name ? name : "?");
         return false;
     }
@@ -235,7 +243,7 @@ static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
 static void poll(warp *w, const frag *f) {
     uint32_t lanes = 0, at = f->at;
     ++w->turn;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->at != at) continue;
         lanes |= g->mask;
@@ -249,18 +257,18 @@ static void poll(warp *w, const frag *f) {
 static uint32_t left_by(const warp *w, const frag *f) {
     if (f->state != FRAG_SYNC || f->bar == BY_WARP) return 0;
     uint32_t rest = needs(w, f) & ~f->mask;
-    for (int n = 0; n < ORR_WARP; n++)
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (alike(w, f, &w->frags[n])) rest &= ~w->frags[n].mask;
     return rest & ~w->yielded ? 0 : rest;
 }
 
 // Lanes that wait at a WARPSYNC go on, and execute it once more.
 static void let_go(warp *w, frag *f, uint32_t rest) {
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         if (g == f || !alike(w, f, g)) continue;
         f->mask |= g->mask;
-        g->state = FRAG_FREE;
+        free_frag(w, g);
     }
     forget(w, f->bar, rest);
     orr_warp_again(w, f->at, f->mask);
@@ -274,7 +282,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
 static frag *break_circle(warp *w) {
     uint32_t waiting = 0;
     frag *last = NULL;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;
         waiting |= f->mask;
@@ -290,7 +298,7 @@ frag *orr_sass_choose(warp *w, bool yields) {
     for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
         uint32_t since = 0;
-        for (int n = 0; n < ORR_WARP; n++) {
+        for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
             frag *f = &w->frags[n];
             bool earlier = best && f->turn < best->turn;
             if (f->state == FRAG_READY &&
@@ -310,18 +318,19 @@ frag *orr_sass_choose(warp *w, bool yields) {
             let_go(w, waits, left_by(w, waits));
             return waits;
         }
-        for (int n = 0; n < ORR_WARP && merge; n++) { // who is at the same place goes with it
+        for (int n = next_frag(w, 0); n < ORR_WARP && merge;
+             n = next_frag(w, n + 1)) { // who is at the same place goes with it
             frag *g = &w->frags[n];
             if (g == best || g->state != FRAG_READY || g->pc != best->pc) continue;
             best->mask |= g->mask;
-            g->state = FRAG_FREE;
+            free_frag(w, g);
         }
         return best;
     }
 }
 
 static bool anyone_else(const warp *w, const frag *f) {
-    for (int n = 0; n < ORR_WARP; n++)
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (&w->frags[n] != f && (w->frags[n].state == FRAG_READY || w->frags[n].state == FRAG_SYNC))
             return true;
     return false;
@@ -389,8 +398,9 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
 static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
     uint32_t need = 0;
+    if (like_first(row, lanes) == lanes) return false; // nearly always
     for (uint32_t m = lanes; m; m &= m - 1) need |= row[orr_ffs(m)];
-    return !(need & w->live & ~lanes) && like_first(row, lanes) != lanes;
+    return !(need & w->live & ~lanes);
 }
 
 // Whom the first of these lanes waits for at a BSYNC of a restored register, those too that have ended; 0: it
@@ -404,16 +414,17 @@ static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
 static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
     uint32_t need = restored_with(w, f->mask, bar) & w->live;
     bool any = false;
-    for (int n = 0; n < ORR_WARP && !any; n++) {
+    if (!need) return false;
+    for (int n = next_frag(w, 0); n < ORR_WARP && !any; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         any = g->state == FRAG_READY && g != f && g->pc == here && g->passed && g->mask & need;
     }
-    for (int n = 0; n < ORR_WARP && any; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP && any; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
         bool ready = g->state == FRAG_READY && g->pc == here, waits = g->state == FRAG_SYNC && g->at == here;
         if (g == f || !(ready || waits)) continue;
         f->mask |= g->mask;
-        g->state = FRAG_FREE;
+        free_frag(w, g);
     }
     return any;
 }
@@ -423,10 +434,11 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
 static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
     uint32_t rest = 0, gone;
+    if (!w->ever) return false;                                      // nobody has yielded
     for (uint32_t m = lanes; m; m &= m - 1) rest |= row[orr_ffs(m)]; // they may have noted different ones
     gone = rest &= w->live & ~lanes;
     if (!rest || w->restored >> bar & 1) return false;
-    for (int n = 0; n < ORR_WARP; n++) {
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         if (g != f && g->state == FRAG_READY && g->rests) gone &= ~g->mask;
     }
@@ -444,7 +456,7 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         return;
     }
     uint32_t lanes = guarded(w, u, all);
-    set_exec(w, all);
+    w->exec = all;
     if (!u->c.none && u->c.cls == ORR_P && u->inst->sass != ORR_SASS_BAR) lanes &= pred_of(w, u->c);
     f->pc = (uint32_t)x->next;
     if (u->inst->sass == ORR_SASS_BRA && (u->inst->sub == BRANCH_DIV || u->inst->sub == BRANCH_CONV)) {
@@ -477,8 +489,12 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         if (restored_with(w, lanes, (uint8_t)u->imm) & ~w->live) return;
         if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), (uint8_t)u->imm)) return;
         wait_alike(w, f, x, (uint8_t)u->imm);
-        if (f->mask != lanes || needs(w, f) & ~lanes)
+        if (f->mask != lanes)
             meet(w);
+        else if (needs(w, f) & ~lanes && w->forgot)
+            meet(w);
+        else if (needs(w, f) & ~lanes)
+            meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
         else
             f->state = FRAG_READY; // all are here, as nearly always
         return;

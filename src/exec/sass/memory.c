@@ -120,9 +120,28 @@ static bool piece_of(translator *m, piece *p) {
     }
 }
 
-static oper address_in(translator *m, int n, uint8_t space, int32_t *disp) {
-    bool wide = space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC;
-    return wide ? m_address(m, n, disp) : m_address32(m, n, disp);
+typedef struct base { // of an access: a row, or the two rows that make a pair
+    oper row, hi;
+    bool pair;
+} base;
+
+static base address_in(translator *m, int n, uint8_t space, int32_t *disp) {
+    bool wide = (space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC) && m_mod(m, ORR_SM_E);
+    if (!wide) return (base){.row = m_address32(m, n, disp)};
+    const orr_arg *a = memory(m, n, disp);
+    bool narrow = (a->shape & ORR_ARG_U32) && !(a->shape & ORR_ARG_WIDE);
+    if (with_r(a) && !with_ur(a))
+        return (base){m_row(m, a->reg), narrow ? m_imm(m, ORR_W, 0) : m_row(m, a->reg + 1u), true};
+    if (!with_r(a) && with_ur(a)) return (base){m_uniform(m, a->ureg), m_uniform(m, a->ureg + 1u), true};
+    return (base){.row = m_address64(m, n, disp)};
+}
+
+// The access itself. Handlers are picked as for a row of doublewords.
+static bool access_at(translator *m, orr_inst like, base at, int ndst, int nsrc, oper *o) {
+    o[ndst] = at.pair ? m_imm(m, ORR_D, 0) : at.row;
+    if (!m_ptx(m, like, ndst, nsrc, o)) return false;
+    if (at.pair) m_high_words(m, at.row, at.hi);
+    return true;
 }
 
 static bool load(translator *m, uint8_t space, int dst, int at) {
@@ -136,9 +155,9 @@ static bool load(translator *m, uint8_t space, int dst, int at) {
         if (m_is(m, n, ORR_ARG_P) && !(m->c->args[n].flags & ORR_ARG_HIDDEN) && m->c->args[n].reg != ORR_PT)
             return m_no(m, "a load with a predicate among its operands is not executed");
     like.type = p.type, like.width = p.width, like.vec = p.vec;
-    o[p.vec] = address_in(m, at, space, &like.disp);
+    base from = address_in(m, at, space, &like.disp);
     for (int v = 0; v < p.vec; v++) o[v] = m_dst(m, dst, v);
-    return m_ptx(m, like, p.vec, 1, o);
+    return access_at(m, like, from, p.vec, 1, o);
 }
 
 static bool store(translator *m, uint8_t space) {
@@ -147,9 +166,9 @@ static bool store(translator *m, uint8_t space) {
     oper o[5];
     if (!piece_of(m, &p)) return false;
     like.type = p.type, like.width = p.width, like.vec = p.vec;
-    o[0] = address_in(m, 0, space, &like.disp);
+    base to = address_in(m, 0, space, &like.disp);
     for (int v = 0; v < p.vec; v++) o[1 + v] = m_src(m, 1, v);
-    return m_ptx(m, like, 0, 1 + p.vec, o);
+    return access_at(m, like, to, 0, 1 + p.vec, o);
 }
 
 // ---- constants ------------------------------------------------------------------------------
@@ -159,8 +178,11 @@ static void note_constant(warp *w, const uop *u, uint64_t at) {
 
 // Sources: the words, already spread, then where they are.
 static void known_full(warp *w, const uop *u) {
-    for (int n = 0; n < u->ndst; n++)
-        memcpy(DST_N(w, u, n, uint32_t), SRC_N(w, u, n, uint32_t), 4 * ORR_WARP);
+    for (int n = 0; n < u->ndst; n++) {
+        uint32_t *d = DST_N(w, u, n, uint32_t);
+        const uint32_t *s = SRC_N(w, u, n, uint32_t);
+        LANES d[i] = s[i];
+    }
     note_constant(w, u, *SRC_N(w, u, u->ndst, uint64_t));
 }
 static void known_masked(warp *w, const uop *u) {
@@ -297,7 +319,7 @@ static bool copy_to_shared(translator *m) {
 }
 
 // ---- QSPC -----------------------------------------------------------------------------------
-// Which window is the address in? Of a cluster's shared memory (.D) there is only the block's own.
+// Which window is the address in? .S is the block's own shared memory, .D that of all blocks of its cluster.
 static bool which_space(translator *m) {
     orr_inst like = {.op = ORR_OP_ISSPACEP};
     int32_t disp;
@@ -312,6 +334,7 @@ static bool which_space(translator *m) {
     switch (m_mod(m, ORR_SM_SPACE)) {
     case ORR_SV_SPACE_G: like.space = ORR_SPACE_GLOBAL; break;
     case ORR_SV_SPACE_L: like.space = ORR_SPACE_LOCAL; break;
+    case ORR_SV_SPACE_D: like.sub = 1; // fall through
     default: like.space = ORR_SPACE_SHARED; break;
     }
     oper p = m_pdst(m, 0);
@@ -345,6 +368,6 @@ bool orr_sass_memory(translator *m) {
     case ORR_SASS_CCTLT: return true;
     default: break;
     }
-    if (orr_sass[m->c->op].cls == ORR_TC_TEX) return m_no(m, "textures and surfaces are not executed");
+    if (orr_sass[m->c->op].cls == ORR_TC_TEX) return orr_sass_texture(m);
     return orr_sass_atomic(m);
 }

@@ -12,7 +12,8 @@ typedef struct build {
     orr_operand operands[288]; // of a group of warps' product
     ORR_VEC(uop) uops;
     size_t first;        // of the instruction
-    uint32_t ur, b, tmp; // bytes into bank W
+    uint32_t b, ur, tmp; // bytes into bank W
+    uint32_t uniforms;   // registers that are named, up to the last
     uint32_t sink;
 } build;
 
@@ -65,7 +66,10 @@ oper m_row(translator *m, unsigned reg) {
 }
 
 oper m_uniform(translator *m, unsigned reg) {
-    return reg >= ROWS_UR ? m_imm(m, ORR_W, 0) : in_w(m->build->ur + reg * reg_bytes(ORR_W));
+    build *b = m->build;
+    if (reg >= ROWS_UR) return m_imm(m, ORR_W, 0);
+    if (reg >= b->uniforms) b->uniforms = reg + 1;
+    return in_w(b->ur + reg * reg_bytes(ORR_W));
 }
 
 oper m_barrier(translator *m, unsigned b) { return in_w(m->build->b + (b % ROWS_B) * reg_bytes(ORR_W)); }
@@ -335,6 +339,20 @@ bool m_ptx(translator *m, orr_inst like, int ndst, int nsrc, const oper *opers) 
     return true;
 }
 
+void m_high_words(translator *m, oper lo, oper hi) {
+    uop *u = &m->build->uops.at[m->build->uops.n - 1];
+    size_t n = (size_t)u->ndst + u->nsrc;
+    oper *all = orr_arena_alloc(&m->p->arena, (n + 1) * sizeof *all);
+    memcpy(all, u->all, n * sizeof *all);
+    all[u->ndst] = u->a = lo;
+    all[n] = hi;
+    if (u->nsrc == 1) u->b = hi;
+    if (u->nsrc == 2) u->c = hi;
+    u->all = all;
+    u->nsrc++;
+    u->pair = 1;
+}
+
 void m_active(translator *m) { m->build->uops.at[m->build->uops.n - 1].active = 1; }
 
 static void pack(warp *w, const uop *u) {
@@ -404,10 +422,7 @@ static int writes(const build *b, const uop *u) {
                  : d.off < MASK_TMP * 4                            ? WRITES_UNIFORM
                                                                    : WRITES_SCRATCH;
         else if (d.bank == BANK_W)
-            is = d.off < b->ur    ? WRITES_LANES
-                 : d.off < b->b   ? WRITES_UNIFORM
-                 : d.off < b->tmp ? WRITES_LANES
-                                  : WRITES_SCRATCH;
+            is = d.off < b->ur ? WRITES_LANES : d.off < b->tmp ? WRITES_UNIFORM : WRITES_SCRATCH;
         if (is < what) what = is;
     }
     return what;
@@ -504,6 +519,17 @@ static uint32_t registers_named(const orr_kernel *k) {
     return most < ORR_RZ ? most : ORR_RZ;
 }
 
+// Does it use convergence barriers, or BAR.RED's result, which is behind them?
+static bool names_barriers(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        uint16_t op = k->codes[n].op;
+        if (op == ORR_SASS_BSSY || op == ORR_SASS_BSYNC || op == ORR_SASS_BREAK || op == ORR_SASS_BMOV ||
+            op == ORR_SASS_B2R || op == ORR_SASS_BAR)
+            return true;
+    }
+    return false;
+}
+
 static void make_bank0(decoded *p) {
     const orr_kernel *k = p->kernel;
     p->bank0 = orr_arena_alloc(&p->arena, k->bank0_bytes + 16u);
@@ -532,16 +558,17 @@ static void make_blocks(decoded *p, const uint32_t *uop_of) {
         if (x->end > x->first && orr_sass_decides(x->end - 1)) x->last = --x->end;
     }
     orr_polls(p);
+    orr_shapes(p);
 }
 
 bool orr_sass_translate(decoded *p, orr_err *e) {
     const orr_kernel *k = p->kernel;
     build b = {0};
     translator m = {.p = p, .build = &b};
-    uint32_t row = reg_bytes(ORR_W), regs = registers_named(k);
-    b.ur = regs * row;
-    b.b = b.ur + ROWS_UR * row;
-    b.tmp = b.b + (ROWS_B + 1) * row;
+    uint32_t row = reg_bytes(ORR_W), regs = registers_named(k), barriers = names_barriers(k) ? ROWS_B + 1 : 0;
+    b.b = regs * row;
+    b.ur = b.b + barriers * row;
+    b.tmp = b.ur + ROWS_UR * row;
     b.sink = b.tmp + ROWS_TMP * row;
     p->barriers = b.b;
     p->rows[ORR_W] = regs + ROWS_UR + ROWS_B + 1 + ROWS_TMP + 1;
@@ -577,6 +604,8 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
         p->uops = orr_arena_alloc(&p->arena, b.uops.n * sizeof *p->uops);
         memcpy(p->uops, b.uops.at, b.uops.n * sizeof *p->uops);
         make_blocks(p, uop_of);
+        p->zeroed[ORR_W] = regs + barriers + b.uniforms; // scratch is written before it is read
+        p->zeroed[ORR_P] = MASKS;
     }
     free(b.uops.at);
     p->constants = orr_constants_take(&p->pool);

@@ -1,8 +1,8 @@
 // Private to exec/: machine code made into micro-ops.
 //
 // A machine instruction becomes one or more micro-ops, once per launch (translate.c). Registers are rows of
-// 32 lanes of 32 bits in bank W: R0 and up, then the uniform registers, whose rows hold one value 32 times so
-// that they are read like any other, then the convergence barriers, then scratch. Predicates are masks in
+// 32 lanes of 32 bits in bank W: R0 and up, then the convergence barriers, then the uniform registers, whose
+// rows hold one value 32 times so that they are read like any other, then scratch. Predicates are masks in
 // bank P, uniform ones 0 or ~0. Immediates and constants (c[0x0][0x210]) are known when a launch begins: they
 // become broadcast rows.
 //
@@ -105,6 +105,8 @@ uop *m_aside(translator *m, handlers h, int ndst, int nsrc, const oper *opers);
 // Appends the micro-op that PTX would run for `like` (op, type, mods, ...) on these operands; its u->inst is
 // `like` with the instruction's place in the source. False with m->why when PTX has no such.
 bool m_ptx(translator *m, orr_inst like, int ndst, int nsrc, const oper *opers);
+// The last one, a load or store, has its addresses in a pair of rows instead.
+void m_high_words(translator *m, oper lo, oper hi);
 void m_active(translator *m);                           // the last one honours guard and lanes, see above
 void m_pack(translator *m, oper d, oper lo, oper hi);   // D = hi:lo
 void m_unpack(translator *m, oper lo, oper hi, oper d); // and back: writes lo and hi
@@ -115,6 +117,7 @@ void m_spread(translator *m, oper dst, oper src);
 bool orr_sass_int(translator *m);     // int.c: integers, logic, moves, predicates, selections
 bool orr_sass_float(translator *m);   // float.c: fp32, fp16, fp64, conversions, MUFU
 bool orr_sass_memory(translator *m);  // memory.c: loads, stores, atomics, constants, LDSM, LDGSTS, fences
+bool orr_sass_texture(translator *m); // texture.c: textures and surfaces (asked by memory.c)
 bool orr_sass_lanes(translator *m);   // lanes.c: SHFL, VOTE, MATCH, REDUX, R2UR, S2R, CS2R, matrices
 bool orr_sass_hopper(translator *m);  // hopper.c: groups of warps, bulk copies, clusters
 bool orr_sass_control(translator *m); // converge.c: branches, convergence, barriers, calls, exit

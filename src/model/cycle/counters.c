@@ -280,6 +280,9 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         count_l1(s, reductions, c);
         count_shared(g, s, c);
         count_l2(g, &t->raw->mem, l->kernel, reductions, c);
+        add_to(&c[ORR_C_TEX], (double)s->texture_reads);
+        add_to(&c[ORR_C_TEX_REQUESTS], (double)s->texture_requests);
+        add_to(&c[ORR_C_TEX_SECTORS], (double)s->texture_sectors);
         add_to(&c[ORR_C_TMA_SECTORS], (double)s->tma_sectors);
         add_to(&c[ORR_C_TMA_BYTES], (double)s->tma_bytes);
         add_to(&c[ORR_C_TMA_LD_BYTES], 32 * (double)s->tma_kind[TMA_LOAD]);

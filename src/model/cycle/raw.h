@@ -37,6 +37,7 @@ typedef struct orr_sm_counts { // summed over SMs
     uint64_t loads;
     // Hopper's asynchronous units
     uint64_t tma_sectors, tma_bytes, cluster_accesses;
+    uint64_t texture_reads, texture_requests, texture_sectors;
     uint64_t tma_kind[TMA_KINDS]; // sectors by what the copies do
 } orr_sm_counts;
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cluster.h"
 #include "model/partial/partial.h"
 
 #define LONG_WORKLOAD 6000000 // warp instructions: the way in and out of it does not matter, one is enough
@@ -307,7 +308,7 @@ static bool by_portions(const job *j) {
 }
 
 // Blocks that see each other's accesses, all of which are executed anyway: they wait for each other, or the
-// whole grid is simulated.
+// whole grid is simulated. (So it is where blocks are in clusters, of which none can be left out.)
 static bool in_time(const job *j, const state *st) {
     return j->w->launch && abt_in_time(st->gpu, j->w) &&
            (waits(j->w->info.kernel) || portions_whole(j->p.total, (uint64_t)j->gpu->sm_count * j->p.most));
@@ -342,7 +343,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
     plan_inside(&j->p, w->info.grid);
-    if (by_portions(j) && in_time(j, st)) return run_in_time(j, st, e);
+    if (by_portions(j) && (in_time(j, st) || orr_work_cluster(w) > 1)) return run_in_time(j, st, e);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
     // them. What can be executed or read but once is pulled for both.
     bool twice = w->launch ? !whole : w->source->seek != NULL;
@@ -406,5 +407,6 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 }
 
 const orr_model orr_model_partial = {
-    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size", run_model,
-    copy, true};
+    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size",
+    run_model, copy,
+    true,      NULL};

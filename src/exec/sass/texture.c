@@ -1,0 +1,165 @@
+// Machine code: textures and surfaces, made into ops/texture.c's operations.
+//
+// Ra holds the coordinates, of an array the layer before them; Rb the level (.LL) or the differences (TXD).
+// The handle is 32 bits of a uniform register. Results go to Rd, two of the components that the mask names,
+// and Rd2. The coordinates of a surface are registers from the bracket on, the layer last.
+#include "exec/sass/memory.h"
+#include "exec/texture.h"
+
+static const orr_arg *named(const translator *m, unsigned list) {
+    for (int n = 0; n < m->c->nargs; n++)
+        if (m->c->args[n].kind == ORR_ARG_WORD && m->c->args[n].sub == list) return &m->c->args[n];
+    return NULL;
+}
+
+static int handle_at(const translator *m) {
+    for (int n = 0; n < m->c->nargs; n++)
+        if (m->c->args[n].kind == ORR_ARG_UR) return n;
+    return -1;
+}
+
+// Rd2 and Rd are arguments first and first + 1.
+static void results(translator *m, int first, oper o[4]) {
+    const orr_arg *last = &m->c->args[m->c->nargs - 1];
+    unsigned mask = last->kind == ORR_ARG_INT ? (unsigned)last->value & 15 : 15;
+    int n = 0;
+    for (int k = 0; k < 4; k++) {
+        o[k] = m_dst(m, m->c->nargs, 0); // an argument that is not there: the sink
+        if (!(mask >> k & 1)) continue;
+        o[k] = n < 2 ? m_dst(m, first + 1, n) : m_dst(m, first, n - 2);
+        n++;
+    }
+}
+
+static int places(unsigned dim) {
+    return dim == ORR_SV_TEXDIM_D1 || dim == ORR_SV_TEXDIM_A1   ? 1
+           : dim == ORR_SV_TEXDIM_D2 || dim == ORR_SV_TEXDIM_A2 ? 2
+                                                                : 3;
+}
+
+static bool texture(translator *m) {
+    const orr_arg *dim = named(m, ORR_SM_TEXDIM);
+    int handle = handle_at(m), first = 1;
+    uint16_t op = m->c->op;
+    if (handle < 0 || !dim)
+        return m_no(m, "only textures whose handle is in a uniform register are executed");
+    if (m_mod(m, ORR_SM_AOFFI) || m_mod(m, ORR_SM_DC) || m_mod(m, ORR_SM_MS) || m_mod(m, ORR_SM_PTP))
+        return m_no(m, "offsets, comparisons of depth and samples are not executed");
+    if (m_mod(m, ORR_SM_TEXF16)) return m_no(m, "packed halves of textures are not executed");
+    orr_inst like = {.op = ORR_OP_TEX, .type = ORR_T_B32, .space = ORR_SPACE_GLOBAL, .width = 1, .vec = 1};
+    bool layered = dim->subval >= ORR_SV_TEXDIM_A1, by_level = false;
+    int n = places(dim->subval);
+    like.imm = dim->subval;
+    if (op == ORR_SASS_TLD) {
+        like.imm |= ORR_TEX_INTEGERS;
+        by_level = m_mod(m, ORR_SM_TLDLOD) == ORR_SV_TLDLOD_LL;
+    }
+    if (op == ORR_SASS_TEX) {
+        unsigned lod = m_mod(m, ORR_SM_TEXLOD);
+        if (lod > ORR_SV_TEXLOD_LL || lod == ORR_SV_TEXLOD_LB)
+            return m_no(m, "levels that neighbours' coordinates decide are not executed");
+        by_level = lod == ORR_SV_TEXLOD_LL;
+    }
+    if (op == ORR_SASS_TLD4) {
+        like.sub = ORR_TEX_GATHER;
+        like.imm |= m_mod(m, ORR_SM_TLD4) << 8;
+    }
+    if (op == ORR_SASS_TXD) like.sub = ORR_TEX_GRADIENT;
+    oper o[16], zero = m_imm(m, ORR_W, 0);
+    results(m, first, o);
+    o[4] = m_src(m, handle, 0);
+    for (int k = 0; k < 3; k++) o[5 + k] = k < n ? m_src(m, 3, k + layered) : zero;
+    o[8] = layered ? m_src(m, 3, 0) : zero;
+    o[9] = by_level ? m_src(m, 4, 0) : zero;
+    if (!by_level && op != ORR_SASS_TLD) o[9] = m_imm(m, ORR_W, 0xc2000000); // -32: the first
+    int more = op == ORR_SASS_TXD ? 2 * n : 0;
+    for (int k = 0; k < more; k++) o[10 + k] = m_src(m, 4, k);
+    return m_ptx(m, like, 4, 6 + more, o);
+}
+
+static bool query(translator *m) {
+    const orr_arg *what = named(m, ORR_SM_TXQ);
+    int handle = handle_at(m);
+    if (handle < 0 || !what || what->subval != ORR_SV_TXQ_DIMENSION)
+        return m_no(m, "only the dimensions of a texture are told");
+    oper o[4];
+    results(m, 0, o);
+    for (int k = 0; k < 4; k++) {
+        orr_inst like = {.op = ORR_OP_TXQ, .type = ORR_T_B32, .sub = (uint8_t)(k == 3 ? 4 : k)};
+        if (!m_ptx(m, like, 1, 1, OPERS(o[k], m_src(m, handle, 0)))) return false;
+        m_active(m);
+    }
+    return true;
+}
+
+// ---- surfaces -------------------------------------------------------------------------------
+static bool surface(translator *m) {
+    static const uint8_t coords[8] = {1, 1, 1, 2, 2, 3, 1, 1}, layered[8] = {0, 0, 1, 0, 1, 0, 0, 0};
+    int handle = handle_at(m), at = -1;
+    for (int n = 0; n < m->c->nargs; n++)
+        if (m->c->args[n].kind == ORR_ARG_MEM) at = n;
+    if (handle < 0 || at < 0)
+        return m_no(m, "only surfaces whose handle is in a uniform register are executed");
+    unsigned dim = m_mod(m, ORR_SM_SUDIM) & 7, out = m_mod(m, ORR_SM_SUCLAMP), reg = m->c->args[at].reg;
+    orr_inst like = {.space = ORR_SPACE_GLOBAL, .width = 1, .vec = 1, .type = ORR_T_B32, .cmp = 1};
+    like.sub = out == ORR_SV_SUCLAMP_TRAP  ? ORR_SU_TRAP
+               : out == ORR_SV_SUCLAMP_IGN ? ORR_SU_ZERO
+                                           : ORR_SU_CLAMP;
+    bool formatted = m_has(m, ORR_SM_SUMASK);
+    if (formatted) like.sub |= ORR_SU_FORMATTED;
+    if (formatted || !m_mod(m, ORR_SM_BA)) like.sub |= ORR_SU_TEXELS;
+    if (m_has(m, ORR_SM_SIZE)) switch (m_mod(m, ORR_SM_SIZE)) {
+        case ORR_SV_SIZE_U8: like.type = ORR_T_U8; break;
+        case ORR_SV_SIZE_U16: like.type = ORR_T_U16; break;
+        case ORR_SV_SIZE_W32: break;
+        case ORR_SV_SIZE_W64: like.cmp = 2; break;
+        case ORR_SV_SIZE_W128: like.cmp = 4; break;
+        default: return m_no(m, "surfaces of this size are not executed");
+        }
+    int values = formatted ? 4 : like.cmp, n = 0;
+    oper o[16];
+    if (m->c->op == ORR_SASS_SULD) {
+        if (formatted) return m_no(m, "formatted loads of surfaces are not executed");
+        for (; n < values; n++) o[n] = m_dst(m, 1, n);
+    }
+    int ndst = n;
+    o[n++] = m_src(m, handle, 0);
+    oper zero = m_imm(m, ORR_W, 0);
+    for (unsigned k = 0; k < 2; k++) o[n++] = k < coords[dim] ? m_row(m, reg + k) : zero;
+    o[n++] = layered[dim] ? m_row(m, reg + coords[dim]) : coords[dim] == 3 ? m_row(m, reg + 2) : zero;
+    switch (m->c->op) {
+    case ORR_SASS_SULD: like.op = ORR_OP_SULD; break;
+    case ORR_SASS_SUST:
+        like.op = ORR_OP_SUST;
+        for (int k = 0; k < values; k++) o[n++] = m_src(m, at + 1, k);
+        break;
+    default:
+        like.op = ORR_OP_SURED;
+        like.boolop = (uint8_t)m_mod(m, ORR_SM_ATOM);
+        switch (m_mod(m, ORR_SM_SUTYPE)) {
+        case ORR_SV_SUTYPE_U32: like.stype = ORR_T_U32; break;
+        case ORR_SV_SUTYPE_S32:
+        case ORR_SV_SUTYPE_SD32: like.stype = ORR_T_S32; break;
+        default: return m_no(m, "this type of a surface's reductions is not executed");
+        }
+        o[n++] = m_src(m, at + 1, 0);
+        break;
+    }
+    return m_ptx(m, like, ndst, n - ndst, o);
+}
+
+bool orr_sass_texture(translator *m) {
+    switch (m->c->op) {
+    case ORR_SASS_TEX:
+    case ORR_SASS_TLD:
+    case ORR_SASS_TLD4:
+    case ORR_SASS_TXD: return texture(m);
+    case ORR_SASS_TXQ: return query(m);
+    case ORR_SASS_SULD:
+    case ORR_SASS_SUST:
+    case ORR_SASS_SURED: return surface(m);
+    case ORR_SASS_SUATOM: return m_no(m, "atomics of surfaces that give a value back are not executed");
+    case ORR_SASS_TMML: return m_no(m, "the level that neighbours ask for is not told");
+    default: return false;
+    }
+}

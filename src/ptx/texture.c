@@ -1,0 +1,200 @@
+// Lowering: textures and surfaces. Handles are numbers (texture objects); references by name are refused
+// where an operand is read.
+#include <string.h>
+
+#include "ptx/lower.h"
+
+static const struct {
+    const char *word;
+    uint8_t shape, coordinates; // as machine code numbers shapes; of the place, without the layer
+    bool layered;
+} shapes[] = {{"1d", 0, 1, false}, {"2d", 1, 2, false}, {"3d", 2, 3, false},  {"cube", 3, 3, false},
+              {"a1d", 4, 1, true}, {"a2d", 5, 2, true}, {"acube", 7, 3, true}};
+
+static int shape_of(lowering *l) {
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+        if (ptx_has(l->op, shapes[n].word)) return (int)n;
+    ptx_unsupported(l, "this shape of a texture or surface");
+}
+
+static void handle(lowering *l, const ptx_opd *o) {
+    ptx_opd place = *o;
+    place.n = 1;
+    uint8_t space = ORR_SPACE_GENERIC;
+    int32_t disp = 0;
+    orr_operand base = ptx_address(l, &place, &space, &disp);
+    if (disp || base.cls != ORR_D) ptx_refuse(l, "a handle of 64 bits is needed");
+    ptx_src_operand(l, base);
+}
+
+static void begin(lowering *l) {
+    ptx_begin(l);
+    l->in.space = ORR_SPACE_GLOBAL;
+    l->in.width = l->in.vec = 1; // of the sector that a stream has
+}
+
+static void element(lowering *l, const ptx_opd *o, uint32_t n, uint8_t type) {
+    ptx_opd one = ptx_element(l, o, n);
+    ptx_src(l, &one, ORR_W, type);
+}
+
+// Handle, x, y, z, layer of [a, {c}].
+static void place(lowering *l, const ptx_opd *o, int shape, uint8_t type) {
+    if (o->kind != O_ADDR || o->n != 2) ptx_unsupported(l, "a texture with a sampler of its own");
+    const ptx_opd *at = &ptx_kids(l, o)[1];
+    uint32_t first = shapes[shape].layered, need = shapes[shape].coordinates;
+    if (ptx_elements(l, at) < first + need) ptx_refuse(l, "%u coordinates are needed", first + need);
+    handle(l, o);
+    for (uint32_t n = 0; n < 3; n++)
+        if (n < need)
+            element(l, at, first + n, type);
+        else
+            ptx_src_operand(l, ptx_imm(ORR_W, 0));
+    if (first)
+        element(l, at, 0, ORR_T_U32);
+    else
+        ptx_src_operand(l, ptx_imm(ORR_W, 0));
+}
+
+static void four(lowering *l, const ptx_opd *o) {
+    if (ptx_elements(l, o) != 4) ptx_unsupported(l, "a texture that is not read as four components");
+    for (uint32_t n = 0; n < 4; n++) {
+        ptx_opd one = ptx_element(l, o, n);
+        if (one.kind == O_SINK)
+            l->dst[l->in.ndst++] = ptx_temp(l, ORR_W);
+        else
+            ptx_dst(l, &one, ORR_W);
+    }
+}
+
+// tex{.base,.level,.grad}.shape.v4.type.coordinates d, [a, {c}] {, level} {, {dx}, {dy}}
+void ptx_l_tex(lowering *l) {
+    bool level = ptx_has(l->op, "level"), grad = ptx_has(l->op, "grad");
+    ptx_need(l, level ? 3 : grad ? 4 : 2, level ? 3 : grad ? 4 : 2);
+    int shape = shape_of(l);
+    begin(l);
+    bool integers = l->in.stype == ORR_T_S32 || l->in.stype == ORR_T_U32;
+    if (!integers && l->in.stype != ORR_T_F32) ptx_unsupported(l, "coordinates of this type");
+    if (orr_types[l->in.type].bytes != 4) ptx_unsupported(l, "texels of this type");
+    four(l, &l->o[0]);
+    place(l, &l->o[1], shape, l->in.stype);
+    l->in.sub = grad ? ORR_TEX_GRADIENT : ORR_TEX_LEVEL;
+    l->in.imm = shapes[shape].shape | (integers ? ORR_TEX_INTEGERS : 0);
+    if (level)
+        ptx_src(l, &l->o[2], ORR_W, l->in.stype);
+    else
+        ptx_src_operand(l, ptx_imm(ORR_W, integers ? 0 : 0xc2000000)); // -32: the first
+    for (uint32_t n = 0; grad && n < shapes[shape].coordinates; n++) {
+        element(l, &l->o[2], n, ORR_T_F32);
+        element(l, &l->o[3], n, ORR_T_F32);
+    }
+    ptx_end(l);
+}
+
+void ptx_l_tld4(lowering *l) { // d, [a, {c}]
+    ptx_need(l, 2, 2);
+    int shape = shape_of(l);
+    begin(l);
+    four(l, &l->o[0]);
+    place(l, &l->o[1], shape, ORR_T_F32);
+    ptx_src_operand(l, ptx_imm(ORR_W, 0xc2000000));
+    uint32_t component = ptx_has(l->op, "g") ? 1 : ptx_has(l->op, "b") ? 2 : ptx_has(l->op, "a") ? 3 : 0;
+    l->in.sub = ORR_TEX_GATHER;
+    l->in.imm = shapes[shape].shape | component << 8;
+    ptx_end(l);
+}
+
+void ptx_l_txq(lowering *l) { // txq, suq: d, [a]
+    static const char *const what[] = {
+        "width", "height", "depth", "array_size", "num_mipmap_levels", "normalized_coords"};
+    ptx_need(l, 2, 2);
+    ptx_begin(l);
+    size_t n = 0;
+    while (n < sizeof what / sizeof *what && !ptx_has(l->op, what[n])) n++;
+    if (n == sizeof what / sizeof *what) ptx_unsupported(l, "this query");
+    l->in.sub = (uint8_t)n;
+    ptx_dst(l, &l->o[0], ORR_W);
+    handle(l, &l->o[1]);
+    ptx_end(l);
+}
+
+// ---- surfaces -------------------------------------------------------------------------------------------
+static uint8_t outside(const lowering *l) {
+    return ptx_has(l->op, "clamp") ? ORR_SU_CLAMP : ptx_has(l->op, "zero") ? ORR_SU_ZERO : ORR_SU_TRAP;
+}
+
+// Handle, x, y, and the third: z or the layer.
+static void surface(lowering *l, const ptx_opd *o, int shape) {
+    if (o->kind != O_ADDR || o->n != 2) ptx_refuse(l, "[surface, {coordinates}] is needed");
+    const ptx_opd *at = &ptx_kids(l, o)[1];
+    uint32_t first = shapes[shape].layered, need = shapes[shape].coordinates;
+    if (ptx_elements(l, at) < first + need) ptx_refuse(l, "%u coordinates are needed", first + need);
+    handle(l, o);
+    for (uint32_t n = 0; n < 2; n++)
+        if (n < need)
+            element(l, at, first + n, ORR_T_S32);
+        else
+            ptx_src_operand(l, ptx_imm(ORR_W, 0));
+    if (first)
+        element(l, at, 0, ORR_T_U32);
+    else if (need == 3)
+        element(l, at, 2, ORR_T_S32);
+    else
+        ptx_src_operand(l, ptx_imm(ORR_W, 0));
+    l->in.imm = shapes[shape].shape;
+}
+
+static void surface_begin(lowering *l) {
+    uint8_t vec = 1;
+    begin(l);
+    vec = ptx_has(l->op, "v4") ? 4 : ptx_has(l->op, "v2") ? 2 : 1;
+    bool formatted = ptx_has(l->op, "p");
+    l->in.cmp = vec;
+    l->in.sub = (uint8_t)(outside(l) | (formatted ? ORR_SU_TEXELS | ORR_SU_FORMATTED : 0));
+}
+
+static void surface_values(lowering *l, const ptx_opd *o, bool load) {
+    uint8_t cls = ptx_type_class(l->in.type);
+    if (cls < ORR_H) cls = ORR_H;
+    if (ptx_elements(l, o) != l->in.cmp) ptx_refuse(l, "%u values are needed", l->in.cmp);
+    for (uint32_t n = 0; n < l->in.cmp; n++) {
+        ptx_opd one = ptx_element(l, o, n);
+        if (load)
+            ptx_dst(l, &one, cls);
+        else
+            ptx_src(l, &one, cls, l->in.type);
+    }
+}
+
+void ptx_l_suld(lowering *l) { // d, [a, {b}]
+    ptx_need(l, 2, 2);
+    int shape = shape_of(l);
+    surface_begin(l);
+    if (l->in.sub & ORR_SU_FORMATTED) ptx_unsupported(l, "formatted loads");
+    surface_values(l, &l->o[0], true);
+    surface(l, &l->o[1], shape);
+    ptx_end(l);
+}
+
+void ptx_l_sust(lowering *l) { // [a, {b}], c
+    ptx_need(l, 2, 2);
+    int shape = shape_of(l);
+    surface_begin(l);
+    surface(l, &l->o[0], shape);
+    surface_values(l, &l->o[1], false);
+    ptx_end(l);
+}
+
+void ptx_l_sured(lowering *l) { // [a, {b}], c
+    ptx_need(l, 2, 2);
+    int shape = shape_of(l);
+    surface_begin(l);
+    uint8_t type = l->in.type, how = l->op->sub;
+    if (l->in.sub & ORR_SU_FORMATTED) l->in.sub = (uint8_t)(outside(l) | ORR_SU_TEXELS);
+    if (orr_types[type].bytes != 4) ptx_unsupported(l, "reductions of this type");
+    surface(l, &l->o[0], shape);
+    ptx_src(l, &l->o[1], ORR_W, type);
+    l->in.boolop = how;
+    l->in.stype = type == ORR_T_B32 ? ORR_T_U32 : type;
+    ptx_end(l);
+}
