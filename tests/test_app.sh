@@ -34,6 +34,19 @@ managed: 10 20 30 40
 too far: cudaErrorInvalidValue
 X
 done
+# Textures and surfaces; one that has been destroyed is an illegal address.
+"${CC:-cc}" -O1 "$source/tests/app/texture.c" -o texture -L"$build/cuda" -l:libcudart.so.13 -l:libcuda.so.1
+for model in functional cycle; do
+    "$orrery" app -q --gpu h200 --model $model ./texture >got 2>err || { cat got err; fail "texture failed"; }
+    diff - got <<'X' || { cat err; fail "texture ($model): not as expected"; }
+sampled, wrong: 0
+painted, wrong: 0
+no such resource: 1
+twice: 1
+gone: 700
+X
+    grep -q "is no texture or surface object" err || fail "a texture that is gone is not named"
+done
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
 too much shared memory: cudaErrorInvalidValue
@@ -48,12 +61,18 @@ after: cudaSuccess
 no such device: cudaErrorInvalidDevice
 not there: cudaErrorNotSupported
 X
-grep -q "cudaCreateTextureObject: not among" err || fail "a function that is not there is not named"
+grep -q "cudaDestroyExternalMemory: not among" err || fail "a function that is not there is not named"
 # 64 MiB at 32 GB/s: 2.097 ms, both ways at the same time
 is time --gpu a100 <<'X'
 elapsed: cudaSuccess
 ms: 2.097 2.097
 X
+# Kernels of two streams, and of two branches of a graph, share the GPU; a program's results are the same.
+for model in cycle partial; do
+    "$orrery" app -q --gpu h200 --model $model --json -o beside.json ./program "$fatbin" beside >got 2>err || { cat got err; fail "beside"; }
+    [ "$(tr '\n' ' ' <got)" = "streams: at the same time graph: at the same time wrong: 0 " ] || { cat got err; fail "$model: two streams"; }
+    grep -q '"overlap_ns": [1-9]' beside.json || fail "$model: no overlap in the report"
+done
 # 3 launches x 32 threads x (3 + 5)
 is graph <<'X'
 begin: cudaSuccess

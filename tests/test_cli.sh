@@ -205,11 +205,11 @@ cat >"$dir/hello.ptx" <<'EOF'
     call.uni (rv), vprintf, (p0, p1); ld.param.b32 %r2, [rv]; }
   ret;
 }
-.visible .entry textured(.param .u64 t)
+.visible .entry typed(.param .u64 t)
 {
-  .reg .b64 %d<2>; .reg .f32 %f<5>; .reg .b32 %r<2>;
-  ld.param.u64 %d1, [t]; mov.u32 %r1, 0;
-  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}]; ret;
+  .reg .b64 %d<2>; .reg .pred %p<2>;
+  ld.param.u64 %d1, [t];
+  istypep.texref %p1, %d1; ret;
 }
 EOF
 hello=("$orrery" run "$dir/hello.ptx" --kernel hello --grid 2 --block 2)
@@ -225,10 +225,10 @@ if [ "$(head -c 1 "$dir/out")" != "{" ] || grep -q '^hello' "$dir/out"; then
     echo "FAILED: printf's lines are in the JSON"
     failed=1
 fi
-expect 2 "a kernel that cannot be loaded" "$orrery" run "$dir/hello.ptx" --kernel textured --grid 1 --block 1 --arg u64:0
+expect 2 "a kernel that cannot be loaded" "$orrery" run "$dir/hello.ptx" --kernel typed --grid 1 --block 1 --arg u64:0
 says err 'hello.ptx:19: .*not supported'
 expect 0 "the kernels of a module, with the reason for one" "$orrery" show "$dir/hello.ptx"
-says out '^textured .*hello.ptx:19'
+says out '^typed .*hello.ptx:19'
 
 # A script whose expectation does not hold.
 cat >"$dir/wrong.launch" <<'EOF'

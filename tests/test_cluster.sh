@@ -45,6 +45,11 @@ run -n 4 --alike no ./program "$kernels" jacobi 64 3
 [ "$(value elapsed_ns)" = "$first" ] || fail "the same run takes another time"
 run -n 4 ./program "$kernels" summa 64
 grep -qx 'summa: right' got || { cat got err; fail "summa"; }
+for n in 1 4 16; do
+    run -n $n ./program "$kernels" fft 16
+    grep -qx 'fft: right' got || { cat got err; fail "a Fourier transform on $n"; }
+done
+grep -q '"name":"Alltoall","times":16' report.json || { cat report.json; fail "the all-to-all"; }
 run -n 4 ./program "$kernels" train 1000 3
 grep -qx 'train: right' got || { cat got err; fail "training by NCCL"; }
 run -n 9 --per-node 3 --platform dragonfly ./program "$kernels" train 1000 3 mpi

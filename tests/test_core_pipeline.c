@@ -374,7 +374,7 @@ static void test_tma(void **state) {
     assert_int_equal(t.n.copies, 3);
     assert_int_equal(t.n.bytes, 384);
     tma_reset(&t);
-    tma_prefetch_maps(&t, 999);
+    tma_maps_prefetch(&t.maps, 999);
     tma_issue(&t, &box, 1400);
     assert_int_equal(copied_at, 1710);
     tma_free(&t);

@@ -55,4 +55,21 @@ wrong "of a bulk copy is not a multiple of 128" "tile grid 1 block 1 args tensor
 wrong "in global memory is out of bounds: 128 bytes past the end of 'x'" "tile grid 1 block 1 args tensor(x + 4000 dims 64, 16 box 16, 16), 0"
 wrong "the descriptor of A leads to .* in shared memory" "product grid 1 block 128 args u64:(1 << 62) + 0x3fff, u64:1 << 62, x"
 wrong "the descriptor of B leads to .* in shared memory" "product grid 1 block 128 args u64:0, u64:0x3fff, x"
+
+# In every model of time who waits for a copy, a product or another block waits as long as the description says: the
+# figure is set to 10,000 cycles, and each script has a warp that waits for it.
+cycles() { "$ORRERY" run "$@" --gpu h200 --json 2>"$tmp/err" | sed -n 's/^ *"totals": {"launches": [0-9]*, "cycles": \([0-9]*\).*/\1/p' | grep . || echo 0; }
+waits() { # SCRIPT KEYS MODELS
+    for model in $3; do
+        local set=() before after
+        for key in $2; do set+=(--set "$key=10000"); done
+        before=$(cycles "$1" --model "$model") after=$(cycles "$1" --model "$model" "${set[@]}")
+        [ "$before" -gt 0 ] && [ $((after - before)) -ge 7500 ] || { echo "$1, $2, $model: $before and $after cycles"; cat "$tmp/err"; exit 1; }
+    done
+}
+waits hopper/tma_copy tma.latency "cycle abstract partial analytic"
+waits hopper/gemm_tf32 tensor.group_latency "cycle abstract"
+waits cluster/cluster.launch "cluster.load cluster.load_near" "cycle abstract partial analytic"
+waits cluster/cluster.launch cluster.barrier "cycle abstract partial"
+waits hopper/gemm_bf16 registers.grant "cycle abstract"
 echo ok

@@ -314,6 +314,37 @@ static void as_measured(void **state) {
     if (bad) fail_msg("%d of %d differ", bad, n);
 }
 
+// Blocks of two kernels on one SM: hardware/h200/pairs_carveout.csv. The second one's go beside the first
+// one's where the first one's carve-out would do for as many of the second one's as warps allow, and what
+// they need is left.
+static void beside_as_measured(void **state) {
+    (void)state;
+    FILE *f = fopen(ORRERY_SOURCE_DIR "/hardware/h200/pairs_carveout.csv", "r");
+    assert_non_null(f);
+    orr_gpu *g = load("h200", NULL, 0);
+    char line[256];
+    int n = 0, bad = 0;
+    while (fgets(line, sizeof line, f)) {
+        int grid[2], threads[2], shared[2], beside;
+        double end, start;
+        if (sscanf(line, "%d,%d,%d,%d,%d,%d,%lf,%lf,%d", &grid[0], &threads[0], &shared[0], &grid[1],
+                   &threads[1], &shared[1], &end, &start, &beside) != 9)
+            continue;
+        orr_occupancy_result a, b;
+        assert_true(orr_occupancy(g, threads[0], 16, shared[0], 1, &a));
+        assert_true(orr_occupancy(g, threads[1], 16, shared[1], 1, &b));
+        int64_t used =
+            a.shared_per_block * (grid[0] / g->sm_count) + b.shared_per_block * (grid[1] / g->sm_count);
+        bool fits = a.shared_carveout >= b.shared_least && used <= a.shared_carveout;
+        bad += fits != (beside != 0);
+        n++;
+    }
+    fclose(f);
+    orr_gpu_free(g);
+    assert_int_equal(n, 198);
+    assert_int_equal(bad, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
@@ -324,6 +355,7 @@ int main(void) {
         cmocka_unit_test(nonsense),
         cmocka_unit_test(never_better),
         cmocka_unit_test(as_measured),
+        cmocka_unit_test(beside_as_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,31 @@ grep -q "scale.cl:7 " out || fail "no lines of the .cl file: $(cat out)"
 "$orrery" run -q scale.cl --kernel scale --global 256 --local 64 --build "-D BY=2" --arg buf:f32:256:iota \
     --arg buf:f32:256:print --arg local:256 --arg '{f32:0,f32:0,f32:0,f32:1}' >out 2>err || fail "a .cl file: $(cat err)"
 grep -q "^arg1: 127 125 123" err || fail "a .cl file computes: $(cat err)"
+# Work-group functions over groups that are no whole number of sub-groups, dimensions that there are not, and
+# kernels that call kernels.
+cat >group.cl <<'X'
+__kernel void add(__global int *a, int v) { a[get_global_id(0)] += v; }
+__kernel void group(__global int *a, __global int *b, __global long *c) {
+    int i = get_global_id(0);
+    a[i] = work_group_reduce_add((int)get_local_id(0)) + 10000 * work_group_broadcast(i, 5);
+    b[i] = work_group_scan_exclusive_add(2) + (work_group_any(i == 3) ? 1000 : 0) + 10000 * work_group_all(i >= 0);
+    c[i] = work_group_scan_inclusive_max((long)-i) + get_global_size(5) + get_num_groups(3) + get_local_size(9);
+    add(a, 100000000);
+}
+X
+cat >group.launch <<'X'
+module "group.cl" build "-cl-std=CL2.0"
+buffer a i32[150] zero
+buffer b i32[150] zero
+buffer c i64[150] zero
+launch "group" grid 2 block 75 args a, b, c
+expect a expr 75 * 74 / 2 + 10000 * (i - i % 75 + 5) + 100000000
+expect b expr i % 75 * 2 + (i < 75 ? 1000 : 0) + 10000
+expect c expr 3 - (i - i % 75)
+X
+"$orrery" run -q group.launch >out 2>&1 || fail "work-group functions: $(cat out)"
+sed 's/CL2.0/CL3.0/' group.launch >group3.launch
+"$orrery" run -q group3.launch >out 2>&1 || fail "work-group functions of OpenCL C 3.0: $(cat out)"
 # wrong WORDS... : bad input, status 2, a message with the word
 wrong() {
     local word=$1 status=0
@@ -76,6 +101,17 @@ if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     diff <(grep -v ' error' second) got || fail "PoCL is of another opinion"
 else
     echo "no PoCL: no second opinion"
+fi
+# SPIR-V, where there is a command that reads it.
+"${CC:-cc}" -O1 -w "$source/tests/opencl/spirv.c" -o spirv -lOpenCL
+ORRERY_LLVM_SPIRV=$dir/none "$orrery" cl -q --gpu h200 ./spirv >got 2>err || fail "without llvm-spirv: $(cat got err)"
+grep -qx "none: error -59" got || fail "without llvm-spirv: $(cat got)"
+if command -v llvm-spirv-14 >/dev/null || command -v llvm-spirv >/dev/null; then
+    "$orrery" cl -q --gpu h200 ./spirv >got 2>err || fail "SPIR-V: $(cat got err)"
+    printf '%s\n' "not SPIR-V: error -30" "cut short: error -11" "build: error 0, 1 bytes of IL" "run: error 0, 0 wrong" |
+        diff - got || fail "SPIR-V: $(cat err)"
+else
+    echo "no llvm-spirv: SPIR-V is not looked at"
 fi
 # Times are those of the model: an event takes what the report says.
 "$orrery" cl --gpu h200 --model cycle --json -o out.json ./platform local >got 2>err || fail "in time: $(cat err)"
@@ -116,8 +152,8 @@ status=0
 if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
     export OCL_ICD_VENDORS POCL_CACHE_DIR=$dir/pocl
-    ./platform local >native 2>err || fail "PoCL: $(cat err)"
-    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local >got 2>err ||
+    ./platform local branch >native 2>err || fail "PoCL: $(cat err)"
+    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local branch >got 2>err ||
         fail "--annotate: $(cat err)"
     diff native got || fail "--annotate changes what a program prints"
     # What was counted natively is what executing counts, within a few percent: blocks of code are matched with

@@ -11,6 +11,7 @@
 //                     rt_register.c has what nvcc's code calls to name them
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
+//   queue.c           launches of several streams that run at the same time
 //   clock.c           simulated time: when each of them would have started and ended
 //   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
 //   copies
@@ -82,22 +83,30 @@ int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
 
 // ---- time ---------------------------------------------------------------------------------------------
 enum { STREAM_ATTRIBUTES = 10 };
+typedef struct app_op_ref { // an operation that has not been timed (queue.c)
+    uint64_t list;          // 0: none
+    size_t at;
+} app_op_ref;
 typedef struct app_stream {
     char attributes[STREAM_ATTRIBUTES][64]; // cudaStreamAttrValue
     uint64_t id;
     int device;
     unsigned flags; // 1: does not wait for the legacy default stream
     int priority;
-    double end;                         // ns: when what is in it is done
+    double end;                         // ns: when what is in it is done, of what has been timed
+    app_op_ref last;                    // what has not been
     struct app_graph *capture, *joined; // being captured; joined: another stream's capture it takes part in
+    ORR_VEC(struct app_node *) tail;    // of it: what the next node waits for
     struct app_stream *next;
 } app_stream;
 
 typedef struct app_event {
     unsigned flags; // 2: no timing
     bool recorded;
-    double when;               // ns
-    struct app_graph *capture; // recorded in a stream that was being captured
+    double when;                     // ns, when it has been timed
+    app_op_ref at;                   // what it waits for, of what has not been
+    struct app_graph *capture;       // recorded in a stream that was being captured,
+    ORR_VEC(struct app_node *) tail; // behind these nodes
 } app_event;
 
 enum { // what works on something at a time, of each device
@@ -127,9 +136,25 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
 // A line of the timeline that keeps nobody waiting.
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
                     uint64_t bytes);
-void app_clock_wait(double until);  // the host waits
-double app_clock_device(int index); // when everything on it is done
-double app_clock_all(void);         // on all of them
+void app_clock_wait(double until);           // the host waits
+double app_clock_known(const app_stream *s); // when something can begin in s, for all that has been timed
+double app_clock_end(app_stream *s);         // when what is in it is done
+void app_clock_span(const app_stream *s, int engine, const char *name, double from, double to, uint64_t bytes,
+                    uint32_t launch); // a line of the timeline
+double app_clock_device(int index);   // when everything on it is done
+double app_clock_all(void);           // on all of them
+
+// ---- what has not been timed (queue.c) ----------------------------------------------------------------
+bool app_queue_on(void);                   // operations of streams are timed later
+bool app_queue_takes(const orr_launch *l); // this one too
+bool app_queue_launch(app_stream *s, const orr_launch *l, orr_err *e); // executes it
+void app_queue_timed(app_stream *s, const orr_launch *l, size_t result);
+void app_queue_add(app_stream *s, int engine, const char *name, double ns, uint64_t bytes);
+void app_queue_record(app_stream *s, app_event *ev);
+void app_queue_wait(app_stream *s, const app_event *ev);
+// What comes next in the stream waits for these, and for nothing else that is in it.
+app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n);
+void app_queue_flush(void); // all of it is timed now
 
 // ---- what streams do ------------------------------------------------------------------------------------
 enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE, DO_ALLOC };
@@ -254,6 +279,7 @@ typedef struct app {
     app_function *functions;
     app_variable *variables;
     app_stream *streams; // those with a handle, of all devices
+    bool overlaps;       // a CUDA program has made one: kernels may run at the same time (queue.c)
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;

@@ -3,10 +3,11 @@
 //
 // The host is taken to be quick: a call costs it nothing but launches, which are launch.latency apart. A
 // stream's operations follow each other; the legacy default stream and the streams that do not say otherwise
-// wait for each other (CUDA C Programming Guide, "Implicit Synchronization"). Kernels share one engine, as
-// each is simulated with the GPU to itself; copies in, out and within the GPU have one each. A copy takes its
-// bytes over host.bandwidth, within the GPU twice its bytes over dram.bandwidth. The devices of a node share
-// the host's clock and nothing else; what copies take on the node's links is in devices.c.
+// wait for each other (CUDA C Programming Guide, "Implicit Synchronization"). Kernels of different streams
+// run at the same time where queue.c says; the others share one engine. Copies in, out and within the GPU
+// have one each. A copy takes its bytes over host.bandwidth, within the GPU twice its bytes over
+// dram.bandwidth. The devices of a node share the host's clock and nothing else; what copies take on the
+// node's links is in devices.c.
 #include "app/app.h"
 #include "base/base.h"
 
@@ -17,8 +18,8 @@ enum { MAX_TIMELINE = 1000000 };
 
 static bool blocking(const app_stream *s) { return !(s->flags & 1); }
 
-double app_clock_start(app_stream *s, int engine) {
-    app *a = &the_app;
+double app_clock_known(const app_stream *s) {
+    const app *a = &the_app;
     const app_device *d = &a->devices[s->device];
     double t = s->end > a->host ? s->end : a->host;
     if (s == &d->legacy) {
@@ -28,6 +29,13 @@ double app_clock_start(app_stream *s, int engine) {
     } else if (blocking(s) && d->legacy.end > t) {
         t = d->legacy.end;
     }
+    return t;
+}
+
+double app_clock_start(app_stream *s, int engine) {
+    app_queue_flush();
+    const app_device *d = &the_app.devices[s->device];
+    double t = app_clock_known(s);
     if (engine != ENGINE_NONE && d->engine[engine] > t) t = d->engine[engine];
     return t;
 }
@@ -63,11 +71,23 @@ void app_clock_note(const app_stream *s, int engine, const char *name, double fr
     note(s, engine, (app_span){.name = name, .from = from, .to = to, .bytes = bytes});
 }
 
+void app_clock_span(const app_stream *s, int engine, const char *name, double from, double to, uint64_t bytes,
+                    uint32_t launch) {
+    note(s, engine, (app_span){.name = name, .from = from, .to = to, .bytes = bytes, .launch = launch});
+}
+
+double app_clock_end(app_stream *s) {
+    app_queue_flush();
+    return s->end;
+}
+
 void app_clock_wait(double until) {
+    app_queue_flush();
     if (until > the_app.host) the_app.host = until;
 }
 
 double app_clock_device(int device) {
+    app_queue_flush();
     const app *a = &the_app;
     const app_device *d = &a->devices[device];
     double t = d->legacy.end > d->per_thread.end ? d->legacy.end : d->per_thread.end;

@@ -408,14 +408,16 @@ static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
     orr_progress_end(&a->progress);
+    app_queue_flush();
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->threads;
     for (int i = 0; i < a->ndevices; i++) a->result.buffer_bytes += a->devices[i].peak;
     if (a->times.kernel_ns > 0) { // of models that predict time
-        a->result.app = a->times;
         a->result.app.elapsed_ns = app_clock_all();
+        a->times.elapsed_ns = a->result.app.elapsed_ns;
+        a->result.app = a->times;
         // The host asks for kernels while others run: what is between them is only what nothing runs in.
-        double idle = a->result.app.elapsed_ns - a->times.kernel_ns - a->times.copy_ns;
+        double idle = a->result.app.elapsed_ns - a->times.kernel_ns + a->times.overlap_ns - a->times.copy_ns;
         a->result.app.gap_ns = idle > 0 ? idle : 0;
     }
     make_report(a, a->json, &out);

@@ -130,7 +130,7 @@ static int copy_3d_driver(const dr_copy_3d *p, void *stream, bool wait) {
     if (!error) error = side(&p->to, p, &c.dst, &c.to, &c.to_at);
     app_stream *s = app_stream_of(stream);
     if (!error) error = s ? app_submit(s, &c) : E_HANDLE;
-    if (!error && wait) app_clock_wait(s->end);
+    if (!error && wait) app_clock_wait(app_clock_end(s));
     return app_leave_driver(error);
 }
 typedef struct { // CUDA_MEMCPY2D: one side

@@ -543,7 +543,7 @@ static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stre
                   .value = value,
                   .element = element};
     int error = app_submit(s, &c);
-    if (!error && wait) app_clock_wait(s->end);
+    if (!error && wait) app_clock_wait(app_clock_end(s));
     return app_leave_driver(error);
 }
 API int cuMemsetD8_v2(devptr p, unsigned char v, size_t n) { return fill(p, v, 1, n, NULL, true); }

@@ -71,9 +71,29 @@ static app_node *next(const app_graph *g, const bool *ran) {
     return NULL;
 }
 
+// Where operations are timed later, a node waits for those it needs and for nothing else; where it needs
+// none, for what was in the stream before the graph. What comes after the graph waits for all nodes.
+typedef struct branches {
+    app_op_ref start, *at; // of each node
+} branches;
+
+static void branch_off(branches *b, app_stream *s, const app_node *n) {
+    app_op_ref *needs = orr_malloc((n->nneeds + 1) * sizeof *needs);
+    for (size_t k = 0; k < n->nneeds; k++) needs[k] = b->at[n->needs[k]->index];
+    needs[n->nneeds] = b->start;
+    app_queue_fork(s, needs, n->nneeds + 1);
+    free(needs);
+}
+
 int app_graph_run(app_graph *g, app_stream *s) {
-    bool *ran = orr_calloc(g->nodes.n + 1, sizeof *ran);
+    bool *ran = orr_calloc(g->nodes.n + 1, sizeof *ran), apart = app_queue_on();
     int error = E_OK;
+    double host = the_app.host;
+    branches b = {.at = orr_calloc(g->nodes.n + 1, sizeof *b.at)};
+    if (apart) {
+        app_queue_add(s, ENGINE_NONE, "", 0, 0);
+        b.start = s->last;
+    }
     for (size_t i = 0; i < g->nodes.n && !error; i++) {
         app_node *n = !ran[i] ? g->nodes.at[i] : NULL;
         for (size_t k = 0; n && k < n->nneeds; k++)
@@ -84,8 +104,18 @@ int app_graph_run(app_graph *g, app_stream *s) {
             break;
         }
         ran[n->index] = true;
+        if (apart) {
+            branch_off(&b, s, n);
+            the_app.host = host;
+        }
         if (!n->off) error = app_do(s, &n->call);
+        b.at[n->index] = s->last;
     }
+    if (apart) { // the host launches a graph, not its nodes
+        app_queue_fork(s, b.at, g->nodes.n);
+        if (the_app.host > host) the_app.host = host + the_app.gpu->launch_latency * 1e3;
+    }
+    free(b.at);
     free(ran);
     return error;
 }

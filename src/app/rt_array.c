@@ -66,7 +66,7 @@ RT(cudaGetChannelDesc)(channel_desc *c, void *array) { return orr_cudaArrayGetIn
 static int submit(app_call *c, void *stream, bool wait) {
     app_stream *s = app_stream_of(stream);
     int error = s ? app_submit(s, c) : E_HANDLE;
-    if (!error && wait) app_clock_wait(s->end);
+    if (!error && wait) app_clock_wait(app_clock_end(s));
     return error;
 }
 

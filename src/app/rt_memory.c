@@ -241,7 +241,7 @@ static int submit(const app_call *c, void *stream, bool wait) {
     app_stream *s = app_stream_of(stream);
     if (!s) return E_HANDLE;
     int error = app_submit(s, c);
-    if (!error && wait) app_clock_wait(s->end);
+    if (!error && wait) app_clock_wait(app_clock_end(s));
     return error;
 }
 

@@ -15,6 +15,7 @@ int app_stream_new(void **stream, unsigned flags, int priority) {
                       .priority = priority,
                       .next = a->streams};
     a->streams = s;
+    a->overlaps = true;
     *stream = s;
     return E_OK;
 }
@@ -30,6 +31,7 @@ int app_stream_delete(void *stream) {
             *p = s->next;
             break;
         }
+    free(s->tail.at);
     free(s);
     return E_OK;
 }
@@ -108,6 +110,8 @@ RT(cudaEventCreateWithFlags)(void **event, unsigned flags) {
 RT(cudaEventCreate)(void **event) { return orr_cudaEventCreateWithFlags(event, 0); }
 RT(cudaEventDestroy)(void *event) {
     ENTER();
+    app_queue_flush();
+    if (event) free(((app_event *)event)->tail.at);
     free(event);
     return app_leave(event ? E_OK : E_HANDLE);
 }
@@ -132,6 +136,7 @@ RT(cudaEventSynchronize)(void *event) {
     ENTER();
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
+    app_queue_flush();
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }
@@ -143,6 +148,7 @@ RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     if (!ms || !from || !to) return app_leave(ms ? E_HANDLE : E_VALUE);
     if (!from->recorded || !to->recorded || (from->flags | to->flags) & 2) return app_leave(E_HANDLE);
     app_no_time();
+    app_queue_flush();
     *ms = (float)((to->when - from->when) / 1e6);
     return app_leave(E_OK);
 }
@@ -156,6 +162,7 @@ RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
     STREAM();
     if (s->id == 0) return app_leave(E_CAPTURE_UNSUPPORTED);
     if (s->capture || s->joined) return app_leave(E_VALUE);
+    s->tail.n = 0;
     s->capture = app_graph_new();
     s->capture->stream = s;
     return app_leave(E_OK);

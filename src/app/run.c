@@ -106,9 +106,11 @@ static int copy(app_stream *s, const app_call *c) {
     if (the_app.node && engine != ENGINE_WITHIN) {
         app_copy_on_links(s, engine, name[engine], in ? to_gpu : from_gpu, bytes);
     } else {
-        double start = app_clock_start(s, engine);
         double ns = rate > 0 ? (double)bytes / rate : 0;
-        app_clock_done(s, engine, name[engine], start, ns, bytes, 0);
+        if (app_queue_on())
+            app_queue_add(s, engine, name[engine], ns, bytes);
+        else
+            app_clock_done(s, engine, name[engine], app_clock_start(s, engine), ns, bytes, 0);
         the_app.times.copies++;
         the_app.times.copy_bytes += bytes;
         the_app.times.copy_ns += ns;
@@ -136,8 +138,11 @@ static int fill(app_stream *s, const app_call *c) {
                 for (size_t x = 0; x + c->element <= c->size.width; x += c->element)
                     memcpy(row + x, &c->value, c->element);
         }
-    double start = app_clock_start(s, ENGINE_WITHIN);
-    app_clock_done(s, ENGINE_WITHIN, "fill", start, (double)bytes / the_app.gpu->dram_bandwidth, bytes, 0);
+    double ns = (double)bytes / the_app.gpu->dram_bandwidth;
+    if (app_queue_on())
+        app_queue_add(s, ENGINE_WITHIN, "fill", ns, bytes);
+    else
+        app_clock_done(s, ENGINE_WITHIN, "fill", app_clock_start(s, ENGINE_WITHIN), ns, bytes, 0);
     return E_OK;
 }
 
@@ -311,7 +316,10 @@ static int kernel(app_stream *s, const app_call *c) {
     bool known = a->alike && simulated && app_alike_find(key, &ns), ok = true;
     if (known) a->nalike++;
     exchange(a, true);
-    if (!known || !a->only_time)
+    bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
+    if (queued && a->model->run_group)
+        ok = app_queue_launch(s, &l, &e);
+    else if (!known || !a->only_time)
         ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
                                  : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
@@ -330,6 +338,10 @@ static int kernel(app_stream *s, const app_call *c) {
     }
     if (a->alike && simulated && !known) app_alike_add(key, ns);
     if (a->node) app_managed_here(s, c);
+    if (queued) {
+        if (!a->model->run_group) app_queue_timed(s, &l, had);
+        return E_OK;
+    }
     double start = app_clock_start(s, ENGINE_KERNELS);
     app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
     a->times.launches++;
@@ -356,9 +368,17 @@ int app_do(app_stream *s, const app_call *c) {
     case DO_RECORD:
         c->event->recorded = true;
         c->event->capture = NULL;
+        if (app_queue_on()) {
+            app_queue_record(s, c->event);
+            return E_OK;
+        }
         c->event->when = app_clock_start(s, ENGINE_NONE);
         return E_OK;
     case DO_WAIT:
+        if (app_queue_on()) {
+            if (c->event->recorded) app_queue_wait(s, c->event);
+            return E_OK;
+        }
         if (c->event->recorded && c->event->when > s->end) s->end = c->event->when;
         return E_OK;
     case DO_FREE: return app_free(c->user);
@@ -371,16 +391,23 @@ int app_submit(app_stream *s, const app_call *c) {
     app_graph *g = s->capture ? s->capture : s->joined;
     // A stream joins a capture by waiting for an event that was recorded in it.
     if (!g && c->what == DO_WAIT && c->event->capture) {
-        s->joined = c->event->capture;
-        return E_OK;
+        s->tail.n = 0;
+        g = s->joined = c->event->capture;
     }
     if (!g) return app_do(s, c);
     if (c->what == DO_RECORD) {
         c->event->capture = g;
+        c->event->tail.n = 0;
+        for (size_t i = 0; i < s->tail.n; i++) *ORR_PUSH(&c->event->tail) = s->tail.at[i];
         return E_OK;
     }
-    if (c->what == DO_WAIT) return E_OK; // captured in the order of the calls, which is order enough
-    app_node *before = g->last;
-    app_graph_add(g, c, before ? &before : NULL, before != NULL);
+    if (c->what == DO_WAIT) {
+        for (size_t i = 0; c->event->capture == g && i < c->event->tail.n; i++)
+            *ORR_PUSH(&s->tail) = c->event->tail.at[i];
+        return E_OK;
+    }
+    app_node *node = app_graph_add(g, c, s->tail.at, s->tail.n);
+    s->tail.n = 0;
+    *ORR_PUSH(&s->tail) = node;
     return E_OK;
 }

@@ -131,10 +131,35 @@ static const char *source_file(build *b, const orr_clc_source *s, orr_err *e) {
     return clc_write(path, s->text, s->n, e) ? path : NULL;
 }
 
+// Kernels that are called by others are inlined there: PTX knows no call of a kernel. clang says of kernels
+// for this target that they must not be.
+static bool inline_kernels(const char *path, char **ir, size_t *n, orr_err *e) {
+    if (!memmem(*ir, *n, " call spir_kernel ", 18)) return true;
+    orr_text t = {0};
+    orr_text_add(&t, "%s", "");
+    for (const char *s = *ir, *end = *ir + *n; s < end;) {
+        const char *stop = memchr(s, '\n', (size_t)(end - s));
+        size_t len = stop ? (size_t)(stop - s) + 1 : (size_t)(end - s);
+        const char *meta =
+            !strncmp(s, "define ", 7) && memmem(s, len, "spir_kernel ", 12) ? memmem(s, len, " !", 2) : NULL;
+        const char *never = !strncmp(s, "attributes #", 12) ? memmem(s, len, " noinline ", 10) : NULL;
+        size_t head = meta ? (size_t)(meta - s) : never ? (size_t)(never - s) : len;
+        orr_text_addn(&t, s, head);
+        if (meta) orr_text_addn(&t, " alwaysinline", 13);
+        if (never) head += 9;
+        orr_text_addn(&t, s + head, len - head);
+        s += len;
+    }
+    free(*ir);
+    *ir = t.s;
+    *n = t.n;
+    return clc_write(path, t.s, t.n, e);
+}
+
 // LLVM's text that clang has written, and as bitcode.
 static void take_object(build *b, const char *text, const char *bitcode, orr_clc_object *o, orr_err *e) {
     o->ir = orr_read_file(text, MAX_BITCODE, &o->nir, e);
-    if (!o->ir) return;
+    if (!o->ir || !inline_kernels(text, &o->ir, &o->nir, e)) return;
     o->kernels = orr_clc_read_kernels(o->ir, o->nir, &o->arena);
     words2(b, b->tools.clang, "-x");
     words2(b, "ir", "-c");
@@ -147,8 +172,62 @@ static void take_object(build *b, const char *text, const char *bitcode, orr_clc
     if (!e->status) o->bitcode = (uint8_t *)orr_read_file(bitcode, MAX_BITCODE, &o->n, e);
 }
 
+bool orr_clc_has_spirv(void) {
+    orr_arena a = {0};
+    bool there = clc_find_spirv(&a) != NULL;
+    orr_arena_free(&a);
+    return there;
+}
+
+// SPIR-V to LLVM's SPIR, that to text, that to NVPTX's.
+static bool read_spirv(build *b, const orr_clc_source *s, const char *text, orr_err *e) {
+    const char *tool = clc_find_spirv(&b->arena);
+    const char *il = file(b, "in.spv"), *spir = file(b, "in.bc"), *plain = file(b, "in.ll");
+    if (!tool)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "SPIR-V is read by llvm-spirv, which is not here (Debian: llvm-spirv-14); install it, or "
+            "name it in ORRERY_LLVM_SPIRV");
+    if (!clc_write(il, s->il, s->nil, e)) return false;
+    words2(b, tool, "-r");
+    words2(b, "--spirv-target-env=CL1.2", il);
+    words2(b, "-o", spir);
+    int status = run(b, e);
+    if (status)
+        return e->status ? false
+                         : orr_fail(e, ORR_BAD_INPUT, "%s cannot read the SPIR-V: %.300s", tool,
+                                    b->log.s ? b->log.s : "it says nothing");
+    words2(b, b->tools.clang, "-x");
+    words2(b, "ir", "-S");
+    words2(b, "-emit-llvm", "-Xclang");
+    words2(b, "-disable-llvm-passes", spir);
+    words2(b, "-target", "spir64");
+    words2(b, "-w", "-Wno-override-module");
+    words2(b, "-o", plain);
+    b->log.n = 0;
+    if (run(b, e)) return e->status ? false : say_first_error(b->log.s, e);
+    size_t n, nout;
+    char *ll = orr_read_file(plain, MAX_BITCODE, &n, e), *out = ll ? clc_from_spir(ll, n, &nout) : NULL;
+    bool ok = out && clc_write(text, out, nout, e);
+    free(ll);
+    free(out);
+    return ok;
+}
+
+static bool compile_spirv(const orr_clc_source *s, orr_clc_object *o, orr_err *e) {
+    build b;
+    if (begin(&b, e)) {
+        const char *text = file(&b, "out.ll"), *bitcode = file(&b, "out.bc");
+        if (read_spirv(&b, s, text, e)) take_object(&b, text, bitcode, o, e);
+    }
+    end(&b);
+    o->log = strdup(e->status ? e->text : "");
+    return !e->status;
+}
+
 bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e) {
     *o = (orr_clc_object){0};
+    if (s->il) return compile_spirv(s, o, e);
     build b;
     bool ok = begin(&b, e);
     const char *source = ok ? source_file(&b, s, e) : NULL;

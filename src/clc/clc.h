@@ -3,6 +3,7 @@
 //   tools.c    finds clang and libclc, runs clang, has the device library (device.cl) compiled once
 //   options.c  the options of clBuildProgram, to those of clang
 //   build.c    source to bitcode, bitcodes to PTX, PTX to machine code where ptxas is there
+//   spirv.c    SPIR-V to bitcode, where llvm-spirv is there
 //   kernels.c  what the bitcode says of a kernel's arguments
 //   annotate.h OpenCL C with counters: ast.c, annotate.c, match.c
 //   binary.c   programs as files of our own (clGetProgramInfo, clCreateProgramWithBinary)
@@ -63,8 +64,12 @@ typedef struct orr_clc_source {
     const char *options; // NULL: none
     const orr_clc_header *headers;
     uint32_t nheaders;
-    unsigned sm; // 90; 0: any
+    unsigned sm;    // 90; 0: any
+    const void *il; // SPIR-V instead of a text
+    size_t nil;
 } orr_clc_source;
+bool orr_clc_is_spirv(const void *il, size_t n); // by its first word and its length
+bool orr_clc_has_spirv(void);                    // is there a command that reads it?
 
 // Compiled, not linked. `log` is what the compiler said, "" nothing; malloc'd, as is `bitcode`.
 typedef struct orr_clc_object {

@@ -23,6 +23,15 @@ OVER uint get_work_dim(void) {
     __asm__("ld.const.u32 %0, [__orrery_env];" : "=r"(x));
     return x ? x : get_global_size(2) > 1 ? 3 : get_global_size(1) > 1 ? 2 : 1;
 }
+OVER size_t get_local_size(uint d) {
+    return d == 0 ? __nvvm_read_ptx_sreg_ntid_x() : d == 1 ? __nvvm_read_ptx_sreg_ntid_y()
+         : d == 2 ? __nvvm_read_ptx_sreg_ntid_z() : 1;
+}
+OVER size_t get_num_groups(uint d) {
+    return d == 0 ? __nvvm_read_ptx_sreg_nctaid_x() : d == 1 ? __nvvm_read_ptx_sreg_nctaid_y()
+         : d == 2 ? __nvvm_read_ptx_sreg_nctaid_z() : 1;
+}
+OVER size_t get_global_size(uint d) { return get_num_groups(d) * get_local_size(d); }
 OVER size_t get_global_id(uint d) {
     return d > 2 ? 0 : (uint)get_group_id(d) * (ulong)(uint)get_local_size(d) + get_local_id(d) + get_global_offset(d);
 }
@@ -564,6 +573,73 @@ SUB(double, -INFINITY, INFINITY)
 SUB(half, -INFINITY, INFINITY)
 OVER int sub_group_all(int v) { return sub_group_scan_inclusive_min(v != 0) && sub_group_reduce_min((int)(v != 0)); }
 OVER int sub_group_any(int v) { return sub_group_reduce_max((int)(v != 0)); }
+
+// ---- work-group functions ---------------------------------------------------------------------------
+// Each sub-group works by itself, its last work-item says what came out, and all look at what those before have.
+// The place for that is in local memory, once for all work-group functions of a kernel.
+__attribute__((noinline)) static __local ulong *group_place(void) {
+    ulong p;
+    __asm__ volatile("{ .shared .align 8 .b8 __orrery_group[264]; mov.u64 %0, __orrery_group; }" : "=l"(p));
+    return (__local ulong *)p;
+}
+#define GROUP_SCAN(T, name, op, zero)                                                                        \
+    OVER T work_group_scan_inclusive_##name(T v) {                                                           \
+        __local T *all = (__local T *)group_place();                                                         \
+        uint me = get_sub_group_id(), last = get_sub_group_size() - 1;                                       \
+        v = sub_group_scan_inclusive_##name(v);                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        if (get_sub_group_local_id() == last) all[me] = v;                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        T before = (T)zero;                                                                                  \
+        for (uint i = 0; i < me; i++) before = op(before, all[i]);                                           \
+        return op(before, v);                                                                                \
+    }                                                                                                        \
+    OVER T work_group_scan_exclusive_##name(T v) {                                                           \
+        __local T *all = (__local T *)group_place();                                                         \
+        uint me = get_sub_group_id(), last = get_sub_group_size() - 1;                                       \
+        T mine = sub_group_scan_exclusive_##name(v);                                                         \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        if (get_sub_group_local_id() == last) all[me] = op(mine, v);                                         \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        T before = (T)zero;                                                                                  \
+        for (uint i = 0; i < me; i++) before = op(before, all[i]);                                           \
+        return op(before, mine);                                                                             \
+    }                                                                                                        \
+    OVER T work_group_reduce_##name(T v) {                                                                   \
+        __local T *all = (__local T *)group_place();                                                         \
+        v = sub_group_reduce_##name(v);                                                                      \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        if (get_sub_group_local_id() == 0) all[get_sub_group_id()] = v;                                      \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        T sum = (T)zero;                                                                                     \
+        for (uint i = 0; i < get_num_sub_groups(); i++) sum = op(sum, all[i]);                               \
+        return sum;                                                                                          \
+    }
+#define GROUP(T, lowest, highest)                                                                            \
+    static T group_broadcast_##T(T v, bool mine) {                                                           \
+        __local T *place = (__local T *)group_place();                                                       \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        if (mine) *place = v;                                                                                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        return *place;                                                                                       \
+    }                                                                                                        \
+    OVER T work_group_broadcast(T v, size_t x) { return group_broadcast_##T(v, get_local_id(0) == x); }      \
+    OVER T work_group_broadcast(T v, size_t x, size_t y) {                                                   \
+        return group_broadcast_##T(v, get_local_id(0) == x && get_local_id(1) == y);                         \
+    }                                                                                                        \
+    OVER T work_group_broadcast(T v, size_t x, size_t y, size_t z) {                                         \
+        return group_broadcast_##T(v, get_local_id(0) == x && get_local_id(1) == y && get_local_id(2) == z); \
+    }                                                                                                        \
+    GROUP_SCAN(T, add, PLUS, 0) GROUP_SCAN(T, min, LESS, highest) GROUP_SCAN(T, max, MORE, lowest)
+GROUP(int, INT_MIN, INT_MAX)
+GROUP(uint, 0, UINT_MAX)
+GROUP(long, LONG_MIN, LONG_MAX)
+GROUP(ulong, 0, ULONG_MAX)
+GROUP(float, -INFINITY, INFINITY)
+GROUP(double, -INFINITY, INFINITY)
+GROUP(half, -INFINITY, INFINITY)
+OVER int work_group_all(int v) { return work_group_reduce_min((int)(v != 0)); }
+OVER int work_group_any(int v) { return work_group_reduce_max((int)(v != 0)); }
 
 // ---- half precision ---------------------------------------------------------------------------------
 // Computed in single precision and rounded, which is more exact than cl_khr_fp16 asks for.

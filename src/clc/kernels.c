@@ -6,6 +6,7 @@
 //   !15 = !{!"float*", !"int"}
 #include "clc/clc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,32 @@ static void read_args(const reader *r, const char *line, orr_clc_kernel *k) {
     }
 }
 
+// vec_type_hint's node, as !{<4 x double> undef, i32 0}: a type of LLVM, and whether it is signed.
+static void read_hint(const reader *r, const char *line, orr_text *t) {
+    static const char *const types[][2] = {{"i8", "char"},      {"i16", "short"}, {"i32", "int"},
+                                           {"i64", "long"},     {"half", "half"}, {"float", "float"},
+                                           {"double", "double"}};
+    const char *c = node(r, line, "vec_type_hint");
+    if (!c) return;
+    const char *stop = line_end(r, c);
+    int lanes = 1;
+    char name[16] = "";
+    if (*c == '<') {
+        sscanf(c + 1, "%d x %15[a-z0-9]", &lanes, name);
+    } else {
+        sscanf(c, "%15[a-z0-9]", name);
+    }
+    const char *sign = memmem(c, (size_t)(stop - c), "undef, i32 ", 11);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(name, types[i][0]) != 0) continue;
+        bool without = i < 4 && sign && sign + 11 < stop && sign[11] == '0';
+        orr_text_add(t, "%s__attribute__((vec_type_hint(%s%s", t->n ? " " : "", without ? "u" : "",
+                     types[i][1]);
+        if (lanes > 1) orr_text_add(t, "%d", lanes);
+        orr_text_add(t, ")))");
+    }
+}
+
 static void read_attributes(const reader *r, const char *line, orr_clc_kernel *k) {
     orr_text t = {0};
     static const char *const sizes[] = {"reqd_work_group_size", "work_group_size_hint"};
@@ -153,6 +180,7 @@ static void read_attributes(const reader *r, const char *line, orr_clc_kernel *k
                      (long long)v[0], (long long)v[1], (long long)v[2]);
         for (int i = 0; i < 3 && which == 0; i++) k->required[i] = (uint32_t)v[i];
     }
+    read_hint(r, line, &t);
     k->attributes = orr_arena_strdup(r->a, t.s);
     free(t.s);
 }

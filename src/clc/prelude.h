@@ -4,6 +4,14 @@
 // arguments are put into a buffer here, each as C promotes it and at its natural alignment, and handed to
 // vprintf, the function of CUDA's device runtime that the executor knows. Elements of a vector follow each
 // other.
+#define __IMAGE_SUPPORT__  1
+#define __OPENCL_VERSION__ 300
+#if __OPENCL_C_VERSION__ >= 300 // what clang knows of such a device by its header alone
+#define __opencl_c_work_group_collective_functions 1
+#define __opencl_c_atomic_scope_device             1
+#define __opencl_c_atomic_scope_all_devices        1
+#define __opencl_c_int64                           1
+#endif
 #define __ORR_OVER    __attribute__((overloadable))
 #define __ORR_PUT1(T) __ORR_OVER uint __orr_put(__private char *b, uint at, T v);
 #define __ORR_PUTS(T)                                                                                        \

@@ -58,6 +58,15 @@ bool clc_find_tools(orr_arena *a, clc_tools *t, orr_err *e) {
     return true;
 }
 
+// Bitcode of an older LLVM can be read, of a newer one not; clang is 16 at least.
+const char *clc_find_spirv(orr_arena *a) {
+    const char *own = getenv("ORRERY_LLVM_SPIRV"), *found = NULL;
+    if (own && *own) return in_path(a, own);
+    for (int version = 16; !found && version >= 14; version--)
+        found = in_path(a, orr_arena_printf(a, "llvm-spirv-%d", version));
+    return found ? found : in_path(a, "llvm-spirv");
+}
+
 // ---- running ----------------------------------------------------------------------------------------
 int clc_run(const char *const *words, orr_text *log, orr_err *e) {
     enum { MOST = 1 << 20 }; // of a compiler's messages
@@ -133,7 +142,8 @@ bool clc_write(const char *path, const void *data, size_t n, orr_err *e) {
     "+cl_khr_int64_extended_atomics,+cl_khr_subgroups,+__opencl_c_fp64,+__opencl_c_int64,+__opencl_c_"       \
     "images,"                                                                                                \
     "+__opencl_c_3d_image_writes,+__opencl_c_read_write_images,+__opencl_c_generic_address_space,"           \
-    "+__opencl_c_program_scope_global_variables,+__opencl_c_subgroups,+__opencl_c_atomic_order_acq_rel,"     \
+    "+__opencl_c_program_scope_global_variables,"                                                            \
+    "+__opencl_c_subgroups,+__opencl_c_atomic_order_acq_rel,"                                                \
     "+__opencl_c_atomic_order_seq_cst,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices"
 
 // The nearest architecture below that clang 16 knows.

@@ -22,6 +22,11 @@ const char *clc_device_library(orr_arena *a, const clc_tools *t, const char *wor
 typedef ORR_VEC(const char *) clc_words;
 void clc_common(orr_arena *a, clc_words *w, const clc_tools *t, unsigned sm);
 
+// LLVM's text for SPIR to that for NVPTX (spirv.c). malloc'd.
+char *clc_from_spir(const char *text, size_t n, size_t *bytes);
+// The command that reads SPIR-V; NULL: none is here.
+const char *clc_find_spirv(orr_arena *a);
+
 extern const unsigned char clc_prelude[], clc_device[]; // prelude.h and device.cl, ending in 0
 
 #endif

@@ -24,6 +24,18 @@ enum { BARRIER_HOLDS = -2, BARRIER_ALL = -1 }; // nobody goes on; all that wait 
 
 static inline void barriers_reset(block_barriers *b) { *b = (block_barriers){0}; }
 
+// The barrier that an instruction for `count` warps names as `number`, of the index-th warp of a block of
+// `nwarps`. Its number may be in a register, and a stream does not have that: then so many warps that follow
+// each other as it is for are taken to have one of their own, as groups of warps do that share a kernel's
+// work. They are counted from the last barrier down, beside those that are named. (Not where warps also
+// arrive at one without waiting, `hands_on`: then groups of warps hand something on to each other.)
+static inline uint32_t barriers_named(uint32_t number, uint32_t count, uint32_t nwarps, uint32_t index,
+                                      bool hands_on) {
+    if (number < BLOCK_BARRIERS) return number;
+    if (!count || count >= nwarps || hands_on) return 0;
+    return BLOCK_BARRIERS - 1 - index / count % (BLOCK_BARRIERS - 1);
+}
+
 // A warp has come to barrier `which`, for `count` warps (0: all of the block's `nwarps`, of which `running`
 // have not ended), and waits there or not. Returns who goes on.
 static inline int barriers_arrive(block_barriers *b, uint32_t which, bool waits, uint32_t count,

@@ -38,6 +38,28 @@ void tma_free(tma_unit *t) {
     free(t->queue.at);
 }
 
+// ---- what a stream has of them ------------------------------------------------------------------
+bool tma_copy_of(const orr_tinst *i, const orr_access *a, uint32_t which, tma_copy *c) {
+    static const uint8_t kinds[] = {[ORR_BULK_LOAD] = TMA_LOAD,        [ORR_BULK_STORE] = TMA_STORE,
+                                    [ORR_BULK_PEER] = TMA_LOAD,        [ORR_BULK_REDUCE] = TMA_REDUCE,
+                                    [ORR_BULK_REDUCE_PEER] = TMA_LOAD, [ORR_BULK_PREFETCH] = TMA_PREFETCH};
+    const uint32_t all = (1u << ORR_BULK_LANES) - 1, n = which * ORR_BULK_LANES;
+    if (!a->fields || n + ORR_BULK_LANES > ORR_WARP || (a->mask >> n & all) != all) return false;
+    bool peer = i->bytes == ORR_BULK_PEER || i->bytes == ORR_BULK_REDUCE_PEER;
+    *c = (tma_copy){.kind = i->bytes < sizeof kinds ? kinds[i->bytes] : TMA_PREFETCH,
+                    .mbar = a->addr[n],
+                    .bytes = a->version[n],
+                    .begin = a->addr[n + 1],
+                    .row = peer ? 0 : a->version[n + 1],
+                    .map = a->addr[n + 2 + ORR_BULK_DIMS],
+                    .to = a->version[n + 2 + ORR_BULK_DIMS]};
+    for (uint32_t d = 0; d < ORR_BULK_DIMS; d++) {
+        c->stride[d] = a->addr[n + 2 + d];
+        c->count[d] = a->version[n + 2 + d];
+    }
+    return true;
+}
+
 // ---- copies -------------------------------------------------------------------------------------
 static void finish(tma_unit *t, uint32_t at, uint64_t when) {
     tma_copy copy = t->copies.at[at];
@@ -54,14 +76,14 @@ uint64_t tma_first_open(const tma_unit *t) {
     return first;
 }
 
-static uint64_t map_ready(tma_unit *t, uint64_t map, uint64_t now) {
-    uint32_t n = 0, all = t->nmaps < TMA_MAPS ? t->nmaps : TMA_MAPS;
-    while (n < all && t->maps[n] != map) n++;
-    if (n < all) return t->map_ready[n];
-    uint64_t from = t->prefetched && t->prefetched < now ? t->prefetched : now;
-    n = t->nmaps++ % TMA_MAPS;
-    t->maps[n] = map;
-    return t->map_ready[n] = from + t->spec->map_miss;
+uint64_t tma_maps_ready(tma_maps *m, uint64_t miss, uint64_t map, uint64_t now) {
+    uint32_t n = 0, all = m->n < TMA_MAPS ? m->n : TMA_MAPS;
+    while (n < all && m->map[n] != map) n++;
+    if (n < all) return m->ready[n];
+    uint64_t from = m->prefetched && m->prefetched < now ? m->prefetched : now;
+    n = m->n++ % TMA_MAPS;
+    m->map[n] = map;
+    return m->ready[n] = from + miss;
 }
 
 static void turn_at(tma_unit *t, uint64_t when) {
@@ -79,7 +101,8 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now) {
     *c = *copy;
     c->ready = now;
     c->load = c->kind == TMA_LOAD ? ++t->loads : 0;
-    if (c->map) c->ready = latest(now + t->spec->tensor, map_ready(t, c->map, now));
+    if (c->map)
+        c->ready = latest(now + t->spec->tensor, tma_maps_ready(&t->maps, t->spec->map_miss, c->map, now));
     t->n.copies++;
     t->n.bytes += c->bytes;
     if (!c->row || t->spec->perfect) { // all of it is outside the tensor
@@ -92,33 +115,30 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now) {
 }
 
 // ---- requests -----------------------------------------------------------------------------------
-// The line that the next request is for, and which of its bytes. The copy goes on behind it.
-static uint64_t next_line(tma_copy *c, uint64_t bytes[2], uint8_t *sectors) {
+tma_line tma_next_line(tma_copy *c) {
     uint64_t at = c->begin + c->offset;
     for (int d = 0; d < TMA_DIMS; d++) at += c->row_at[d] * c->stride[d];
     uint32_t from = (uint32_t)(at % ORR_LINE), most = ORR_LINE - from;
     uint32_t left = c->row - c->offset, n = left < most ? left : most;
-    *sectors = 0;
-    bytes[0] = bytes[1] = 0;
+    tma_line x = {.line = at / ORR_LINE};
     for (uint32_t b = from; b < from + n; b += 16) {
-        *sectors |= (uint8_t)(1u << b / 32);
-        bytes[b / 64] |= 0xffffull << b % 64;
+        x.sectors |= (uint8_t)(1u << b / 32);
+        x.bytes[b / 64] |= 0xffffull << b % 64;
     }
     c->offset += n;
-    if (c->offset < c->row) return at / ORR_LINE;
+    if (c->offset < c->row) return x;
     c->offset = 0;
     int d = 0;
     while (d < TMA_DIMS && ++c->row_at[d] >= c->count[d]) c->row_at[d++] = 0;
     c->sent = d == TMA_DIMS;
-    return at / ORR_LINE;
+    return x;
 }
 
 static void send_line(tma_unit *t, uint32_t copy, uint64_t when) {
     tma_copy *c = &t->copies.at[copy];
     sm_port *p = t->port;
-    orr_request r = {.kind = ORR_REQ_READ, .from = ORR_FROM_GLOBAL};
-    uint64_t bytes[2];
-    r.line = next_line(c, bytes, &r.sectors);
+    tma_line x = tma_next_line(c);
+    orr_request r = {.kind = ORR_REQ_READ, .from = ORR_FROM_GLOBAL, .line = x.line, .sectors = x.sectors};
     uint32_t n = (uint32_t)orr_popc(r.sectors);
     t->n.sectors += n;
     t->n.kind[c->kind % TMA_KINDS] += n;
@@ -131,10 +151,10 @@ static void send_line(tma_unit *t, uint32_t copy, uint64_t when) {
     }
     pipe_beside(t->pipe, 1);
     r.kind = c->kind == TMA_STORE ? ORR_REQ_WRITE : ORR_REQ_REDUCE;
-    r.bytes[0] = bytes[0];
-    r.bytes[1] = bytes[1];
+    r.bytes[0] = x.bytes[0];
+    r.bytes[1] = x.bytes[1];
     if (c->kind == TMA_REDUCE) r.ops = (uint8_t)(n + n / 2);
-    uint32_t packet = port_store_packet(p, r.sectors, bytes);
+    uint32_t packet = port_store_packet(p, r.sectors, x.bytes);
     port_send(p, r, when, c->kind == TMA_REDUCE ? packet + packet / 4 : packet);
 }
 

@@ -18,6 +18,7 @@
 #include "core/kinds.h"
 #include "core/pipe.h"
 #include "core/port.h"
+#include "program/program.h"
 
 #define TMA_DIMS 4  // of rows in a box
 #define TMA_MAPS 32 // tensor maps that an SM keeps
@@ -32,6 +33,17 @@ typedef struct tma_spec {
     bool perfect;              // there is no memory: copies take the latency of L2
     uint64_t l2_latency;
 } tma_spec;
+
+typedef struct tma_maps { // tensor maps that the SM has used in a launch
+    uint64_t map[TMA_MAPS], ready[TMA_MAPS];
+    uint32_t n;
+    uint64_t prefetched; // when some were asked for ahead; 0: none were
+} tma_maps;
+// When a copy that begins at `now` has its map, which takes `miss` cycles the first time.
+uint64_t tma_maps_ready(tma_maps *m, uint64_t miss, uint64_t map, uint64_t now);
+static inline void tma_maps_prefetch(tma_maps *m, uint64_t now) {
+    if (!m->prefetched) m->prefetched = now + 1;
+}
 
 typedef struct tma_copy { // one bulk copy
     uint64_t begin;       // address in global memory of its first row
@@ -77,10 +89,8 @@ typedef struct tma_unit {
     uint32_t free_copy, open;
     bool turning; // a turn is due
     double next;  // cycle of the next request
-    uint64_t maps[TMA_MAPS], map_ready[TMA_MAPS];
-    uint32_t nmaps;
-    uint64_t prefetched; // when tensor maps were asked for ahead; 0: they were not
-    uint64_t loads;      // that there have been
+    tma_maps maps;
+    uint64_t loads; // that there have been
     tma_counters n;
 } tma_unit;
 
@@ -89,6 +99,15 @@ void tma_init(tma_unit *t, const tma_spec *s, sm_port *port, data_pipe *pipe);
 void tma_reset(tma_unit *t);
 void tma_free(tma_unit *t);
 
+// The n-th bulk copy of an access of a stream (ORR_BULK_LANES); false: it has no more.
+bool tma_copy_of(const orr_tinst *i, const orr_access *a, uint32_t n, tma_copy *c);
+typedef struct tma_line { // what the next request of a copy is for
+    uint64_t line;
+    uint64_t bytes[2]; // of it
+    uint8_t sectors;
+} tma_line;
+tma_line tma_next_line(tma_copy *c); // the copy goes on behind it; `sent`: it was the last
+
 void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now);
 // Events, and what their payload says (EVENT_TMA).
 enum { TMA_TURN = 1 << 26, TMA_ANSWER = 2 << 26, TMA_WORD = 3 << 26, TMA_EVENTS = 3 << 26 };
@@ -96,8 +115,5 @@ void tma_turn(tma_unit *t);
 // The first of the SM's loads that is not there (tma_copy.load); NEVER: all are.
 uint64_t tma_first_open(const tma_unit *t);
 void tma_answer(tma_unit *t, uint32_t copy, uint64_t ready);
-static inline void tma_prefetch_maps(tma_unit *t, uint64_t now) {
-    if (!t->prefetched) t->prefetched = now + 1;
-}
 
 #endif

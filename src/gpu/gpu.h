@@ -226,6 +226,8 @@ typedef struct orr_occupancy_result {
     int64_t shared_per_block;    // allocated, after rounding and with what the system reserves
     int64_t shared_carveout;     // what shared memory takes of the storage it shares with L1
     int64_t l1_bytes;            // what that leaves for L1
+    int64_t
+        shared_least; // the smallest carve-out with which as many blocks fit as warps and block slots allow
 } orr_occupancy_result;
 
 // How many blocks of a kernel an SM holds. `shared_bytes` is static and dynamic shared memory

@@ -29,13 +29,18 @@ static int64_t carveout_for(const orr_gpu *g, int64_t bytes) {
     return g->shared_per_sm;
 }
 
+// The smallest carve-out that holds `fit` blocks of `block` bytes, or as many as can be held.
+static int64_t least_carveout(const orr_gpu *g, int64_t block, int64_t fit) {
+    return carveout_for(g, min64(fit, block ? g->shared_per_sm / block : 0) * block);
+}
+
 // What the driver takes for blocks of `block` bytes of which `fit` have room for their warps. Besides those
 // it makes room for others up to shared.carveout_spare: twice as many, four times as many where they use no
 // shared memory themselves, but not for blocks of the largest size. Registers do not count (H200: 117 kernels
 // of 32 to 1024 threads with 0 to 100 KB under the profiler, launch__shared_mem_config_size; all of them as
 // here).
 static int64_t driver_carveout(const orr_gpu *g, int threads, int64_t shared, int64_t block, int64_t fit) {
-    int64_t least = carveout_for(g, min64(fit, block ? g->shared_per_sm / block : 0) * block);
+    int64_t least = least_carveout(g, block, fit);
     int64_t times = threads >= g->limit_block_threads ? 1 : shared ? 2 : 4;
     int64_t ample = min64(carveout_for(g, min64(fit * times, g->limit_sm_blocks) * block), g->shared_ample);
     return ample > least ? ample : least;
@@ -111,6 +116,8 @@ bool orr_occupancy(const orr_gpu *g, int threads, int regs, int64_t shared, int 
                                 ? driver_carveout(g, threads, shared, r.shared_per_block,
                                                   min64(limit[ORR_LIMIT_WARPS], limit[ORR_LIMIT_BLOCKS]))
                                 : carveout_for(g, r.blocks * r.shared_per_block);
+    r.shared_least =
+        least_carveout(g, r.shared_per_block, min64(limit[ORR_LIMIT_WARPS], limit[ORR_LIMIT_BLOCKS]));
     r.l1_bytes = g->shared_carveouts.n ? g->l1_size - r.shared_carveout : g->l1_size;
     if (r.l1_bytes < 0) r.l1_bytes = 0;
     *out = r;

@@ -176,6 +176,7 @@ typedef struct orr_app { // an application: a task list's, everything it repeats
     double elapsed_ns;   // from its first call to its last; 0: one thing after the other
     uint64_t launches, copies, copy_bytes;
     double kernel_ns, gap_ns, copy_ns; // gaps: launch.latency; copies at host.bandwidth
+    double overlap_ns; // of kernel_ns: what ran while others did. kernel_ns - overlap_ns: some kernel ran
 } orr_app;
 
 struct orr_rewrote {
@@ -249,6 +250,26 @@ const orr_work *orr_work_rewritten(const orr_work *w, orr_work *own, orr_result 
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
 
+// ---- launches that may run at the same time ---------------------------------------------------
+// The first member starts; others join it as soon as they are launched, as long as anything runs. Who runs
+// beside whom, and where, is the model's business; what a launch waits for is the caller's: `ended` is called
+// for each that has, and says of others when they are launched. Members that were not launched before all
+// was over, or cannot run beside the first, have not run: ran is false.
+typedef struct orr_member {
+    orr_work work;    // comes from a file: work.launch is NULL
+    double launched;  // ns after the first one's launch; INFINITY: not known yet
+    int priority;     // lower goes first
+    bool timed;       // it has been run by itself, and is r->launches.at[result]; of models without run_group
+    bool ran;         // out
+    double from, end; // out, ns after the first one's launch: when it began to run, when it had ended
+    size_t result;    // out: index in r->launches
+} orr_member;
+typedef struct orr_launch_group {
+    orr_member *at;
+    uint32_t n;
+    void (*ended)(struct orr_launch_group *g, orr_member *m);
+} orr_launch_group;
+
 typedef struct orr_model {
     const char *name, *summary;
     // One launch: appends to r->launches. Called launch by launch, in order.
@@ -256,6 +277,8 @@ typedef struct orr_model {
     // A copy from the host between launches; NULL: of no interest.
     bool (*copy)(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e);
     bool needs_gpu;
+    // Several launches (orr_launch_group); NULL: each is run by itself, and they share as orr_group_run says.
+    bool (*run_group)(const orr_gpu *gpu, orr_launch_group *g, orr_result *r, orr_err *e);
 } orr_model;
 
 extern const orr_model orr_model_functional, orr_model_cycle, orr_model_abstract, orr_model_partial;
@@ -263,6 +286,10 @@ extern const orr_model orr_model_analytic;
 extern const orr_model *const orr_models[]; // all, ends with NULL
 // By name. Unknown: NULL, and the message names those that exist.
 const orr_model *orr_model_find(const char *name, orr_err *e);
+
+// Several launches at a time, by the model's own means or, where it has none, by a rule (group.c).
+bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, orr_result *r,
+                   orr_err *e);
 
 // A line of global memory that an executed, not simulated launch or block has touched is in the cycle
 // model's L2 afterwards; no time passes. sm: on which it would have run; -1: not known.

@@ -133,6 +133,8 @@ struct _cl_program {
     cl_context context;
     char *source;
     size_t nsource;
+    void *il; // SPIR-V, of which it was made
+    size_t nil;
     bool from_binary;
     orr_clc_object object; // compiled: bitcode
     char *ir;              // its text, of which the kernels were read

@@ -268,7 +268,7 @@ cl_int cl_clFinish(cl_command_queue q) {
     cl_lock();
     q->head.refs++;
     while (q->first) cl_sleep();
-    app_clock_wait(q->stream.end);
+    app_clock_wait(app_clock_end(&q->stream));
     cl_clReleaseCommandQueue(q);
     leave();
     return CL_SUCCESS;

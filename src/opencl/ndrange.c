@@ -96,7 +96,7 @@ static cl_int run_launch(command *c) {
     int error = app_do(s, &l->call);
     the_app.sticky = E_OK;
     c->event->start = start;
-    c->event->end = error ? start : s->end;
+    c->event->end = error ? start : app_clock_end(s);
     return cl_error(error);
 }
 

@@ -101,6 +101,7 @@ cl_int cl_error(int app_error) {
     "cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics cl_khr_local_int32_base_atomics " \
     "cl_khr_local_int32_extended_atomics cl_khr_byte_addressable_store cl_khr_fp64 "                         \
     "cl_khr_int64_base_atomics cl_khr_int64_extended_atomics cl_khr_3d_image_writes cl_khr_subgroups "       \
+    "cl_khr_image2d_from_buffer "                                                                            \
     "cl_nv_device_attribute_query"
 
 cl_int cl_clGetPlatformIDs(cl_uint room, cl_platform_id *platforms, cl_uint *n) {
@@ -280,8 +281,8 @@ static cl_int device_optional(const orr_gpu *g, cl_device_info what, size_t room
     case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
     case CL_DEVICE_REFERENCE_COUNT: ANSWER(cl_uint, what == CL_DEVICE_REFERENCE_COUNT);
     case CL_DEVICE_PIPE_SUPPORT:
-    case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT:
-    case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT: ANSWER(cl_bool, CL_FALSE);
+    case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT: ANSWER(cl_bool, CL_FALSE);
+    case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT:
     case CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT: ANSWER(cl_bool, CL_TRUE);
     case CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES:
         ANSWER(cl_device_atomic_capabilities,
@@ -313,6 +314,11 @@ static cl_int c_versions(size_t room, void *value, size_t *size) {
     return cl_answer(list, sizeof list, room, value, size);
 }
 
+static cl_int il_versions(size_t room, void *value, size_t *size) {
+    cl_name_version list[2] = {{CL_MAKE_VERSION(1, 0, 0), "SPIR-V"}, {CL_MAKE_VERSION(1, 1, 0), "SPIR-V"}};
+    return cl_answer(list, orr_clc_has_spirv() ? sizeof list : 0, room, value, size);
+}
+
 cl_int cl_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t room, void *value, size_t *size) {
     if (d != &cl_device) return CL_INVALID_DEVICE;
     bool there = cl_lock();
@@ -342,12 +348,14 @@ cl_int cl_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t room, void
         return versions("__opencl_c_fp64 __opencl_c_int64 __opencl_c_images __opencl_c_3d_image_writes "
                         "__opencl_c_read_write_images __opencl_c_generic_address_space "
                         "__opencl_c_program_scope_global_variables __opencl_c_subgroups "
+                        "__opencl_c_work_group_collective_functions "
                         "__opencl_c_atomic_order_acq_rel __opencl_c_atomic_order_seq_cst "
                         "__opencl_c_atomic_scope_device __opencl_c_atomic_scope_all_devices",
                         room, value, size);
-    case CL_DEVICE_ILS_WITH_VERSION:
+    case CL_DEVICE_ILS_WITH_VERSION: return il_versions(room, value, size);
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return cl_answer(NULL, 0, room, value, size);
     case CL_DEVICE_IL_VERSION:
+        return cl_answer_text(orr_clc_has_spirv() ? "SPIR-V_1.0 SPIR-V_1.1" : "", room, value, size);
     case CL_DEVICE_BUILT_IN_KERNELS:
     case CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: return cl_answer_text("", room, value, size);
     case CL_DEVICE_PLATFORM: ANSWER(cl_platform_id, &cl_platform);

@@ -91,9 +91,19 @@ cl_program cl_clCreateProgramWithBuiltInKernels(cl_context c, cl_uint n, const c
     return NULL;
 }
 cl_program cl_clCreateProgramWithIL(cl_context c, const void *il, size_t n, cl_int *error) {
-    (void)il, (void)n;
-    SET_ERROR(error, cl_is(c, KIND_CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
-    return NULL;
+    cl_int bad = !cl_is(c, KIND_CONTEXT)                 ? CL_INVALID_CONTEXT
+                 : !orr_clc_has_spirv()                  ? CL_INVALID_OPERATION
+                 : !il || !n || !orr_clc_is_spirv(il, n) ? CL_INVALID_VALUE
+                                                         : CL_SUCCESS;
+    SET_ERROR(error, bad);
+    if (bad) return NULL;
+    cl_lock();
+    cl_program p = new_program(c);
+    p->il = orr_malloc(n);
+    memcpy(p->il, il, n);
+    p->nil = n;
+    cl_unlock();
+    return p;
 }
 cl_int cl_clSetProgramSpecializationConstant(cl_program p, cl_uint id, size_t n, const void *v) {
     (void)id, (void)n, (void)v;
@@ -119,6 +129,7 @@ void cl_drop_program(cl_program p) {
     unload(p);
     orr_clc_object_free(&p->object);
     free(p->source);
+    free(p->il);
     free(p->ir);
     free(p->options);
     free(p->log);
@@ -173,7 +184,9 @@ static cl_int compile(cl_program p, const char *options, const orr_clc_header *h
                         .options = options,
                         .headers = headers,
                         .nheaders = nheaders,
-                        .sm = sm()};
+                        .sm = sm(),
+                        .il = p->il,
+                        .nil = p->nil};
     bool ok = orr_clc_compile(&s, &o, &e);
     set_text(&p->log, o.log);
     if (ok) {
@@ -228,7 +241,7 @@ cl_int cl_clBuildProgram(cl_program p, cl_uint n, const cl_device_id *devices, c
     cl_int error = check_build(p, n, devices, (void *)(uintptr_t)notify, user);
     if (error) return error;
     cl_lock();
-    if (p->source) error = compile(p, options, NULL, 0, CL_BUILD_PROGRAM_FAILURE);
+    if (p->source || p->il) error = compile(p, options, NULL, 0, CL_BUILD_PROGRAM_FAILURE);
     orr_clc_bitcode in = {p->object.bitcode, p->object.n};
     if (!error && !in.at) error = CL_INVALID_OPERATION;
     if (!error && p->from_binary && p->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
@@ -245,7 +258,7 @@ cl_int cl_clCompileProgram(cl_program p, cl_uint n, const cl_device_id *devices,
     cl_int error = check_build(p, n, devices, (void *)(uintptr_t)notify, user);
     if (error) return error;
     if (!nheaders != !programs || !nheaders != !names) return CL_INVALID_VALUE;
-    if (!p->source) return CL_INVALID_OPERATION;
+    if (!p->source && !p->il) return CL_INVALID_OPERATION;
     cl_lock();
     orr_clc_header *headers = orr_calloc(nheaders + 1, sizeof *headers);
     for (cl_uint i = 0; i < nheaders && !error; i++) {
@@ -347,7 +360,7 @@ cl_int cl_clGetProgramInfo(cl_program p, cl_program_info what, size_t room, void
     case CL_PROGRAM_NUM_DEVICES: ANSWER(cl_uint, 1);
     case CL_PROGRAM_DEVICES: ANSWER(cl_device_id, &cl_device);
     case CL_PROGRAM_SOURCE: return cl_answer_text(p->source ? p->source : "", room, value, size);
-    case CL_PROGRAM_IL: return cl_answer(NULL, 0, room, value, size);
+    case CL_PROGRAM_IL: return cl_answer(p->il, p->nil, room, value, size);
     case CL_PROGRAM_BINARY_SIZES: free(binary_of(p, &n)); ANSWER(size_t, n);
     case CL_PROGRAM_BINARIES:
         if (value && room < sizeof(void *)) return CL_INVALID_VALUE;

@@ -124,6 +124,16 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e);
 // and regs change; numbers do not.
 void orr_program_grow(orr_program *p);
 void orr_program_free(orr_program *p);
+
+// Where a program is in one that several were joined to.
+typedef struct orr_program_part {
+    uint32_t first_inst, first_block, ninsts, nblocks;
+} orr_program_part;
+// Can the kernels of both run side by side as one program? Not one that grows, nor machine code beside PTX.
+bool orr_program_joins(const orr_program *a, const orr_program *b);
+// One program of n that join, in their order; where[n] is set. Names stay the parts': it lives no longer than
+// they do.
+orr_program *orr_program_join(const orr_program *const *parts, uint32_t n, orr_program_part *where);
 // How many of a launch's thread blocks an SM holds; false with e set when it holds none.
 bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
                       orr_occupancy_result *o, orr_err *e);

@@ -267,6 +267,10 @@ static void application(orr_text *t, const orr_app *x) {
     orr_text_add(t, ", ");
     json_field(t, "copy_ns", x->copy_ns);
     orr_text_add(t, ", ");
+    if (x->overlap_ns > 0) {
+        json_field(t, "overlap_ns", x->overlap_ns);
+        orr_text_add(t, ", ");
+    }
     json_count(t, "launches", x->launches);
     orr_text_add(t, ", ");
     json_count(t, "copies", x->copies);

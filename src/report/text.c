@@ -224,6 +224,9 @@ static void application(const page *p, const orr_result *r) {
         page_time(a, x->elapsed_ns > 0 ? x->elapsed_ns : x->kernel_ns + x->gap_ns + x->copy_ns),
         page_time(b, x->kernel_ns), orr_commas(c, x->launches), page_time(d, x->gap_ns),
         page_time(e, x->copy_ns), orr_commas(f, x->copies), page_bytes((char[32]){0}, x->copy_bytes));
+    if (x->overlap_ns > 0)
+        orr_text_add(p->t, "kernels of different streams ran at the same time: some kernel ran for %s\n",
+                     page_time(a, x->kernel_ns - x->overlap_ns));
 }
 
 void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text *t) {

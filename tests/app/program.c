@@ -36,7 +36,7 @@ int cudaStreamWaitEvent(handle, handle, unsigned), cudaStreamBeginCapture(handle
 int cudaEventCreate(handle *), cudaEventRecord(handle, handle), cudaEventSynchronize(handle);
 int cudaEventElapsedTime(float *, handle, handle);
 int cudaGraphInstantiate(handle *, handle, unsigned long long), cudaGraphLaunch(handle, handle);
-int cudaLaunchHostFunc(handle, void (*)(void *), void *), cudaCreateTextureObject(void);
+int cudaLaunchHostFunc(handle, void (*)(void *), void *), cudaDestroyExternalMemory(void);
 const char *cudaGetErrorName(int), *cudaGetErrorString(int);
 int cuInit(unsigned), cuModuleLoad(handle *, const char *),
     cuModuleGetFunction(handle *, handle, const char *);
@@ -151,7 +151,7 @@ static void test_limits(void) {
     say("last", cudaGetLastError());
     say("after", cudaGetLastError());
     say("no such device", cudaSetDevice(1));
-    say("not there", cudaCreateTextureObject());
+    say("not there", cudaDestroyExternalMemory());
 }
 
 static void test_time(void) {
@@ -177,6 +177,75 @@ static void test_time(void) {
     cudaEventElapsedTime(&half, from, middle);
     printf("ms: %.3f %.3f\n", ms, half);
     free(h);
+}
+
+// Two kernels that each take a part of the GPU, after a copy: in one stream, in two, in a graph with two
+// branches.
+enum { BESIDE = 64 * 256 };
+static float *array[4];
+static void launch_axpy(int which, handle stream) {
+    int n = BESIDE;
+    float a = 2;
+    void *args[] = {&n, &a, &array[2 * which], &array[2 * which + 1]};
+    launch(&axpy, 64, 256, args, 0, stream);
+}
+static float time_pair(handle one, handle two, handle exec) {
+    static char host[1 << 20];
+    handle from, to, other;
+    float ms = 0;
+    char *d;
+    cudaMalloc((void **)&d, sizeof host);
+    cudaEventCreate(&from);
+    cudaEventCreate(&to);
+    cudaEventCreate(&other);
+    cudaMemcpyAsync(d, host, sizeof host, IN, one); // long enough for both to be launched
+    cudaEventRecord(from, one);
+    cudaStreamWaitEvent(two, from, 0);
+    if (exec) {
+        cudaGraphLaunch(exec, one);
+    } else {
+        launch_axpy(0, one);
+        launch_axpy(1, two);
+    }
+    cudaEventRecord(other, two);
+    cudaStreamWaitEvent(one, other, 0);
+    cudaEventRecord(to, one);
+    cudaEventSynchronize(to);
+    cudaEventElapsedTime(&ms, from, to);
+    return ms;
+}
+static void test_beside(void) {
+    handle one, two, fork, join, graph = NULL, exec = NULL;
+    static float host[BESIDE];
+    cudaStreamCreate(&one);
+    cudaStreamCreate(&two);
+    cudaEventCreate(&fork);
+    cudaEventCreate(&join);
+    for (int i = 0; i < BESIDE; i++) host[i] = (float)i;
+    for (int i = 0; i < 4; i++) {
+        cudaMalloc((void **)&array[i], sizeof host);
+        cudaMemcpy(array[i], host, sizeof host, IN);
+    }
+    cudaStreamBeginCapture(one, 0);
+    cudaEventRecord(fork, one);
+    cudaStreamWaitEvent(two, fork, 0);
+    launch_axpy(0, one);
+    launch_axpy(1, two);
+    cudaEventRecord(join, two);
+    cudaStreamWaitEvent(one, join, 0);
+    cudaStreamEndCapture(one, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    time_pair(one, one, NULL); // what they read is in L2 from now on
+    float serial = time_pair(one, one, NULL), apart = time_pair(one, two, NULL),
+          as_graph = time_pair(one, two, exec);
+    printf("streams: %s\n", apart < 0.7f * serial ? "at the same time" : "one after the other");
+    printf("graph: %s\n", as_graph < 0.7f * serial ? "at the same time" : "one after the other");
+    int wrong = 0;
+    for (int k = 1; k < 4; k += 2) { // each four times y = 2 x + y
+        cudaMemcpy(host, array[k], sizeof host, OUT);
+        for (int i = 0; i < BESIDE; i++) wrong += host[i] != 9 * (float)i;
+    }
+    printf("wrong: %d\n", wrong);
 }
 
 static void add_one(void *p) { ++*(int *)p; }
@@ -331,11 +400,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols},  {"limits", test_limits},
-                 {"time", test_time},   {"graph", test_graph},      {"fault", test_fault},
-                 {"near", test_near},   {"hang", test_hang},        {"registered", test_registered},
-                 {"print", test_print}, {"driver", test_driver},    {"many", test_many},
-                 {"pitch", test_pitch}, {"versions", test_versions}};
+    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols},   {"limits", test_limits},
+                 {"time", test_time},   {"graph", test_graph},       {"fault", test_fault},
+                 {"near", test_near},   {"hang", test_hang},         {"registered", test_registered},
+                 {"print", test_print}, {"driver", test_driver},     {"many", test_many},
+                 {"pitch", test_pitch}, {"versions", test_versions}, {"beside", test_beside}};
     if (argc < 3) return 2;
     path = argv[1];
     registers();

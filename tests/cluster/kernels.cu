@@ -23,3 +23,24 @@ extern "C" __global__ void step(int n, float rate, const float *g, float *w) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) w[i] -= rate * g[i];
 }
+
+// Fourier transforms of n values that are `stride` apart, one for each column; w[k] = exp(-2 pi i k / n).
+extern "C" __global__ void dft(int n, int stride, const double2 *w, const double2 *in, double2 *out) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x, k = blockIdx.y, at = 0;
+    size_t base = (size_t)(column / stride) * stride * n + column % stride;
+    double re = 0, im = 0;
+    for (int j = 0; j < n; j++) {
+        double2 x = in[base + (size_t)j * stride], u = w[at];
+        re += x.x * u.x - x.y * u.y;
+        im += x.x * u.y + x.y * u.x;
+        at += k;
+        if (at >= n) at -= n;
+    }
+    out[base + (size_t)k * stride] = make_double2(re, im);
+}
+
+// [z][y][x] to [rank of y][z][y in it][x], each rank having nb of n.
+extern "C" __global__ void pack(int n, int nb, const double2 *in, double2 *out) {
+    int x = threadIdx.x, y = blockIdx.x, z = blockIdx.y;
+    out[(((size_t)(y / nb) * nb + z) * nb + y % nb) * n + x] = in[((size_t)z * n + y) * n + x];
+}

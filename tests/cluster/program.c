@@ -10,6 +10,9 @@
 //   program KERNELS.ptx train N STEPS     N weights, a gradient on each rank, summed by NCCL or, with MPI
 //   behind,
 //                                         by MPI; the weights go where the formula says
+//   program KERNELS.ptx fft N             a Fourier transform of N x N x N points, planes shared out, turned
+//   round by
+//                                         an all-to-all; two plane waves become two points
 //
 // Buffers of GPUs are handed to MPI as they are (CUDA-aware).
 #include <math.h>
@@ -175,6 +178,50 @@ static void train(int n, int steps, int by_mpi) {
     free(host);
 }
 
+// ---- a three-dimensional Fourier transform ----------------------------------------------------------------
+// Planes of z are shared out; x and y are transformed there, then y is shared out instead and z transformed.
+static void transform(int n, int count, int stride, devptr w, devptr in, devptr out) {
+    void *args[] = {&n, &stride, &w, &in, &out};
+    run("dft", (unsigned)(count / n), (unsigned)n, (unsigned)n, args);
+}
+
+static void fft(int n) {
+    int nb = n / ranks, count = nb * n, wrong = 0, all = 0; // columns of a rank
+    size_t points = (size_t)count * n, bytes = points * 16;
+    if (nb * ranks != n) MPI_Abort(MPI_COMM_WORLD, 8);
+    devptr a = make(bytes), b = make(bytes), w = make((size_t)n * 16);
+    double *host = malloc(bytes), pi = acos(-1);
+    for (int k = 0; k < n; k++) {
+        host[2 * k] = cos(2 * pi * k / n);
+        host[2 * k + 1] = -sin(2 * pi * k / n);
+    }
+    cuMemcpyHtoD_v2(w, host, (size_t)n * 16);
+    for (size_t i = 0; i < points; i++) { // exp(2 pi i (3 x + 5 y + 7 z) / n) + 2 exp(2 pi i x / n)
+        int x = (int)(i % n), y = (int)(i / n % n), z = (int)(i / n / n) + rank * nb;
+        double first = 2 * pi * ((3 * x + 5 * y + 7 * z) % n) / n, second = 2 * pi * x / n;
+        host[2 * i] = cos(first) + 2 * cos(second);
+        host[2 * i + 1] = sin(first) + 2 * sin(second);
+    }
+    cuMemcpyHtoD_v2(a, host, bytes);
+    transform(n, count, 1, w, a, b);
+    transform(n, count, n, w, b, a);
+    void *args[] = {&n, &nb, &a, &b};
+    run("pack", (unsigned)n, (unsigned)nb, (unsigned)n, args);
+    cuCtxSynchronize();
+    MPI_Alltoall(ptr(b), 2 * nb * nb * n, MPI_DOUBLE, ptr(a), 2 * nb * nb * n, MPI_DOUBLE, MPI_COMM_WORLD);
+    transform(n, count, nb * n, w, a, b);
+    cuMemcpyDtoH_v2(host, b, bytes);
+    double cube = (double)n * n * n;
+    for (size_t i = 0; i < points; i++) { // [z][y of this rank][x]
+        int x = (int)(i % n), y = (int)(i / n % nb) + rank * nb, z = (int)(i / n / nb);
+        double want = x == 3 && y == 5 && z == 7 ? cube : x == 1 && !y && !z ? 2 * cube : 0;
+        wrong += fabs(host[2 * i] - want) > 1e-9 * cube || fabs(host[2 * i + 1]) > 1e-9 * cube;
+    }
+    MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!rank) printf("fft: %s\n", all ? "wrong" : "right");
+    free(host);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -190,6 +237,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[2], "jacobi")) jacobi(n, steps, 1);
     if (!strcmp(argv[2], "scale")) jacobi(n, steps, 0); // the same, unchecked (bench/cluster)
     if (!strcmp(argv[2], "summa")) summa(n);
+    if (!strcmp(argv[2], "fft")) fft(n);
     if (!strcmp(argv[2], "train")) train(n, steps, argc > 5);
     MPI_Finalize();
     return 0;

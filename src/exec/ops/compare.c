@@ -2,6 +2,7 @@
 //
 // A comparison makes a mask, a bit a lane, which is what a predicate register is. Sections of the PTX
 // manual: "Comparison and Selection Instructions", "isspacep", "cvta".
+#include "exec/block.h"
 #include "exec/ops/pair.h"
 
 // ---- setp, set ------------------------------------------------------------------------------
@@ -130,12 +131,23 @@ static handlers pick_select(const orr_kernel *k, const orr_inst *i, const char *
 PAIR_BODY(cvta64, uint64_t, CVTA_LOADS, pa[i] + delta)
 PAIR1(cvta32, uint32_t, uint32_t, a)
 
+// Is a generic address in the block's own shared memory, or, `cluster`, in that of any block of its cluster?
+static bool in_shared(warp *w, uint64_t addr, bool cluster) {
+    uint64_t offset, at = addr - ORR_SHARED_WINDOW;
+    if (at >= ORR_WINDOW_BYTES) return false;
+    const tblock *owner = orr_cluster_block(w->tb, at, &offset);
+    if (cluster && w->tb->cluster) return owner != NULL;
+    return owner == w->tb && offset <= 0xffffff;
+}
+
 // Is an address in the window of a space? Const variables lie in global memory here, so nothing is in const
-// space alone.
+// space alone. sub 1: shared memory of the cluster.
 static void isspacep64(warp *w, const uop *u) {
     const uint64_t *pa = SRC_A(w, u, uint64_t), base = orr_generic_window(u->inst->space);
     uint32_t m = 0;
-    if (base) {
+    if (u->inst->sub || u->inst->space == ORR_SPACE_SHARED) {
+        LANES { m |= in_shared(w, pa[i], u->inst->sub) ? lane_bit[i] : 0; }
+    } else if (base) {
         LANES { m |= pa[i] - base < ORR_WINDOW_BYTES ? lane_bit[i] : 0; }
     } else if (u->inst->space == ORR_SPACE_GLOBAL) {
         LANES {

@@ -319,7 +319,7 @@ static bool copy_to_shared(translator *m) {
 }
 
 // ---- QSPC -----------------------------------------------------------------------------------
-// Which window is the address in? Of a cluster's shared memory (.D) there is only the block's own.
+// Which window is the address in? .S is the block's own shared memory, .D that of all blocks of its cluster.
 static bool which_space(translator *m) {
     orr_inst like = {.op = ORR_OP_ISSPACEP};
     int32_t disp;
@@ -334,6 +334,7 @@ static bool which_space(translator *m) {
     switch (m_mod(m, ORR_SM_SPACE)) {
     case ORR_SV_SPACE_G: like.space = ORR_SPACE_GLOBAL; break;
     case ORR_SV_SPACE_L: like.space = ORR_SPACE_LOCAL; break;
+    case ORR_SV_SPACE_D: like.sub = 1; // fall through
     default: like.space = ORR_SPACE_SHARED; break;
     }
     oper p = m_pdst(m, 0);

@@ -13,6 +13,7 @@
 #include "memory/memory.h"
 #include "memory/fast_memory.h"
 #include "memory/tags.h"
+#include "model/abstract/async.h"
 #include "model/abstract/launch.h"
 #include "model/cycle/engine.h"
 #include "exec/step.h"
@@ -72,12 +73,15 @@ typedef struct aseg {
     uint32_t burst, nbursts; // in code->bursts: what it takes of its scheduler
     uint32_t mem, wait;      // in code->mems, code->waits
     uint32_t line;           // of code, + 1, and how many
-    uint32_t inst;           // the last
+    uint32_t head, inst;     // the first instruction, the last
     uint16_t nmem, nwait, nlines;
     uint32_t slots;        // of all bursts: of the scheduler,
     uint16_t unit, busy;   // and of the unit that is needed longest; 0: none
     uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
+    uint16_t gate;         // of a fence, + 1: the access that is under the same predicate; 0: there is none
 } aseg;
+// What a segment may end with besides an orr_tkind: setmaxnreg; tensor maps asked for ahead.
+enum { AFTER_REGISTERS = 200, AFTER_MAPS };
 
 typedef struct aburst { // instructions issued one after the other without a gap
     uint16_t at;        // cycles after the segment's beginning
@@ -182,8 +186,10 @@ typedef struct acode {
     uint32_t nplaces;         // registers, or the barriers of the control bits
     uint16_t unit[4];         // that bursts need, the first few
     uint32_t nunits;
-    bool in_order;   // accesses come in the order in which the trace has them
-    bool leaves_out; // streams have accesses that are not looked at: of mbarriers, of uniform loads
+    bool in_order;     // accesses come in the order in which the trace has them
+    bool leaves_out;   // streams have accesses that are not looked at: of mbarriers, of uniform loads
+    bool asynchronous; // it has mbarriers, bulk copies, products of groups of warps, clusters
+    bool hands_on;     // warps arrive at barriers whose number is in a register, and do not wait there
     bool characterised;
     bool ordered; // warps write what others poll
 } acode;
@@ -236,6 +242,7 @@ typedef struct awarp {
     uint16_t id[BATCH];                // of those that follow, from 1 on
     const uint8_t *bytes[BATCH];
     uint64_t group_ready[MAX_GROUPS];
+    async_warp async;
 } awarp;
 
 typedef struct asched {
@@ -256,10 +263,11 @@ typedef struct ablock {
     uint32_t npeers;
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
-    uint64_t came;        // at the barrier, the last
-    uint32_t bar_latency; // of the barrier that somebody came to last
+    uint64_t came[BLOCK_BARRIERS]; // at a barrier, the last
+    uint32_t bar_latency;          // of the barrier that somebody came to last
     uint32_t *warp;
-    uint32_t arrived[16];
+    uint32_t arrived[BLOCK_BARRIERS];
+    async_block async;
 } ablock;
 
 #define WAITS (1ull << 63) // in acore.when: at a barrier
@@ -319,6 +327,7 @@ typedef struct acore {
     int side; // of L2
     tbuf *done;
     uint32_t places, accesses; // that its warps have room for
+    async_core async;
     orr_sm_counts n;
 } acore;
 
@@ -420,6 +429,7 @@ typedef struct machine {
     awork work[WORKS];
     atrip trips[TRIPS];
     orr_fast_place peers[TRIPS][GROUP - 1]; // where the same trips of peers go
+    uint32_t cluster;                       // thread blocks of a cluster
     uint32_t group, apart;                  // SMs that are simulated as one at most; how far they are apart
     uint64_t wanted, found;                 // peers
 } machine;
@@ -475,6 +485,40 @@ bool abt_access_skip(orr_trace *t); // past one access
 void abt_lines_look_up(acore *s, awork *a);
 void abt_lines_travel(acore *s, const awarp *w, awork *a);    // and what it has not
 void abt_lines_hold(acore *s, uint64_t from, uint64_t until); // L1 takes nothing between these cycles
+
+// A line of a bulk copy that leaves in cycle `when`: when it is there; of a store, when the port has sent it.
+uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when);
+double abt_lines_bulk_store(acore *s, const tma_line *x, double when, bool reduces);
+
+// ---- async.c -------------------------------------------------------------------------------------------
+void abt_async_start(acore *s); // a launch
+void abt_async_free(acore *s);
+void abt_async_block_start(ablock *b);
+void abt_async_block_free(ablock *b);
+void abt_async_warp_start(acore *s, awarp *w);
+// When the product, or the wait for products, can be issued that a segment begins with.
+uint64_t abt_async_before(const acore *s, const awarp *w, const orr_tinst *i, uint64_t t);
+// The instruction that a segment of warp `id` has ended with, at *t. True: the warp has been put aside.
+bool abt_async_after(acore *s, uint32_t id, const aseg *g, uint64_t *t);
+void abt_async_goes_on(acore *s, uint32_t id, uint64_t when); // one that was put aside
+void abt_async_arrived(acore *s, ablock *b, uint64_t mbar, uint32_t lanes, uint64_t when);
+// An access of the block of code at hand, of the k-th warp of a batch.
+orr_trace abt_async_access(const awarp *w, uint32_t access, uint32_t k);
+uint64_t abt_async_due(const acore *s);                  // when the next request of a bulk load leaves
+void abt_async_send(acore *s, uint64_t stop);            // those that leave before `stop`
+uint64_t abt_async_landed(acore *s);                     // when all bulk loads that were asked for are there
+bool abt_async_grant(acore *s, awarp *w, uint64_t when); // registers; false: it does not wait for any
+// Nothing else can happen: waits that nobody ends (streams from elsewhere) are over.
+bool abt_async_unstick(machine *m);
+
+// ---- cluster.c -----------------------------------------------------------------------------------------
+void abt_cluster_arrive(const machine *m, const ablock *b, uint32_t rank, uint64_t mbar, uint32_t lanes,
+                        uint64_t when);
+bool abt_cluster_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when); // true: it waits
+void abt_cluster_left(acore *s, ablock *b, uint64_t when);                          // a warp has ended
+// An access of other blocks' shared memory at cycle `at`: when its result is there, or it has been sent.
+// False: all of it is the block's own.
+bool abt_cluster_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t *ready);
 
 // ---- lsu.c, fetch.c ----------------------------------------------------------------------------------
 // The accesses of a segment: each of them begins, issued at t, then all end together; then it is known how

@@ -20,7 +20,9 @@ static uint32_t place_warp(acore *s) {
     return NOBODY;
 }
 
-static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index) {
+static void start_warp(acore *s, awarp *w, const tbuf *b, uint32_t index) {
+    const machine *m = s->m;
+    abt_async_warp_start(s, w);
     w->far = w->landed = w->stored = w->fetched = 0;
     w->group = w->seg = w->end = w->code = w->body = 0;
     w->n = 1;
@@ -53,7 +55,9 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     b->buf = buf;
     abt_step_start(m, s, b);
     b->start = when;
-    b->end = b->came = 0;
+    b->end = 0;
+    memset(b->came, 0, sizeof b->came);
+    abt_async_block_start(b);
     b->at_barrier = 0;
     b->bar_latency = 1;
     b->nwarps = b->running = buf->nwarps;
@@ -71,6 +75,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         if (head && form && head->n < m->batch && abt_form_has(form, buf->warps[n])) {
             head->index[head->n] = (uint8_t)n;
             abt_batch_join(head, &s->warps[id], id, buf->warps[n]);
+            abt_async_warp_start(s, &s->warps[id]);
             head->skew += (uint32_t)m->c->dispatch.warp_interval;
             b->warp[n] = NOBODY;
             s->when[id] = NEVER;
@@ -80,7 +85,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         b->warp[n] = id;
         head->block = slot;
         head->index[0] = (uint8_t)n;
-        start_warp(m, head, buf, n);
+        start_warp(s, head, buf, n);
         head->exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
         form = m->live ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->order[s->norder++] = (uint16_t)id;
@@ -94,35 +99,36 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
 
 // ---- barriers ----------------------------------------------------------------------------------------
 static void release(acore *s, ablock *b, int which) {
-    uint64_t t = b->came + b->bar_latency;
+    uint64_t t = 0;
+    for (int n = 0; n < BLOCK_BARRIERS; n++)
+        if (which < 0 || n == which) t = latest(t, b->came[n]);
+    t += b->bar_latency;
     s->changed = true;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         uint32_t id = b->warp[n];
         awarp *w = id == NOBODY ? NULL : &s->warps[id];
         if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
+        if (w->waiting == CLUSTER_BARRIER + 1) continue;
         w->waiting = 0;
         w->skew = 0;
         b->at_barrier -= w->n;
         s->when[id] &= ~WAITS;
         if (s->when[id] < t) s->when[id] = t;
     }
-    b->came = 0;
-    if (which >= 0)
-        b->arrived[which] = 0;
-    else
-        memset(b->arrived, 0, sizeof b->arrived);
+    for (int n = 0; n < BLOCK_BARRIERS; n++)
+        if (which < 0 || n == which) b->arrived[n] = 0, b->came[n] = 0;
 }
 
 static void release_if_all(acore *s, ablock *b) {
-    if (b->running && b->at_barrier == b->running) release(s, b, -1);
+    if (b->at_barrier && b->at_barrier == b->running - b->async.waiting) release(s, b, -1);
 }
 
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when) {
     awarp *w = &s->warps[id];
     ablock *b = &s->blocks[w->block];
-    int which = i->imm < 16 ? i->imm : 0;
+    int which = (int)barriers_named(i->imm, i->warps, b->nwarps, w->index[0], s->m->code->hands_on);
     b->arrived[which] += w->n;
-    if (b->came < when) b->came = when;
+    if (b->came[which] < when) b->came[which] = when;
     b->bar_latency = i->latency ? i->latency : 1;
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
@@ -164,7 +170,9 @@ void abt_block_warp_ended(acore *s, uint32_t id) {
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == id) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;
+    if (w->async.read > b->end) b->end = w->async.read;
     b->running -= w->n;
+    abt_cluster_left(s, b, when);
     if (!b->running)
         end_block(s, b);
     else

@@ -50,6 +50,10 @@ void abt_code_free(acode *c) {
     free(c);
 }
 
+// What comes from its unit later is not in the schedule (async.c): a product of a group of warps keeps its
+// warp for as long as it is issued.
+static uint32_t interval_of(const orr_tinst *i) { return i->kind == ORR_TK_PRODUCT ? 1 : i->interval; }
+
 // ---- a block's schedule ------------------------------------------------------------------------------
 typedef struct place {
     uint64_t ready;
@@ -70,6 +74,7 @@ typedef struct schedule {
     uint64_t unit[ORR_GPU_UNITS_MAX];
     uint64_t begin;  // of the segment
     uint32_t ninsts; // in it
+    uint32_t first;  // instruction of the code block
     aseg seg;
     uint64_t busy[ORR_GPU_UNITS_MAX];
     uint32_t reads[ORR_READ_BANKS];
@@ -138,7 +143,7 @@ static void find_throttles(schedule *x) {
     for (uint32_t n = 0; n < p->ninsts; n++) {
         const orr_tinst *i = &p->insts[n];
         uint64_t each =
-            (i->interval + m->issue_interval - 1) / m->issue_interval * (uint64_t)m->gpu->core_issue;
+            (interval_of(i) + m->issue_interval - 1) / m->issue_interval * (uint64_t)m->gpu->core_issue;
         x->throttles[i->unit] |= sharing(m, i->unit) * each > units_of(m, i->unit);
     }
 }
@@ -212,10 +217,30 @@ static bool is_late(const machine *m, const orr_tinst *i) {
 // Cycles from its issue until its result is there, when that is known beforehand.
 static uint64_t latency_of(const machine *m, const acode *c, uint32_t n) {
     const orr_tinst *i = &c->program->insts[n];
+    if (i->kind == ORR_TK_PRODUCT) return 1;
     if (i->kind != ORR_TK_MEM) return c->latency[n];
     if (i->space == ORR_SPACE_SHARED) return m->c->core.shared.latency;
     if (i->space == ORR_SPACE_CONST) return m->c->core.constants.latency;
     return m->c->core.l1.latency;
+}
+
+// What its segment ends with, when it does more than take a latency; 0: nothing.
+static uint8_t ends_with(const orr_tinst *i) {
+    if (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE || i->kind == ORR_TK_GROUP ||
+        i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_PRODUCT)
+        return i->kind;
+    if (i->sass == ORR_SASS_UTMACCTL) return AFTER_MAPS;
+    return i->sass == ORR_SASS_USETMAXREG ? AFTER_REGISTERS : 0;
+}
+
+// The access that a fence is under the same predicate as (orr_tinst.offset), + 1.
+static uint16_t gate_of(const acode *c, uint32_t n, uint32_t first) {
+    const orr_tinst *i = &c->program->insts[n];
+    if (i->kind != ORR_TK_FENCE || !i->offset) return 0;
+    while (n-- > first)
+        if (c->program->insts[n].access != ORR_NO_ACCESS)
+            return (uint16_t)(c->program->insts[n].access + 1 + i->offset);
+    return i->offset;
 }
 
 static uint64_t step_of(const machine *m, const acode *c, uint32_t n) {
@@ -294,7 +319,8 @@ static void add_inst(schedule *x, uint32_t n) {
     if (x->front && m->gpu->core_issue == 1 && t < x->last + m->issue_interval)
         t = x->last + m->issue_interval;
     if (x->unit[i->unit] > t) t = x->unit[i->unit];
-    bool special = i->kind == ORR_TK_FENCE || i->kind == ORR_TK_WAIT_GROUP;
+    bool special = i->kind == ORR_TK_FENCE || i->kind == ORR_TK_WAIT_GROUP || i->kind == ORR_TK_PRODUCT ||
+                   i->kind == ORR_TK_PRODUCT_WAIT;
     uint32_t insts = !m->collector ? COARSE_INSTS : m->perfect ? PLAIN_INSTS : FINE_INSTS;
     uint32_t len = !m->collector ? COARSE_LEN : m->perfect ? PLAIN_LEN : FINE_LEN;
     bool is_long = x->ninsts && (x->ninsts >= insts || t - x->begin >= len);
@@ -316,18 +342,22 @@ static void add_inst(schedule *x, uint32_t n) {
 
     aseg *g = &x->seg;
     uint64_t line = i->pc / (uint64_t)m->gpu->icache_line + 1;
-    if (!x->ninsts++) g->line = (uint32_t)line;
+    if (!x->ninsts++) {
+        g->line = (uint32_t)line;
+        g->head = n;
+        g->gate = gate_of(c, n, x->first);
+    }
     g->nlines = (uint16_t)(line >= g->line && line - g->line < 1024 ? line - g->line + 1 : 1);
     g->inst = n;
     if (special) g->before = i->kind;
     add_burst(x, t);
-    x->busy[i->unit] += i->interval;
+    x->busy[i->unit] += interval_of(i);
     add_reads(x, i);
     x->last = t;
     uint64_t step = step_of(m, c, n);
     x->front = t + step;
     if (m->cores[0].pool_n[m->cores[0].sched[0].pool_of[i->unit]] == 1 && !m->gpu->units[i->unit].queue)
-        x->unit[i->unit] = t + i->interval;
+        x->unit[i->unit] = t + interval_of(i);
     if (i->kind == ORR_TK_MEM) add_memory(x, n, t, made, nmade);
     bool late = is_late(m, i);
     uint64_t ready = t + latency_of(m, c, n);
@@ -346,15 +376,14 @@ static void add_inst(schedule *x, uint32_t n) {
         if (!w->made || w->ready < t + 1) w->ready = t + 1;
         w->seen = w->made = true;
     }
-    if (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE || i->kind == ORR_TK_GROUP) {
-        g->after = i->kind;
-        close_segment(x, x->front);
-    }
+    g->after = ends_with(i);
+    if (g->after) close_segment(x, x->front);
 }
 
 // All instructions of a block; returns the first segment and how many.
 static uint32_t schedule_block(schedule *x, const orr_tblock *b, uint32_t *count) {
     uint32_t first = (uint32_t)x->c->segs.n;
+    x->first = b->first;
     x->front = x->last = x->begin = 0;
     x->ninsts = 0;
     memset(x->place, 0, x->c->nplaces * sizeof *x->place);
@@ -382,6 +411,9 @@ static void take_block(schedule *x, uint32_t which) {
         loads |= is_late(x->m, i);
         if (i->kind == ORR_TK_MEM) c->in_order &= i->access == access++;
         c->leaves_out |= i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_INDEXED;
+        c->asynchronous |= i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_PRODUCT ||
+                           (i->kind == ORR_TK_BARRIER && i->imm == CLUSTER_BARRIER);
+        c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->in_order &= access == b->naccess;
     if (b->count) {
@@ -464,7 +496,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     find_throttles(&x);
     for (uint32_t b = c->nblocks; b < p->nblocks; b++) take_block(&x, b);
     if (!p->kernel->grows) drop_uses(c, p->nblocks);
-    if (p->kernel->machine) c->in_order = !c->leaves_out;
+    if (p->kernel->machine || c->asynchronous) c->in_order = !c->leaves_out && !c->asynchronous;
     free(x.place);
     free(may);
     c->memo = orr_realloc(c->memo, (c->nmemo + 1) * sizeof *c->memo);

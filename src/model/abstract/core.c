@@ -140,18 +140,33 @@ static uint64_t groups_done(const awarp *w, uint32_t left) {
     return t;
 }
 
-static uint64_t before(const machine *m, const awarp *w, const aseg *g, uint64_t t) {
-    uint64_t at =
-        g->before == ORR_TK_FENCE ? w->landed : groups_done(w, m->code->program->insts[g->inst].imm);
-    return at > t ? at : t;
+// A fence under a predicate that no lane has.
+static bool fence_is_off(const acore *s, const awarp *w, const aseg *g) {
+    const acode *code = s->m->code;
+    if (!g->gate || code->in_order || w->exec || !w->code) return false;
+    if (g->gate > code->program->blocks[w->code - 1].naccess) return false;
+    orr_trace t = abt_async_access(w, g->gate - 1u, 0);
+    orr_access a;
+    return orr_trace_access(&t, &a) && !a.mask;
 }
 
-static uint64_t fence(const machine *m, const awarp *w, const orr_tinst *i, uint64_t now) {
-    const orr_gpu *g = m->gpu;
+static uint64_t before(const acore *s, const awarp *w, const aseg *g, uint64_t t) {
+    const orr_tinst *i = &s->m->code->program->insts[g->head];
+    if (g->before == ORR_TK_PRODUCT || g->before == ORR_TK_PRODUCT_WAIT) return abt_async_before(s, w, i, t);
+    if (g->before == ORR_TK_FENCE)
+        return fence_is_off(s, w, g) ? t : latest(t, latest(w->landed, w->async.far));
+    return latest(t, groups_done(w, i->imm));
+}
+
+static uint64_t fence(acore *s, const awarp *w, const orr_tinst *i, uint64_t now) {
+    const orr_gpu *g = s->m->gpu;
     double cost = orr_fence_cycles(g, i->imm, i->warps);
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
-    return i->imm >= 1 && now < w->stored && t < heard ? heard : t;
+    if (i->imm >= 1 && now < w->stored) t = latest(t, heard);
+    // nor before the bulk loads are there that the SM has asked for (cycle/sm.c)
+    uint64_t bulk = i->imm >= 1 ? abt_async_landed(s) : 0;
+    return now < bulk ? latest(t, bulk + (uint64_t)g->core_fence_store) : t;
 }
 
 // The segment's code: cycles that it waits for it. Where all code fits into the cache, what has been there
@@ -248,6 +263,22 @@ static inline uint64_t quiet_access(acore *s, awarp *w, const amem *x, uint64_t 
     return late;
 }
 
+static bool is_near_or_generic(const acore *s, const amem *x) {
+    uint8_t space = s->m->code->program->insts[x->inst].space;
+    return space == ORR_SPACE_SHARED || space == ORR_SPACE_GENERIC;
+}
+
+// An access of other blocks' shared memory at cycle `at`, whose result is there, or which has been sent, at
+// `ready`: the cycles that it holds its warp up.
+static uint64_t far_access(awarp *w, const amem *x, uint64_t at, uint64_t ready) {
+    for (uint32_t d = 0; x->late && d < x->nset; d++)
+        w->place[x->set[d]] = w->rear[x->set[d]] = latest(w->place[x->set[d]], ready);
+    if (x->loads) w->landed = latest(w->landed, ready);
+    if (x->late) w->far = latest(w->far, ready);
+    uint64_t due = x->late ? ready : x->loads ? at + x->latency + x->slack : at;
+    return ready > due ? ready - due : 0;
+}
+
 // The memory instructions of a segment that begins at t: the cycles that they hold it up.
 static uint64_t accesses(acore *s, awarp *w, const aseg *g, uint64_t t, uint64_t shift, uint64_t len) {
     const amem *first = &s->m->code->mems.at[g->mem], *x = first;
@@ -255,7 +286,11 @@ static uint64_t accesses(acore *s, awarp *w, const aseg *g, uint64_t t, uint64_t
     bool loud = false;
     for (uint32_t k = 0; k < g->nmem; k++, x++) {
         uint64_t at = t + x->at + (shift ? shift * x->at / len : 0);
-        if (x->quiet) {
+        uint64_t ready;
+        if (s->m->cluster > 1 && !s->m->code->in_order && is_near_or_generic(s, x) &&
+            abt_cluster_access(s, w, x, at, &ready)) {
+            late = latest(late, far_access(w, x, at, ready));
+        } else if (x->quiet) {
             late = quiet_access(s, w, x, at, shift, len, late);
         } else {
             abt_memory_begin(s, w, first, k, at);
@@ -301,9 +336,14 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     if (g->after == ORR_TK_GROUP) {
         w->group_ready[++w->group % MAX_GROUPS] = 0;
     } else if (g->after == ORR_TK_FENCE) {
-        uint64_t then = fence(m, w, i, end - g->tail);
+        uint64_t then = fence_is_off(s, w, g) ? end : fence(s, w, i, end - g->tail);
         if (then > end) *t = then;
-    } else if (!w->ghost) {
+    } else if (w->ghost) {
+        return false;
+    } else if (g->after != ORR_TK_BARRIER) {
+        catch_up(s, w);
+        return abt_async_after(s, id, g, t);
+    } else {
         catch_up(s, w);
         // the next code block first: it may be the end
         if (w->seg == w->end && !w->exec && !next_block(s, w, t)) {
@@ -311,6 +351,11 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
             return true;
         }
         s->when[id] = *t;
+        if (i->imm == CLUSTER_BARRIER) {
+            bool waits = abt_cluster_barrier(s, id, i, end - g->tail + w->skew);
+            if (!waits) *t = s->when[id];
+            return waits;
+        }
         abt_block_barrier(s, id, i, end - g->tail + w->skew);
         return !(i->flags & ORR_TF_ARRIVE); // it waits, or has been let go
     }
@@ -333,7 +378,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         }
         const aseg *g = &segs[w->seg];
         if (g->nwait && w->far > t) t = wait_for_loads(s, w, g, t);
-        if (g->before && !w->ghost) t = before(s->m, w, g, t);
+        if (g->before && !w->ghost) t = before(s, w, g, t);
         if (t >= until) {
             s->when[id] = t;
             return;
@@ -407,6 +452,7 @@ void abt_core_run(acore *s, uint64_t until) {
     while (s->next < until && !s->damaged) {
         uint64_t stop = s->next + STEP < until ? s->next + STEP : until;
         uint64_t next;
+        abt_async_send(s, stop);
         uint32_t run = choose(s, stop, &next);
         s->changed = false;
         for (uint32_t k = 0; k < run && k < AHEAD && !s->m->perfect; k++)
@@ -421,5 +467,7 @@ void abt_core_run(acore *s, uint64_t until) {
             look(s);
         else
             s->next = next;
+        uint64_t due = abt_async_due(s);
+        if (due < s->next) s->next = due;
     }
 }

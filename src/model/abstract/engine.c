@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cycle/cluster.h"
 #include "model/dispatch.h"
 
 // ---- the machine
@@ -76,6 +77,7 @@ static void free_core(machine *m, acore *s) {
         free(q->seen);
     }
     free(s->sched);
+    abt_async_free(s);
     for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
     free(s->blocks);
     if (s->l1i_when) orr_cache_free(&s->l1i);
@@ -160,6 +162,8 @@ typedef struct engine {
     orr_sampler *sampler;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
     ORR_VEC(uint64_t) ends;  // of a window's blocks
+    uint64_t clock;          // 1/256 cycle: when the next block of a cluster may go out
+    bool filled;             // the first ones have
     uint64_t told;           // 1/256 cycle: when the last end has been noticed (launch.fill_interval)
 } engine;
 
@@ -273,7 +277,10 @@ static void prepare(machine *m, acore *s) {
     if (!s->sched) make_core(m, s, (uint32_t)(s - m->cores));
     fit_core(m, s);
     if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
-        for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+        for (uint32_t n = 0; n < s->blocks_cap; n++) {
+            free(s->blocks[n].warp);
+            abt_async_block_free(&s->blocks[n]);
+        }
         s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
         memset(s->blocks, 0, blocks * sizeof *s->blocks);
         s->blocks_cap = blocks;
@@ -306,6 +313,7 @@ static void prepare(machine *m, acore *s) {
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     constants_reset(&s->constants);
     abt_memory_start(s);
+    abt_async_start(s);
 }
 
 // Block b goes to an SM, and others to those of its group (sm_group.c), cycle `since` or `earliest`.
@@ -334,9 +342,63 @@ static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t wh
     abt_block_start(s, slot, b, when);
 }
 
+// ---- clusters
+static uint32_t free_slot(const machine *m, const acore *s) {
+    uint32_t k = 0;
+    while (k < s->nblocks && (s->blocks[k].buf || (s->blocks[k].end && s->blocks[k].end >= m->until))) k++;
+    return k;
+}
+
+// A cluster on these SMs, by rank.
+static bool start_cluster(void *arg, const uint32_t *sms) {
+    engine *x = arg;
+    machine *m = x->m;
+    async_place places[ORR_CLUSTER_MOST];
+    double each = x->filled || m->gpu->launch_fill_interval <= 0 ? m->gpu->launch_block_interval
+                                                                 : m->gpu->launch_fill_interval;
+    for (uint32_t r = 0; r < m->cluster; r++) {
+        acore *s = &m->cores[sms[r]];
+        if (!s->prepared) prepare(m, s);
+        tbuf *b = next_block(x);
+        uint32_t slot = free_slot(m, s);
+        if (!b || x->failed || slot == s->nblocks) return false;
+        if (x->clock < m->from * 256) x->clock = m->from * 256;
+        b->earliest = x->clock / 256;
+        x->clock += (uint64_t)(each * 256);
+        abt_block_start(s, slot, b, m->from);
+        places[r] = (async_place){s->id, slot};
+    }
+    for (uint32_t r = 0; r < m->cluster; r++) {
+        async_block *a = &m->cores[places[r].core].blocks[places[r].slot].async;
+        a->rank = r;
+        a->size = m->cluster;
+        memcpy(a->mates, places, m->cluster * sizeof *places);
+    }
+    return true;
+}
+
+static void deal_clusters(engine *x) {
+    machine *m = x->m;
+    uint32_t *used = orr_calloc(m->ncores, sizeof *used), each = (uint32_t)m->occ->blocks;
+    for (uint32_t n = 0; n < m->ncores; n++) {
+        const acore *s = &m->cores[n];
+        for (uint32_t k = 0; s->prepared && k < s->nblocks; k++)
+            used[n] += s->blocks[k].buf || (s->blocks[k].end && s->blocks[k].end >= m->until);
+    }
+    if (m->more)
+        orr_clusters_deal(m->gpu, &(orr_cluster_room){m->ncores, m->cluster, each, used},
+                          &(orr_cluster_taker){start_cluster, x});
+    x->filled = true;
+    free(used);
+}
+
 // At the beginning blocks go out launch.block_interval apart, one to each SM in turn.
 static void deal(engine *x) {
     machine *m = x->m;
+    if (m->cluster > 1) {
+        deal_clusters(x);
+        return;
+    }
     uint64_t clock = (uint64_t)m->gpu->launch_overhead * 256;
     double interval =
         m->gpu->launch_fill_interval > 0 ? m->gpu->launch_fill_interval : m->gpu->launch_block_interval;
@@ -381,6 +443,10 @@ static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
 static void refill(engine *x) {
     machine *m = x->m;
     bool some = true;
+    if (m->cluster > 1) {
+        deal_clusters(x);
+        return;
+    }
     if (abt_group_over(m))
         for (uint32_t n = 0; n < m->ncores; n++)
             if (!m->cores[n].prepared) prepare(m, &m->cores[n]);
@@ -405,7 +471,7 @@ static void refill(engine *x) {
 static bool feed(engine *x) {
     machine *m = x->m;
     x->ntakers = 0;
-    for (uint32_t n = 0; n < m->ncores; n++) {
+    for (uint32_t n = 0; n < m->ncores && m->cluster < 2; n++) {
         acore *s = &m->cores[n];
         if (!m->more || s->running == s->nblocks || !s->prepared || !s->members) continue;
         for (uint32_t k = 0; k < s->nblocks; k++)
@@ -435,7 +501,7 @@ static uint64_t next_event(const machine *m) {
         const acore *s = &m->cores[n];
         if (!s->prepared) continue;
         if (s->next < t) t = s->next;
-        for (uint32_t k = 0; m->more && s->members && k < s->nblocks; k++)
+        for (uint32_t k = 0; m->more && s->members && m->cluster < 2 && k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
     }
     return t;
@@ -509,7 +575,7 @@ static bool collect(engine *x, orr_progress *progress) {
 
 static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
-    uint64_t window = m->c->window;
+    uint64_t window = m->cluster > 1 ? cyc_cluster_window(m->c) : m->c->window;
     uint64_t entered = 0, still = 0;
     m->from = (uint64_t)m->gpu->launch_overhead;
     m->until = m->from + window;
@@ -533,6 +599,8 @@ static bool windows(engine *x, orr_progress *progress) {
         uint64_t t = next_event(m);
         still = m->live && m->entered == entered ? still + 1 : 0;
         entered = m->entered;
+        if (t >= WAITS && m->cluster > 1 && m->more && !running) t = m->until;
+        if (t >= WAITS && abt_async_unstick(m)) t = m->until;
         if (t >= WAITS || still > STILL) return stuck(x);
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
@@ -610,7 +678,10 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         if (m->gpu->l2_flush) orr_fast_flush(m->memory);
         orr_fast_restart(m->memory);
     }
-    x.order = orr_dispatch_order(m->gpu, m->ncores, 0);
+    // SMs that are simulated as one are spread over the GPU, whatever the order.
+    const uint32_t *grid = source->info.grid;
+    uint64_t blocks = m->group == 1 ? (uint64_t)grid[0] * grid[1] * grid[2] : 0;
+    x.order = orr_dispatch_order(m->gpu, m->ncores, blocks);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);

@@ -108,13 +108,14 @@ static inline void make_room(acore *s, access *k) {
 }
 
 // ---- to L2 -------------------------------------------------------------------------------------------
-static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t done) {
+// `share`: of a GPC's port, in CLUSTER_SHAREs.
+static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t done, uint64_t share) {
     machine *m = s->m;
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
     uint64_t t = done + c->core.port.reply_ticks, cost = bytes * c->core.port.reply_byte;
     if (m->gpc) {
-        uint64_t all = c->crossbar.gpc_ticks[orr_sectors_in(sectors)];
+        uint64_t all = c->crossbar.gpc_ticks[orr_sectors_in(sectors)] * share / CLUSTER_SHARE;
         uint32_t gpc = orr_gpc_of_sm(sm, m->topology);
         t = orr_reserve(&m->gpc[gpc], t, all, ORR_FAST_SLOT) - all;
     }
@@ -164,10 +165,10 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
-    uint64_t sum = answer(s, s->id, x->sectors, a.done), n = s->times;
+    uint64_t sum = answer(s, s->id, x->sectors, a.done, CLUSTER_SHARE), n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
         a = orr_fast_load(m->memory, &peer[k], x->sectors, x->from, there);
-        sum += answer(s, peer_sm(s, k), x->sectors, a.done);
+        sum += answer(s, peer_sm(s, k), x->sectors, a.done, CLUSTER_SHARE);
     }
     if (n > 1) sum = (sum + n / 2) / n;
     push_miss(s, sum);
@@ -212,16 +213,57 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
     uint64_t done = send(s, &x->place, &r, when, bytes, 0);
-    uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done) : when, n = s->times;
+    uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when, n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = peer_sm(s, k);
         done = orr_fast_change(s->m->memory, &s->m->peers[x - s->m->trips][k], &r, 0).done;
-        if (answered) sum += answer(s, peer_sm(s, k), x->sectors, done);
+        if (answered) sum += answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE);
     }
     if (!answered) return 0;
     if (n > 1) sum = (sum + n / 2) / n;
     push_miss(s, sum);
     return sum;
+}
+
+// ---- bulk copies ---------------------------------------------------------------------------------------
+// Their requests leave between those of threads: they take the port's bandwidth, not its turns.
+uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
+    machine *m = s->m;
+    const cycle *c = m->c;
+    orr_fast_place place = orr_fast_find(m->memory, x->line, s->id, true);
+    uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
+    uint64_t there = latest(when * ORR_TICKS, s->send_free) + c->core.port.request_ticks;
+    s->send_free += bytes * c->core.port.request_byte;
+    s->n.sent_bytes += bytes;
+    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, &place) != s->side)
+        there += c->core.port.far_ticks;
+    orr_fast_reply a = orr_fast_load(m->memory, &place, x->sectors, ORR_FROM_GLOBAL, there);
+    return answer(s, s->id, x->sectors, a.done, c->crossbar.gpc_bulk);
+}
+
+double abt_lines_bulk_store(acore *s, const tma_line *x, double when, bool reduces) {
+    machine *m = s->m;
+    const cycle *c = m->c;
+    orr_fast_place place = orr_fast_find(m->memory, x->line, s->id, false);
+    uint32_t n = orr_sectors_in(x->sectors);
+    uint8_t whole = 0;
+    for (uint32_t k = 0; k < 4; k++)
+        whole |= (uint8_t)(((uint32_t)(x->bytes[k / 2] >> k % 2 * 32) == UINT32_MAX) << k);
+    orr_request r = {.line = x->line,
+                     .sectors = x->sectors,
+                     .kind = reduces ? ORR_REQ_REDUCE : ORR_REQ_WRITE,
+                     .from = ORR_FROM_GLOBAL,
+                     .sm = s->id,
+                     .ops = (uint8_t)(reduces ? n + n / 2 : 1)};
+    uint32_t bytes =
+        c->core.port.head + 32 * n + (x->sectors & (uint8_t)~whole ? (uint32_t)m->gpu->xbar_mask : 0);
+    if (reduces) bytes += bytes / 4;
+    r.time = (uint64_t)(when * ORR_TICKS) + c->core.port.request_ticks;
+    s->n.sent_bytes += bytes;
+    orr_fast_reply a = orr_fast_change(m->memory, &place, &r, whole);
+    double leaves = when + (double)(bytes * c->core.port.request_byte) / ORR_TICKS;
+    uint64_t ahead = r.time + c->core.port.backlog_ticks; // a slice that is far behind holds it up
+    return a.taken > ahead ? leaves + (double)(a.taken - ahead) / ORR_TICKS : leaves;
 }
 
 // ---- L1: first what its tags say, for all accesses of a segment, then the trips to L2 that follow from it:

@@ -172,6 +172,7 @@ static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     if (x->async) {
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
         if (*g < last) *g = last;
+        w->async.copied = latest(w->async.copied, last);
     } else if (x->late) {
         set_ready(w, x, ready, rear);
     }

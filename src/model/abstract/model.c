@@ -95,6 +95,11 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     c[ORR_C_CONST_MISS] = (double)n->const_miss;
     c[ORR_C_CONST_MISS2] = (double)n->const_miss2;
     c[ORR_C_FETCHES] = (double)n->icache_fetches;
+    c[ORR_C_TMA_SECTORS] = (double)n->tma_sectors;
+    c[ORR_C_TMA_BYTES] = (double)n->tma_bytes;
+    c[ORR_C_TMA_LD_BYTES] = 32 * (double)n->tma_kind[TMA_LOAD];
+    c[ORR_C_TMA_ST_BYTES] = 32 * (double)n->tma_kind[TMA_STORE];
+    c[ORR_C_TMA_RED_BYTES] = 32 * (double)n->tma_kind[TMA_REDUCE];
     if (m->perfect) {
         orr_cycle_rates(m->gpu, c);
         return;
@@ -127,6 +132,7 @@ static bool load(state *st, const orr_gpu *gpu, const orr_work *w, orr_occupancy
     m->kernel = w->info.kernel;
     m->local = orr_local_layout_of(m->gpu, m->kernel);
     m->code = code_of(st, w, gpu, e);
+    m->cluster = orr_work_cluster(w);
     return m->code && orr_program_fits(gpu, m->code->program, &w->info, occ, e);
 }
 
@@ -134,6 +140,7 @@ bool abt_some_blocks(state *st, const orr_gpu *gpu, const orr_work *w, orr_sourc
                      const abt_watch *watch, orr_err *e) {
     orr_occupancy_result occ = {0};
     if (!load(st, gpu, w, &occ, e)) return false;
+    st->machine->cluster = 1;
     arun x = {.watch = watch};
     return abt_run(st->machine, source, &occ, 1, NULL, &x, e) && watch->done(watch->arg, x.cycles);
 }
@@ -197,4 +204,5 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 
 const orr_model orr_model_abstract = {
     "abstract", "issue and memory in time, with latencies found once for each kernel: cycles, fast",
-    run_model, copy, true};
+    run_model,  copy,
+    true,       NULL};

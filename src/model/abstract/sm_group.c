@@ -18,7 +18,8 @@
 
 void abt_group_open(machine *m, const orr_launch_info *info, bool sampled) {
     uint64_t blocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
-    bool one = m->live || sampled || m->kernel->grows || blocks < LEAST;
+    bool one =
+        m->live || sampled || m->code->asynchronous || m->cluster > 1 || m->kernel->grows || blocks < LEAST;
     m->wanted = m->found = 0;
     m->group = one ? 1 : GROUP;
     m->apart = (m->ncores + m->group - 1) / m->group;

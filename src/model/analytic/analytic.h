@@ -28,6 +28,8 @@ enum {
     RES_CROSS,   // the way between two halves of L2
     RES_ATOMICS, // their atomic units
     RES_DRAM,    // all channels
+    RES_BULK,    // what bulk copies of all SMs move at most (tma.bytes)
+    RES_NETWORK, // an SM's way to other blocks' shared memory
     RES_UNITS,   // execution units, one after the other
     RES_MAX = RES_UNITS + ORR_GPU_UNITS_MAX
 };
@@ -47,6 +49,8 @@ typedef struct an_access { // one run of it, on average
     double atomics;        // operations of an atomic unit: lanes, or sectors (l2.atomic_words)
     double misses;         // lines on their way
     double dram;           // cycles of a channel
+    double bulk;           // bytes of bulk copies
+    double network;        // cycles of the way to other blocks' shared memory
 } an_access;
 
 // ---- graph.c ----------------------------------------------------------------------------------------
@@ -58,6 +62,7 @@ typedef struct an_graph {
     uint32_t nblocks, ninsts, stride;
     double conflict; // cycles that bank conflicts add to reading operands, mean of an instruction
     double fetch;    // cycles to fetch a line of code that the SM's cache does not hold
+    double bulk;     // cycles until a thread block's first bulk load is there, mean; 0: it has none
     double *now;     // scratch: [stride]
     // What has been worked out, as long as neither `access` nor these change.
     bool current;
@@ -103,6 +108,7 @@ typedef struct an_tally {
     uint64_t nbins, per;
     uint64_t *longest, *sum; // summed over those of a bin
     uint64_t ntbs, nwarps;
+    uint32_t cluster; // thread blocks of a cluster
     uint64_t *sampled;
     uint32_t nsampled;
     an_stream *streams; // [nsampled]
@@ -147,6 +153,7 @@ typedef struct an_demand { // of the whole launch
     double use[RES_MAX];   // cycles of one instance, summed over all instances and SMs
     double insts, reads, writes;
     double cold;  // cycles that the first blocks of an SM wait for code
+    double bulk;  // cycles that every block waits for its first bulk load
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one

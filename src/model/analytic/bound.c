@@ -37,6 +37,8 @@ static const char *const names[] = {
     [RES_DRAM] = "dram",
     [RES_DATA] = "l2.data",
     [RES_CROSS] = "l2.halves",
+    [RES_BULK] = "tma",
+    [RES_NETWORK] = "cluster",
 };
 
 const char *an_res_name(const orr_gpu *g, int r) {
@@ -55,7 +57,8 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
     m->count[RES_L2] = m->count[RES_DATA] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
-    m->count[RES_DRAM] = 0;
+    m->count[RES_DRAM] = m->count[RES_BULK] = 0;
+    m->cycles[RES_BULK] = 1.0 / g->tma_bytes / g->sm_count;
     m->cycles[RES_L2] = m->cycles[RES_DATA] = m->cycles[RES_CROSS] = 1.0 / g->l2_slices;
     m->cycles[RES_ATOMICS] = l2_cycle / g->l2_atomic / g->l2_slices;
     m->cycles[RES_DRAM] = 1.0 / g->dram_channels;
@@ -197,7 +200,7 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
         double path = (double)t->longest[bin] / (double)in, sum = (double)t->sum[bin] / (double)in;
         double share = path > 0 ? sum / path : 1, when = (double)given * g->launch_block_interval;
         held += sum * scale;
-        path = path * scale + g->launch_block_latency;
+        path = path * scale + g->launch_block_latency + x->d->bulk;
         core *c;
         if (given < full) {
             c = &x->cores[given % (uint64_t)n];

@@ -326,7 +326,7 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         } else {
             use[RES_WRITE] += results / ports;
         }
-        if (i->kind != ORR_TK_MEM || ghost) continue;
+        if ((i->kind != ORR_TK_MEM && i->kind != ORR_TK_SYNCS) || ghost) continue;
         use[RES_LSU] += a->cost;
         use[RES_UNITS + i->unit] += a->words / g->pools[i->unit];
         use[RES_REQUEST] += a->sent;
@@ -337,5 +337,7 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         use[RES_ATOMICS] += a->atomics;
         use[RES_MISSES] += a->misses * a->latency;
         use[RES_DRAM] += a->dram;
+        use[RES_BULK] += a->bulk;
+        use[RES_NETWORK] += a->network;
     }
 }

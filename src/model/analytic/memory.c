@@ -21,12 +21,14 @@
 #include <string.h>
 
 #include "core/constants.h"
+#include "core/tma.h"
 #include "memory/cost.h"
 #include "memory/fast_dram.h"
 #include "memory/l2.h"
 #include "memory/memory.h"
 #include "memory/memsys.h"
 #include "memory/space.h"
+#include "model/cluster.h"
 
 #define REGION_BITS  20
 #define FAR_LOADS    64u        // of a block of code that are waited for together
@@ -282,6 +284,8 @@ typedef struct sampler {
     double clock;            // of the warp at hand
     double late;             // by how much its block's loads took longer than its clock knows
     bool loads;              // it has some
+    double bulk, bulks;      // bulk loads: cycles until they are there, summed; how many
+    orr_cluster_seat seat;   // of the thread block at hand
     const an_access *before; // [insts] what the clocks' weights were made with
     const an_tally *t;
     orr_access *access;
@@ -440,6 +444,48 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     return wait;
 }
 
+// A bulk copy asks L2 for its lines past L1, tma.interval apart.
+static void bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
+    const orr_gpu *g = s->gpu;
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    tma_copy c;
+    for (uint32_t k = 0; tma_copy_of(i, from, k, &c); k++) {
+        bool loads = c.kind == TMA_LOAD || c.kind == TMA_PREFETCH;
+        double wait = latency_of(g, AT_L2), lines = 0;
+        a->requests++;
+        for (; c.row && !c.sent && g->memory != ORR_MEMORY_PERFECT; lines++) {
+            tma_line x = tma_next_line(&c);
+            uint32_t n = (uint32_t)orr_popc(x.sectors);
+            a->bulk += 32.0 * n;
+            if (!followed(s, x.line)) continue;
+            fewer(s);
+            if (!followed(s, x.line)) continue;
+            s->out->looked++;
+            a->sent += (!loads ? 8 + 32 * n : g->xbar_sectors ? 32 * n : 8) * s->every;
+            if (loads) a->received += (8 + 32 * n) * s->every;
+            an_access y = {0};
+            double one = latency_of(g, at_l2(s, &y, x.line, x.sectors, !loads, n));
+            add_traffic(a, &y, s->every);
+            if (loads && one > wait) wait = one;
+        }
+        if (c.kind != TMA_LOAD) continue;
+        s->bulk += wait + lines * g->tma_interval + g->tma_latency;
+        s->bulks++;
+    }
+}
+
+// Lanes that go to other blocks' shared memory: cycles until their results are there; 0: there are none.
+static double far_access(sampler *s, const orr_tinst *i, an_access *a, const orr_access *x) {
+    const orr_gpu *g = s->gpu;
+    if (s->seat.size < 2 || (i->space != ORR_SPACE_SHARED && i->space != ORR_SPACE_GENERIC)) return 0;
+    orr_far_lanes far = orr_cluster_far(&s->seat, i, x);
+    double takes = far.packets * orr_cluster_packet(g, i);
+    if (!far.mask) return 0;
+    a->network += takes;
+    return takes + g->cluster_load + (i->flags & ORR_TF_ATOMIC ? g->cluster_atomic_latency : 0);
+}
+
 // The slice's atomic unit: of so many lanes of an access to a line. Lines that lie side by side in a chunk
 // have one slice, and few of them that many add to must not be missed.
 static void add_hot(sampler *s, uint64_t line, double lanes) {
@@ -464,6 +510,14 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
     x.mask = orr_tinst_lanes(i, x.mask);
+    double remote = far_access(s, i, a, &x);
+    if (remote > 0) {
+        a->requests++;
+        s->timed[inst]++;
+        a->cost += 1;
+        a->latency += remote;
+        return;
+    }
     uint8_t space = orr_space_resolve(&x, i->space);
     if (i->offset)
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
@@ -494,6 +548,8 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     if (space == ORR_SPACE_LOCAL) {
         orr_coalesce_local(&x, i->bytes, &c);
         base = ORR_LOCAL_LINES + local;
+    } else if (i->tclass == ORR_TC_TEX) {
+        orr_coalesce_texture(&x, &c);
     } else if (orr_tinst_lands(i)) {
         orr_coalesce_copy(&x, &c);
     } else {
@@ -566,6 +622,7 @@ static int step(sampler *s, reader *r, double *slots) {
     if (more <= 0) return more;
     s->runs[block]++;
     s->block = r->block;
+    s->seat.rank = (uint32_t)(s->t->streams[r->block - 1].index % s->seat.size);
     s->clock = r->clock;
     s->late = 0;
     s->loads = false;
@@ -580,6 +637,8 @@ static int step(sampler *s, reader *r, double *slots) {
         const orr_tinst *i = &p->insts[n];
         if (i->kind == ORR_TK_MEM && i->access < x->naccess)
             one_access(s, n, &s->access[i->access], r->local);
+        else if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK && i->access < x->naccess)
+            bulk_access(s, n, &s->access[i->access]);
     }
     wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
     r->clock += s->late; // they are waited for, sooner or later
@@ -687,6 +746,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     const orr_program *p = g->program;
     memset(out, 0, sizeof *out);
     sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .t = t, .every = 1};
+    s.seat = (orr_cluster_seat){.size = t->cluster ? t->cluster : 1, .machine = p->kernel->machine};
     reuse_init(&s.l1, 128);
     reuse_init(&s.l2, 256);
     reuse_init(&s.hot, 64);
@@ -748,6 +808,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
             a->latency = latency;
         }
+    g->bulk = s.bulks > 0 ? s.bulk / s.bulks : 0;
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
     free(before);

@@ -9,6 +9,7 @@
 // of
 //    the collectors, from that time; until it stays (the paper's figure 6).
 #include "model/analytic/analytic.h"
+#include "model/cluster.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,6 +141,7 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
             d->insts += runs * g->program->blocks[b].count;
         }
     }
+    d->bulk = g->bulk;
     d->path = paths(g, t);
     for (int r = 0; r < RES_MAX; r++) // what a warp uses by itself is part of its path, but for banks
         if ((r <= RES_LSU || r >= RES_UNITS) && r != RES_BANKS && d->use[r] > d->path) d->use[r] = d->path;
@@ -333,7 +335,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     code *c = code_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
     if (!c || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
-    an_tally t = {0};
+    an_tally t = {.cluster = orr_work_cluster(w)};
     double start = orr_seconds();
     // A kernel that is launched again and again is looked at now and then.
     bool look = !c->launches || ((c->launches < SAMPLED_ALL || c->launches % SAMPLED_THEN == 0) &&
@@ -384,4 +386,7 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 const orr_model orr_model_analytic = {"analytic",
                                       "counts blocks of code, bounds time by their longest paths and what "
                                       "they use: costs hardly more than executing",
-                                      run_model, copy, true};
+                                      run_model,
+                                      copy,
+                                      true,
+                                      NULL};

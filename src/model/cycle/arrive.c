@@ -109,31 +109,9 @@ static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lan
 }
 
 // ---- bulk copies
-// Of a stream's lanes, one copy (ORR_BULK_LANES).
-static tma_copy copy_of(const orr_tinst *i, const orr_access *a, uint32_t n) {
-    static const uint8_t kinds[] = {[ORR_BULK_LOAD] = TMA_LOAD,        [ORR_BULK_STORE] = TMA_STORE,
-                                    [ORR_BULK_PEER] = TMA_LOAD,        [ORR_BULK_REDUCE] = TMA_REDUCE,
-                                    [ORR_BULK_REDUCE_PEER] = TMA_LOAD, [ORR_BULK_PREFETCH] = TMA_PREFETCH};
-    bool peer = i->bytes == ORR_BULK_PEER || i->bytes == ORR_BULK_REDUCE_PEER;
-    tma_copy c = {.kind = i->bytes < sizeof kinds ? kinds[i->bytes] : TMA_PREFETCH,
-                  .mbar = a->addr[n],
-                  .bytes = a->version[n],
-                  .begin = a->addr[n + 1],
-                  .row = peer ? 0 : a->version[n + 1],
-                  .map = a->addr[n + 2 + ORR_BULK_DIMS],
-                  .to = a->version[n + 2 + ORR_BULK_DIMS]};
-    for (uint32_t d = 0; d < ORR_BULK_DIMS; d++) {
-        c.stride[d] = a->addr[n + 2 + d];
-        c.count[d] = a->version[n + 2 + d];
-    }
-    return c;
-}
-
 static void bulk(sm *s, warp *w, const orr_tinst *i, const orr_access *a, uint64_t start) {
-    const uint32_t all = (1u << ORR_BULK_LANES) - 1;
-    for (uint32_t n = 0; a->fields && n + ORR_BULK_LANES <= ORR_WARP && (a->mask >> n & all) == all;
-         n += ORR_BULK_LANES) {
-        tma_copy c = copy_of(i, a, n);
+    tma_copy c;
+    for (uint32_t n = 0; tma_copy_of(i, a, n, &c); n++) {
         c.warp = warp_id(w);
         c.slot = w->block;
         c.block = s->tb.slot[w->block].buf->index;

@@ -1,4 +1,5 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+#include "model/cycle/grids.h"
 #include "model/cycle/step.h"
 
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     uint32_t id = warp_id(w);
     orr_trace trace = orr_trace_open(b->buf->warps[index]);
     scoreboard_reset(&w->board, s->c->places);
-    *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access},
+    const orr_program_part *part = b->buf->grid ? &b->buf->grid->code : NULL;
+    *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access, .part = part},
                 .since = when,
                 .front = when,
                 .front_why = ORR_STALL_FETCH,
@@ -50,8 +52,14 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     s->n.warps++;
 }
 
+// Has the SM room for the first block in stock?
+static bool has_room(const sm *s) {
+    const grid *g = s->tb.stock->grid;
+    return s->tb.resident < s->tb.n && (!g || cyc_grid_fits(s->c, g, &s->tb.used));
+}
+
 void cyc_block_start(sm *s, uint64_t when) {
-    while (s->tb.stock && s->tb.resident < s->tb.n) {
+    while (s->tb.stock && has_room(s)) {
         cycle *c = s->c;
         uint32_t slot = 0;
         while (s->tb.slot[slot].buf) slot++;
@@ -66,6 +74,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (when < buf->earliest) when = buf->earliest;
         s->tb.free = when + c->spacing;
         if (!s->tb.resident++) s->tb.since = when;
+        if (buf->grid) cyc_use_add(&s->tb.used, buf->grid);
         s->tb.started++;
         barriers_reset(&b->barriers);
         b->buf = buf;
@@ -134,16 +143,10 @@ static void release(sm *s, block *b, int which) {
     barriers_over(&b->barriers, which);
 }
 
-// The barrier an instruction names. Its number may be in a register, and a stream does not have that: then
-// so many warps that follow each other as it is for are taken to have one of their own, as groups of warps
-// do that share a kernel's work. They are counted from the last barrier down, beside those that are named.
-// (Not where warps also arrive at one without waiting: then groups of warps hand something on to each other.)
 static uint32_t barrier_of(const sm *s, const block *b, const warp *w, const orr_tinst *i) {
-    if (i->imm < BLOCK_BARRIERS) return i->imm;
-    if (!i->warps || i->warps >= b->nwarps || s->c->hands_on) return 0;
     uint32_t n = 0;
     while (n < b->nwarps && b->warp[n] != warp_id(w)) n++;
-    return BLOCK_BARRIERS - 1 - n / i->warps % (BLOCK_BARRIERS - 1);
+    return barriers_named(i->imm, i->warps, b->nwarps, n, s->c->hands_on);
 }
 
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
@@ -247,6 +250,10 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
     b->buf->ended = when;
     b->buf->next = s->tb.done;
     s->tb.done = b->buf;
+    if (b->buf->grid) {
+        cyc_use_remove(&s->tb.used, b->buf->grid);
+        cyc_use_remove(&s->tb.planned, b->buf->grid);
+    }
     b->buf = NULL;
     s->tb.block_cycles += when - b->start;
     uint64_t next =

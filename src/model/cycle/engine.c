@@ -16,45 +16,11 @@
 
 #include "isa/observable.h"
 #include "model/cycle/cluster.h"
-#include "model/cycle/crew.h"
+#include "model/cycle/grids.h"
 #include "model/cycle/step.h"
-#include "model/cycle/supply.h"
 #include "model/dispatch.h"
 
 #define MAX_SAMPLES 1024
-
-typedef struct engine {
-    cycle *c;
-    supply *supply;
-    crew *crew;
-    uint64_t from, until; // the window
-    uint64_t mem_until;   // in ticks, at the slices
-    uint64_t clock;       // 1/256 cycle: when the next block can be sent out
-    uint64_t
-        noticed; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
-    bool filled; // each SM has had as many as it can hold
-    bool looked, runs_little; // at the first block's code, which is little of the program's
-    uint32_t *order;          // SMs as blocks are dealt to them,
-    uint32_t *later;          // and when all have had as many as they hold
-    uint32_t *wave;           // the SM of each of the first ones
-    size_t nwave;
-    uint32_t *busy; // SMs that have something to do
-    uint32_t nbusy;
-    bool ended;            // no more blocks
-    orr_replies *replies;  // by partition
-    gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
-    store_network *stores; // with xbar.store_bandwidth
-    request_list *in;      // by partition
-    orr_sample last;
-    run *out;
-    ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
-    ORR_VEC(uint64_t) ends;  // of a window's blocks
-    struct {                 // of the piece of work under way (orr_pieces)
-        uint64_t cycles, insts;
-        uint64_t *issued; // [program->nblocks] before it
-        uint32_t nblocks;
-    } unit;
-} engine;
 
 // ---- thread blocks ------------------------------------------------------------------------------
 static void fit_program(engine *x);
@@ -89,7 +55,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
 // The GPU sends out a block every launch.block_interval. An SM cannot know in a window how many the others
 // start, so each of those that started some now or in the window before has an equal share, one after the
 // other and after those that have just been sent out.
-static void share_out(engine *x) {
+void cyc_share_out(engine *x) {
     cycle *c = x->c;
     double interval = c->gpu->launch_block_interval, at = (double)x->clock / 256;
     uint32_t takers = 0;
@@ -108,6 +74,10 @@ static bool hand_out_now(void *arg, sm *s) { return hand_out(arg, s, true); }
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
+    if (c->grids) {
+        cyc_grids_deal(x);
+        return;
+    }
     if (c->cluster > 1) {
         cyc_clusters_deal(c, &(cluster_dealer){.hand_out = hand_out_now, .arg = x, .now = x->from});
         x->filled = true;
@@ -129,7 +99,7 @@ static void deal(engine *x) {
         sm *s = &c->sms[x->order[n]];
         if (s->tb.stock) cyc_block_start(s, x->from);
     }
-    share_out(x);
+    cyc_share_out(x);
     some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
         some = false;
@@ -145,8 +115,11 @@ static void deal(engine *x) {
 }
 
 static void give_back(engine *x, sm *s) {
-    cyc_supply_return(x->supply, s->tb.stock);
     if (s->tb.stock) x->ended = false;
+    if (x->c->grids)
+        cyc_grids_return(s);
+    else
+        cyc_supply_return(x->supply, s->tb.stock);
     s->tb.stock = NULL;
     s->tb.stock_end = &s->tb.stock;
     s->tb.nstock = 0;
@@ -184,11 +157,15 @@ static void collect_blocks(engine *x, orr_progress *progress) {
             *ORR_PUSH(&x->spans) =
                 (orr_span){.block = b->index, .start = b->started, .end = b->ended, .sm = n};
         if (done && progress) orr_progress_part(progress, done);
-        cyc_supply_done(x->supply, s->tb.done);
+        if (x->c->grids)
+            cyc_grids_done(s->tb.done);
+        else
+            cyc_supply_done(x->supply, s->tb.done);
         s->tb.done = NULL;
         give_back(x, s);
     }
     notice_ends(x);
+    if (x->c->grids) cyc_grids_end(x);
 }
 
 // ---- sampling -----------------------------------------------------------------------------------
@@ -251,7 +228,8 @@ static void feed(engine *x, uint32_t n) {
         x->busy[at] = k;
     }
     bool some = true;
-    while (some && !x->ended) {
+    if (c->grids) cyc_grids_feed(x, n);
+    while (some && !x->ended && !c->grids) {
         some = false;
         for (uint32_t i = 0; i < n && !x->ended; i++) {
             sm *s = &c->sms[x->busy[i]];
@@ -472,6 +450,7 @@ static void fit_program(engine *x) {
     c->code.lines = last / f->line + 1;
     c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
     c->code.warm = c->gpu->icache_warm && (x->runs_little || c->code.lines <= warm_lines(c));
+    if (c->grids) c->code.warm = c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c));
 }
 
 // A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
@@ -533,19 +512,26 @@ static bool is_strong(void *self, const orr_tinst *i) {
     return orr_inst_order(&((const sm *)self)->c->kernel->insts[i->inst]) != 0;
 }
 
-static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
-    reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
-    s->starved = false;
-    s->cluster.out.n = s->cluster.in.n = 0;
-    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    memset(&s->n, 0, sizeof s->n);
-    memset(s->stalls, 0, sizeof s->stalls);
+static void reset_parts(const cycle *c, sm *s) {
     events_reset(&s->clock);
     for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
     for (uint32_t n = 0; n < (uint32_t)c->gpu->core_subcores; n++) operands_reset(&s->operands[n]);
 #define PART(type, name, ...) name##_reset(&s->name);
 #include "core/parts.def"
 #undef PART
+}
+
+// An SM that had no block in the launch before needs nothing: a short launch costs what its own SMs cost.
+// `resized`: L1 has another size than then.
+static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
+    reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
+    s->starved = false;
+    s->cluster.out.n = s->cluster.in.n = 0;
+    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
+    memset(&s->n, 0, sizeof s->n);
+    memset(s->stalls, 0, sizeof s->stalls);
+    if (!s->fresh || resized) reset_parts(c, s);
+    s->fresh = true;
     s->lsu.client.strong = c->strong ? is_strong : NULL;
     s->worker = &c->workers[0];
 }
@@ -571,7 +557,7 @@ static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
 
 static uint64_t next_event(const engine *x) {
     const cycle *c = x->c;
-    uint64_t t = NEVER;
+    uint64_t t = c->grids ? cyc_grids_next(c->grids, x->from) : NEVER;
     for (uint32_t n = 0; n < c->nsms; n++) {
         uint64_t at = cyc_sm_next(&c->sms[n]);
         if (at < t) t = at;
@@ -621,6 +607,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].tb.resident) x->busy[x->nbusy++] = n;
+        for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].fresh = false;
         run_sms(x);
         memory(x);
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
@@ -728,7 +715,8 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
-    x->supply = cyc_supply_open(source, threads > 1);
+    x->threads = threads;
+    if (source) x->supply = cyc_supply_open(source, threads > 1);
 }
 
 static void close_engine(engine *x) {
@@ -754,7 +742,10 @@ static void close_engine(engine *x) {
 
 // What an error left behind on an SM goes back; a launch has none of it.
 static void clear_slots(engine *x, sm *s) {
-    cyc_supply_done(x->supply, s->tb.stock);
+    if (x->c->grids)
+        cyc_grids_return(s);
+    else
+        cyc_supply_done(x->supply, s->tb.stock);
     s->tb.stock = NULL;
     for (uint32_t b = 0; b < s->tb.n; b++) {
         tbuf *buf = s->tb.slot[b].buf;
@@ -762,7 +753,10 @@ static void clear_slots(engine *x, sm *s) {
         buf->next = NULL;
         if (s->tb.slot[b].live) orr_step_end(s->tb.slot[b].live);
         s->tb.slot[b].live = NULL;
-        cyc_supply_done(x->supply, buf);
+        if (buf->grid)
+            cyc_grids_done(buf);
+        else
+            cyc_supply_done(x->supply, buf);
         s->tb.slot[b].buf = NULL;
     }
     s->tb.resident = 0;
@@ -780,15 +774,17 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
+    bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
     c->strong = !c->perfect && orr_kernel_orders(c->kernel);
     fit_program(&x);
-    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
+    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ, resized);
     restart_memory(c);
     open_engine(&x, source, threads);
     uint64_t window = c->window;
     if (c->cluster > 1) c->window = cyc_cluster_window(c);
+    for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
     bool ok = windows(&x, progress, e);
     c->window = window;
     for (uint32_t i = 0; i < c->nsms; i++) {
@@ -799,7 +795,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     if (ok && !c->perfect) drain(&x);
     if (ok && out->pieces && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
     orr_err read = {0};
-    if (!cyc_supply_close(x.supply, &read)) {
+    if (c->grids ? !cyc_grids_close(c->grids, &read) : !cyc_supply_close(x.supply, &read)) {
         if (ok) orr_fail(e, read.status, "%s", read.text);
         ok = false;
     }

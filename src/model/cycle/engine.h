@@ -18,7 +18,8 @@ typedef struct run { // of one launch
 // Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.
 cycle *cyc_new(const orr_gpu *g, orr_err *e);
 void cyc_free(cycle *c);
-// Runs `source` as launched; c->program is set. False on error.
+// Runs `source` as launched; c->program is set. With c->grids set it runs those, and `source` is NULL. False
+// on error.
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, run *out, orr_err *e);
 

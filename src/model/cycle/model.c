@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "isa/observable.h"
+#include "model/cycle/grids.h"
 #include "model/cycle/raw.h"
-#include "model/cycle/engine.h"
 #include "model/cycle/step.h"
 
 typedef struct state {
@@ -128,17 +128,6 @@ static int step_mode(const cycle *c, const orr_work *w) {
     return orr_step_can(l, ORR_STEP_AT_ISSUE, &why) ? ORR_STEP_AT_ISSUE : -1;
 }
 
-// Thread blocks of a cluster.
-static uint32_t cluster_of(const orr_work *w) {
-    uint64_t n = 1;
-    for (int d = 0; d < 3; d++) {
-        uint32_t of = w->launch && w->launch->cluster[0] ? w->launch->cluster[d] : w->info.kernel->cluster[d];
-        n *= of ? of : 1;
-    }
-    uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
-    return n <= CLUSTER_MOST && blocks % n == 0 ? (uint32_t)n : 1;
-}
-
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
@@ -151,7 +140,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
-    c->cluster = cluster_of(w);
+    c->cluster = orr_work_cluster(w);
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, blocks);
     double start = orr_seconds();
@@ -192,6 +181,151 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     return ok;
 }
 
+// ---- several launches at a time (grids.h) -----------------------------------------------------------------
+// May others run beside it? Not beside kernels whose threads poll what others write or which pass registers
+// on, nor beside clusters: what the machine keeps of those is of one kernel.
+static bool shares(const orr_work *w, const orr_program *p) {
+    const orr_kernel *k = w->info.kernel;
+    bool passes_on = false;
+    for (uint32_t n = 0; n < p->ninsts; n++) passes_on |= p->insts[n].sass == ORR_SASS_USETMAXREG;
+    return !k->grows && orr_work_cluster(w) == 1 && !orr_kernel_orders(k) && !passes_on && !w->sampler &&
+           !w->pieces;
+}
+
+// Local memory is laid out for one kernel: of two that have some both must have the same layout.
+static bool same_local(const orr_gpu *g, const orr_kernel *a, const orr_kernel *b) {
+    if (!orr_kernel_local(a) || !orr_kernel_local(b)) return true;
+    orr_local_layout x = orr_local_layout_of(g, a), y = orr_local_layout_of(g, b);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+typedef struct joined { // what runs side by side
+    ORR_VEC(const orr_program *) programs;
+    orr_program_part *parts;
+    orr_occupancy_result most; // block slots of an SM, and the warps of the largest block
+    const orr_kernel *local;   // a kernel that has local memory
+} joined;
+
+static uint32_t part_of(joined *j, const orr_program *p) {
+    uint32_t n = 0;
+    while (n < j->programs.n && j->programs.at[n] != p) n++;
+    if (n == j->programs.n) *ORR_PUSH(&j->programs) = p;
+    return n;
+}
+
+static void set_need(grid *g, const orr_gpu *gpu, const orr_occupancy_result *o) {
+    int64_t registers = o->registers_per_block, most = o->limit[ORR_LIMIT_REGISTERS];
+    // Whole warps in each partition of the register file: what is left over counts as used.
+    if (most > 0 && most < ORR_UNLIMITED && gpu->limit_sm_registers / most > registers)
+        registers = gpu->limit_sm_registers / most;
+    g->need = (sm_use){.warps = (uint32_t)o->warps_per_block,
+                       .registers = registers,
+                       .shared = o->shared_per_block,
+                       .carveout = o->shared_carveout};
+    g->least = o->shared_least;
+}
+
+// Adds the members that can run beside the first. False: an error, or the first runs alone.
+static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_result *r, orr_err *e) {
+    cycle *c = st->machine;
+    const orr_gpu *gpu = c->gpu;
+    for (uint32_t n = 0; n < group->n; n++) {
+        orr_member *m = &group->at[n];
+        orr_work own;
+        const orr_work *w = orr_work_rewritten(&m->work, &own, r);
+        const orr_program *p = program_of(st, w->info.kernel, gpu, e);
+        orr_occupancy_result o = {0};
+        if (!p || !orr_program_fits(gpu, p, &w->info, &o, e)) return false;
+        bool with = shares(w, p) && (!n || orr_program_joins(j->programs.at[0], p)) &&
+                    (!j->local || same_local(gpu, j->local, w->info.kernel));
+        if (!with && !n) return false;
+        if (!with) continue;
+        if (orr_kernel_local(w->info.kernel)) j->local = w->info.kernel;
+        grid *g = cyc_grids_add(c, all, m);
+        g->code.first_block = part_of(j, p); // which part; where that is is known when all are
+        g->source = w->source;
+        set_need(g, gpu, &o);
+        if (!n) j->most = o;
+        if (o.warps_per_block > j->most.warps_per_block) j->most.warps_per_block = o.warps_per_block;
+    }
+    j->most.blocks = gpu->limit_sm_blocks;
+    return true;
+}
+
+// Instructions are counted by kernel: of a kernel that was launched more than once, each launch has its
+// blocks' share. What SMs, L2 and memory count is of all launches together and nobody's own.
+static void add_result(orr_member *m, const cycle *c, const grid *g, orr_result *r) {
+    orr_launch_result *l = orr_result_add(r, c->gpu, &m->work);
+    uint64_t warps = 0, threads = 0, blocks = 0;
+    m->result = r->launches.n - 1;
+    l->time_ns = m->end - m->from;
+    l->cycles = floor(l->time_ns * c->gpu->clock_sm / 1e3 + 0.5);
+    for (int n = 0; n < c->nworkers; n++)
+        for (uint32_t i = g->code.first_inst; i < g->code.first_inst + g->code.ninsts; i++) {
+            warps += c->workers[n].issued[i];
+            threads += c->workers[n].threads[i];
+        }
+    for (uint32_t n = 0; n < c->grids->n; n++)
+        if (c->grids->at[n].code.first_inst == g->code.first_inst) blocks += c->grids->at[n].done;
+    double share = blocks ? (double)g->blocks / (double)blocks : 0;
+    l->warp_insts = (uint64_t)llround((double)warps * share);
+    l->thread_insts = (uint64_t)llround((double)threads * share);
+    l->estimated = blocks > g->blocks;
+}
+
+static bool run_alone(const orr_gpu *gpu, orr_launch_group *group, orr_result *r, orr_err *e) {
+    orr_member *m = &group->at[0];
+    if (!run_model(gpu, &m->work, r, e)) return false;
+    m->ran = true;
+    m->result = r->launches.n - 1;
+    m->from = 0;
+    m->end = r->launches.at[m->result].time_ns;
+    if (group->ended) group->ended(group, m);
+    return true;
+}
+
+static bool run_joined(state *st, joined *j, grids *all, orr_result *r, orr_err *e) {
+    cycle *c = st->machine;
+    int threads = all->group->at[0].work.threads;
+    double start = orr_seconds();
+    run x = {0};
+    j->parts = orr_calloc(j->programs.n, sizeof *j->parts);
+    c->program = orr_program_join(j->programs.at, (uint32_t)j->programs.n, j->parts);
+    c->kernel = j->local ? j->local : j->programs.at[0]->kernel;
+    for (uint32_t n = 0; n < all->n; n++) {
+        all->at[n].code = j->parts[all->at[n].code.first_block];
+        x.blocks += all->at[n].blocks;
+    }
+    c->cluster = 1;
+    c->timeline = false;
+    c->grids = all;
+    cyc_step_begin(c, NULL);
+    bool ok = cyc_run(c, NULL, &j->most, threads, all->group->at[0].work.progress, &x, e);
+    for (uint32_t n = 0; n < all->n && ok; n++)
+        if (all->at[n].member->ran) add_result(all->at[n].member, c, &all->at[n], r);
+    cyc_step_finish(c);
+    c->grids = NULL;
+    orr_program_free(c->program);
+    c->program = NULL;
+    free(x.samples);
+    free(j->parts);
+    r->host.model_seconds += orr_seconds() - start;
+    return ok;
+}
+
+static bool run_group(const orr_gpu *gpu, orr_launch_group *group, orr_result *r, orr_err *e) {
+    state *st = state_of(gpu, r, e);
+    if (!st) return false;
+    if (group->n == 1) return run_alone(gpu, group, r, e);
+    grids *all = cyc_grids_new(group, group->n);
+    joined j = {0};
+    bool ok = join(st, group, all, &j, r, e), alone = all->n < 2 && !e->status;
+    if (!alone) ok = ok && run_joined(st, &j, all, r, e);
+    free(j.programs.at);
+    cyc_grids_free(all);
+    return alone ? run_alone(gpu, group, r, e) : ok;
+}
+
 static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
@@ -206,6 +340,7 @@ bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched
     return true;
 }
 
-const orr_model orr_model_cycle = {"cycle",
-                                   "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths",
-                                   run_model, copy, true};
+const orr_model orr_model_cycle = {
+    "cycle",   "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths",
+    run_model, copy,
+    true,      run_group};

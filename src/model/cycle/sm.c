@@ -54,16 +54,17 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     d->lost = d->start = start + i->hold + d->queued;
 }
 
-// A product of a group of warps: its warp goes on when it has been issued. D is read and written by its unit.
+// A product of a group of warps: its warp goes on when it has been issued. D is read and written by its unit,
+// in the order of the products, and whoever else wants D waits for the group (WARPGROUP.DEPBAR): its
+// registers are no result that a scoreboard waits for, in lowered PTX either.
 static void multiply(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
     q->operand_wait = 0;
     if (d->predicated_off) return;
-    uint64_t done = products_issue(&s->products, w->sched, warp_id(w), i, s->clock.now);
+    products_issue(&s->products, w->sched, warp_id(w), i, s->clock.now);
     s->units.busy[i->unit] += i->interval;
     pipe_beside(&s->pipe, i->warps);
     w->front = latest(w->front, s->clock.now + i->hold);
-    if (!s->c->program->control) cyc_warp_result(s, w, i, done);
 }
 
 // ---- what an instruction does -------------------------------------------------------------------
@@ -130,7 +131,9 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
                  .late = d->lost, // the latencies of memory count from issue
                  .load = NOBODY,
                  .live = d->live};
-    if (i->flags & ORR_TF_LOAD) {
+    bool atomic = i->flags & ORR_TF_ATOMIC && s->c->gpu->core_atomic_wait;
+    if (atomic) w->atomic = NEVER;
+    if (i->flags & ORR_TF_LOAD || atomic) {
         op.load = l1_expect(&s->l1, warp_id(w), d->inst);
         s->l1.loads.at[op.load].live = d->live;
         if (i->flags & ORR_TF_ASYNC) {
@@ -311,7 +314,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
     }
     if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
-    if (i->sass == ORR_SASS_UTMACCTL) tma_prefetch_maps(&s->tma, s->clock.now);
+    if (i->sass == ORR_SASS_UTMACCTL) tma_maps_prefetch(&s->tma.maps, s->clock.now);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
         w->front = s->clock.now + i->latency;

@@ -16,6 +16,7 @@
 #include "core/scoreboard.h"
 #include "core/tma.h"
 #include "core/units.h"
+#include "model/cluster.h"
 #include "model/cycle/crossbar.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
@@ -32,6 +33,7 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     uint8_t *bytes;
     size_t cap, used, warps_cap;
     uint64_t earliest;       // cycle: it does not start before
+    struct grid *grid;       // whose it is, of several on the machine (grids.h); NULL: there is one
     uint64_t started, ended; // cycles
     struct tbuf *next;
 } tbuf;
@@ -42,11 +44,12 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     bool predicated_off;     // it runs a body for no lane
     bool has_then;           // the next block of its trace has been read:
     uint32_t then, then_mask;
-    uint32_t body;       // of the block it is in: orr_tblock.body
-    orr_trace trace;     // from here on
-    const uint8_t *base; // where the trace begins
-    uint32_t *access;    // offsets of the block's accesses in the trace,
-    uint32_t naccess;    // as many as are known of a warp that is executed as it is timed
+    uint32_t body;                // of the block it is in: orr_tblock.body
+    const orr_program_part *part; // of the program that its kernel is; NULL: all of it
+    orr_trace trace;              // from here on
+    const uint8_t *base;          // where the trace begins
+    uint32_t *access;             // offsets of the block's accesses in the trace,
+    uint32_t naccess;             // as many as are known of a warp that is executed as it is timed
 } warp_cursor;
 
 typedef struct warp {
@@ -67,6 +70,7 @@ typedef struct warp {
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
     uint16_t restored;       // barrier registers that BMOV has written since BSSY did
     uint64_t through;        // when it is past the last barrier
+    uint64_t atomic;         // when its last atomic has been answered (core.atomic_wait)
     uint32_t block;          // index in sm->blocks
     uint32_t sent;           // its last memory instruction, + 1; 0: none
     uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
@@ -102,7 +106,7 @@ typedef struct mcopy { // an arrival of copies that are on their way
     uint8_t which; // the warp's
 } mcopy;
 
-#define CLUSTER_MOST    16
+#define CLUSTER_MOST    ORR_CLUSTER_MOST
 #define CLUSTER_BARRIER 64 // orr_tinst.imm: not a barrier of the block
 
 typedef struct cluster_place {
@@ -151,6 +155,12 @@ static inline bool by_queue(const orr_tinst *i) {
     return i->tclass == ORR_TC_CONST || i->sass == ORR_SASS_S2R;
 }
 
+typedef struct sm_use { // of an SM's room, by thread blocks
+    uint32_t blocks, warps;
+    int64_t registers, shared;
+    int64_t carveout; // bytes of its storage that are shared memory's, as long as it has blocks
+} sm_use;
+
 typedef struct block_slots { // thread blocks that an SM has, has had and may start
     block *slot;
     uint32_t n, resident; // slots; in use
@@ -164,7 +174,8 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     tbuf *done;                             // blocks that have ended: their buffers go back
     uint64_t since;                         // active cycles before this have been counted
     uint64_t active_cycles, block_cycles;
-    uint64_t finished; // cycle the last block ended
+    uint64_t finished;    // cycle the last block ended
+    sm_use used, planned; // of several kernels at a time (grids.h)
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
     ORR_VEC(orr_clock_read) clocks;
@@ -176,6 +187,7 @@ typedef struct sm {
     struct step_sm *live;  // of a kernel that is executed as it is timed (step.c); NULL: it is not
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
+    bool fresh;            // nothing has run on it since it was prepared for a launch
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     event_queue clock;
@@ -254,6 +266,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     const foreign_memory *foreign; // NULL: `mem`
     uint64_t window;               // cycles
     uint32_t cluster;              // thread blocks of a cluster; 1: there are none
+    struct grids *grids;           // several kernels at a time; NULL: one
     uint32_t sreg_unit;            // that reads special registers, as S2R does
     uint64_t spacing;              // between the starts of two blocks on an SM, in this window
     uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;

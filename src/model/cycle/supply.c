@@ -58,6 +58,7 @@ static void copy(tbuf *b, const orr_tb *tb, uint32_t nblocks) {
     b->nwarps = tb->nwarps;
     b->nblocks = nblocks;
     b->earliest = 0;
+    b->grid = NULL;
     b->next = NULL;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cluster.h"
 #include "model/partial/partial.h"
 
 #define LONG_WORKLOAD 6000000 // warp instructions: the way in and out of it does not matter, one is enough
@@ -87,7 +88,7 @@ static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, 
 
 typedef struct job {
     const orr_gpu *gpu;
-    const orr_work *w;
+    const orr_work *asked, *w; // as it came; as its PTX is timed (orr_work_rewritten)
     orr_result *r;
     orr_program *program;
     orr_occupancy_result occ;
@@ -307,14 +308,14 @@ static bool by_portions(const job *j) {
 }
 
 // Blocks that see each other's accesses, all of which are executed anyway: they wait for each other, or the
-// whole grid is simulated.
+// whole grid is simulated. (So it is where blocks are in clusters, of which none can be left out.)
 static bool in_time(const job *j, const state *st) {
     return j->w->launch && abt_in_time(st->gpu, j->w) &&
            (waits(j->w->info.kernel) || portions_whole(j->p.total, (uint64_t)j->gpu->sm_count * j->p.most));
 }
 
 static bool run_in_time(job *j, state *st, orr_err *e) {
-    if (!abt_launch(st->gpu, j->gpu, j->w, j->r, e)) return false;
+    if (!abt_launch(st->gpu, j->gpu, j->asked, j->r, e)) return false;
     j->blocks.executed = j->p.total;
     return true;
 }
@@ -342,7 +343,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
     plan_inside(&j->p, w->info.grid);
-    if (by_portions(j) && in_time(j, st)) return run_in_time(j, st, e);
+    if (by_portions(j) && (in_time(j, st) || orr_work_cluster(w) > 1)) return run_in_time(j, st, e);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
     // them. What can be executed or read but once is pulled for both.
     bool twice = w->launch ? !whole : w->source->seek != NULL;
@@ -369,8 +370,9 @@ static bool run_job(job *j, state *st, orr_err *e) {
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
+    const orr_work *asked = w;
     w = orr_work_rewritten(w, &own, r);
-    job j = {.gpu = gpu, .w = w, .r = r};
+    job j = {.gpu = gpu, .asked = asked, .w = w, .r = r};
     double start = orr_seconds();
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, 1);
@@ -406,5 +408,6 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 }
 
 const orr_model orr_model_partial = {
-    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size", run_model,
-    copy, true};
+    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size",
+    run_model, copy,
+    true,      NULL};

@@ -96,3 +96,22 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) multicast(const uint32_t *i
     out[blockIdx.x * 128 + t] = v * (c.block_rank() + 1);
     c.sync();
 }
+
+// Of a generic address of a block's shared memory in the cluster: is it the thread block's own (bit 0), the cluster's
+// (bit 1)? And of one of global memory (bits 2, 3).
+extern "C" __global__ void __cluster_dims__(4, 1, 1) spaces(uint32_t *out) {
+    __shared__ uint32_t here;
+    cg::cluster_group c = cg::this_cluster();
+    here = threadIdx.x;
+    c.sync();
+    uint32_t found = 0, bit;
+    const void *at[] = {c.map_shared_rank(&here, threadIdx.x % 4), out};
+    for (int n = 0; n < 2; n++) {
+        asm volatile("{ .reg .pred p; isspacep.shared::cta p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(bit) : "l"(at[n]));
+        found |= bit << 2 * n;
+        asm volatile("{ .reg .pred p; isspacep.shared::cluster p, %1; selp.u32 %0, 2, 0, p; }" : "=r"(bit) : "l"(at[n]));
+        found |= bit << 2 * n;
+    }
+    out[blockIdx.x * 32 + threadIdx.x] = found;
+    c.sync();
+}

@@ -1,0 +1,321 @@
+// Launches of several streams at the same time.
+//
+// A program's operations are done when it asks for them (run.c), but when they happened can be known only
+// later: a kernel in another stream may run beside this one. So what is in streams is kept as a list of
+// operations, each with those it waits for, until somebody asks for the time (a synchronisation, an event,
+// the end); then kernels that can run at the same time are given to the model as a group (orr_group_run), and
+// everything else follows from when they end. A model that simulates groups itself gets what the kernels did
+// from a tape; others have timed each kernel by itself, and share by rule.
+//
+// This is done from the moment a program makes a stream of its own. Launches whose threads see each other's
+// accesses, those of ranks of a cluster, and those that go elsewhere (--on gpu, --record) are timed at once,
+// alone.
+//
+// An operation names others by their place in the list and the list's number: when it has been emptied, all
+// of them have happened and their streams say when.
+#include "app/app.h"
+#include "isa/observable.h"
+#include "sweep/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OPS = 4096, MOST_MEMBERS = 256 };
+#define TAPE_MEMORY ((uint64_t)256 << 20)
+
+typedef struct op {
+    app_stream *stream;
+    uint8_t engine; // ENGINE_NONE: it takes no time
+    const char *name;
+    double ns; // of what is not a kernel
+    uint64_t bytes;
+    double host; // ns: not before
+    ORR_VEC(size_t) needs;
+    app_event *event; // that it is recorded as
+    const orr_kernel *kernel;
+    orr_launch_info info;
+    size_t item;   // of the tape,
+    size_t result; // or in the result, of a kernel that has been timed
+    bool timed, done;
+    double from, end;
+} op;
+
+static struct {
+    ORR_VEC(op) ops;
+    uint64_t number; // of the list
+    orr_tape *tape;
+    bool busy;
+} queue = {.number = 1};
+
+// ---- the list -----------------------------------------------------------------------------------
+bool app_queue_on(void) {
+    const app *a = &the_app;
+    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->recorded &&
+           !a->on_gpu && !a->counts_only && !queue.busy;
+}
+
+static void need(op *o, app_op_ref r) {
+    if (r.list == queue.number) *ORR_PUSH(&o->needs) = r.at;
+}
+
+// An operation of a stream comes after the stream's last one; the legacy default stream and those that do not
+// say otherwise wait for each other.
+static op *add(app_stream *s, int engine, const char *name) {
+    app *a = &the_app;
+    if (queue.ops.n >= MOST_OPS) app_queue_flush();
+    app_device *d = &a->devices[s->device];
+    op o = {.stream = s, .engine = (uint8_t)engine, .name = name, .host = app_clock_known(s)};
+    need(&o, s->last);
+    if (s == &d->legacy) {
+        for (const app_stream *t = a->streams; t; t = t->next)
+            if (t->device == s->device && !(t->flags & 1)) need(&o, t->last);
+        need(&o, d->per_thread.last);
+    } else if (!(s->flags & 1)) {
+        need(&o, d->legacy.last);
+    }
+    for (size_t i = queue.ops.n; engine != ENGINE_NONE && engine != ENGINE_KERNELS && i-- > 0;)
+        if (queue.ops.at[i].engine == engine && queue.ops.at[i].stream->device == s->device) {
+            *ORR_PUSH(&o.needs) = i;
+            break;
+        }
+    s->last = (app_op_ref){queue.number, queue.ops.n};
+    op *at = ORR_PUSH(&queue.ops);
+    *at = o;
+    return at;
+}
+
+void app_queue_add(app_stream *s, int engine, const char *name, double ns, uint64_t bytes) {
+    op *o = add(s, engine, name);
+    o->ns = ns;
+    o->bytes = bytes;
+}
+
+void app_queue_record(app_stream *s, app_event *ev) {
+    op *o = add(s, ENGINE_NONE, "");
+    o->event = ev;
+    ev->at = s->last;
+}
+
+void app_queue_wait(app_stream *s, const app_event *ev) {
+    if (ev->at.list != queue.number) {
+        if (ev->when > s->end) s->end = ev->when;
+        return;
+    }
+    need(add(s, ENGINE_NONE, ""), ev->at);
+}
+
+app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n) {
+    op o = {.stream = s, .engine = ENGINE_NONE, .name = "", .host = app_clock_known(s)};
+    for (size_t i = 0; i < n; i++) need(&o, needs[i]);
+    s->last = (app_op_ref){queue.number, queue.ops.n};
+    *ORR_PUSH(&queue.ops) = o;
+    return s->last;
+}
+
+// ---- kernels ------------------------------------------------------------------------------------
+bool app_queue_takes(const orr_launch *l) {
+    const app *a = &the_app;
+    return app_queue_on() && (!a->model->run_group || !orr_kernel_observable(l->kernel));
+}
+
+static op *add_kernel(app_stream *s, const orr_launch *l) {
+    op *o = add(s, ENGINE_KERNELS, l->kernel->name);
+    o->kernel = l->kernel;
+    o->info = orr_info_of(l);
+    the_app.host += the_app.gpu->launch_latency * 1e3;
+    return o;
+}
+
+// Executes it: what it did is timed later.
+bool app_queue_launch(app_stream *s, const orr_launch *l, orr_err *e) {
+    if (!queue.tape) queue.tape = orr_tape_new(TAPE_MEMORY);
+    if (!orr_tape_launch(queue.tape, l, the_app.threads, NULL, e)) return false;
+    op *o = add_kernel(s, l);
+    o->item = orr_tape_items(queue.tape) - 1;
+    return true;
+}
+
+// It has been timed, with the GPU to itself.
+void app_queue_timed(app_stream *s, const orr_launch *l, size_t result) {
+    op *o = add_kernel(s, l);
+    o->timed = true;
+    o->result = result;
+}
+
+// ---- when it happened ---------------------------------------------------------------------------
+// When it can begin; INFINITY: something that it waits for has not been timed.
+static double ready(const op *o) {
+    double t = o->host;
+    for (size_t i = 0; i < o->needs.n; i++) {
+        const op *before = &queue.ops.at[o->needs.at[i]];
+        if (!before->done) return INFINITY;
+        if (before->end > t) t = before->end;
+    }
+    const app_device *d = &the_app.devices[o->stream->device];
+    bool engine = o->engine != ENGINE_NONE && o->engine != ENGINE_KERNELS;
+    return engine && d->engine[o->engine] > t ? d->engine[o->engine] : t;
+}
+
+static void finish(op *o, double from, double end) {
+    app_stream *s = o->stream;
+    o->done = true;
+    o->from = from;
+    o->end = end;
+    if (end > s->end) s->end = end;
+    if (o->event) o->event->when = end;
+    if (o->engine == ENGINE_NONE) return;
+    app_device *d = &the_app.devices[s->device];
+    if (end > d->engine[o->engine]) d->engine[o->engine] = end;
+    app_clock_span(s, o->engine, o->name, from, end, o->bytes, o->info.index);
+}
+
+// Everything that waits for no kernel any more. Operations only wait for earlier ones.
+static void settle(void) {
+    for (size_t i = 0; i < queue.ops.n; i++) {
+        op *o = &queue.ops.at[i];
+        if (o->done || o->engine == ENGINE_KERNELS) continue;
+        double t = ready(o);
+        if (isfinite(t)) finish(o, t, t + o->ns);
+    }
+}
+
+typedef struct launches { // a group, and which operation each member is
+    orr_launch_group group;
+    double t0;
+    op *op[MOST_MEMBERS];
+    orr_player player[MOST_MEMBERS];
+} launches;
+
+static void set_launched(launches *l) {
+    for (uint32_t i = 0; i < l->group.n; i++) {
+        orr_member *m = &l->group.at[i];
+        if (m->ran || isfinite(m->launched)) continue;
+        double t = ready(l->op[i]);
+        if (isfinite(t)) m->launched = t - l->t0;
+    }
+}
+
+// Kernels of a device that ran while others did: spans come group by group, sorted by their starts here.
+static int by_start(const void *a, const void *b) {
+    const op *x = *(op *const *)a, *y = *(op *const *)b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+static double overlap(void) {
+    double sum = 0;
+    op **all = orr_malloc((queue.ops.n + 1) * sizeof *all);
+    for (int device = 0; device < the_app.ndevices; device++) {
+        size_t n = 0;
+        for (size_t i = 0; i < queue.ops.n; i++)
+            if (queue.ops.at[i].engine == ENGINE_KERNELS && queue.ops.at[i].stream->device == device)
+                all[n++] = &queue.ops.at[i];
+        qsort(all, n, sizeof *all, by_start);
+        double until = -INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            double both = fmin(until, all[i]->end) - all[i]->from;
+            if (both > 0) sum += both;
+            until = fmax(until, all[i]->end);
+        }
+    }
+    free(all);
+    return sum;
+}
+
+static void kernel_ended(op *o, double from, double end) {
+    app *a = &the_app;
+    finish(o, from, end);
+    a->times.launches++;
+    a->times.kernel_ns += end - from;
+    a->devices[o->stream->device].launches++;
+    a->devices[o->stream->device].kernel_ns += end - from;
+    app_rank_self()->launches++;
+    app_rank_self()->kernel_ns += end - from;
+    a->times.gap_ns += a->gpu->launch_latency * 1e3;
+}
+
+static void ended(orr_launch_group *g, orr_member *m) {
+    launches *l = (launches *)g; // its first field
+    kernel_ended(l->op[m - g->at], l->t0 + m->from, l->t0 + m->end);
+    settle();
+    set_launched(l);
+}
+
+// The kernel that can start first, and those of its device that may run beside it.
+static bool gather(launches *l) {
+    op *first = NULL;
+    uint32_t n = 0;
+    l->t0 = INFINITY;
+    for (size_t i = 0; i < queue.ops.n; i++) {
+        op *o = &queue.ops.at[i];
+        double t = o->done || o->engine != ENGINE_KERNELS ? INFINITY : ready(o);
+        if (t < l->t0) {
+            first = o;
+            l->t0 = t;
+        }
+    }
+    if (!first) return false;
+    l->op[n++] = first;
+    for (size_t i = 0; i < queue.ops.n && n < MOST_MEMBERS; i++) {
+        op *o = &queue.ops.at[i];
+        bool may = !o->done && o->engine == ENGINE_KERNELS && o->stream->device == first->stream->device;
+        if (may && o != first) l->op[n++] = o;
+    }
+    l->group.n = n;
+    return true;
+}
+
+// Does the operation wait for the other, directly or not?
+static bool waits_for(const op *o, size_t other) {
+    for (size_t i = 0; i < o->needs.n; i++)
+        if (o->needs.at[i] == other ||
+            (o->needs.at[i] > other && waits_for(&queue.ops.at[o->needs.at[i]], other)))
+            return true;
+    return false;
+}
+
+static bool run_group(launches *l, orr_err *e) {
+    app *a = &the_app;
+    uint32_t n = l->group.n, others = 0;
+    size_t first = (size_t)(l->op[0] - queue.ops.at);
+    for (uint32_t i = 1; i < n; i++) others += !waits_for(l->op[i], first);
+    if (!others) l->group.n = n = 1; // all others come after it
+    l->group.at = orr_calloc(n, sizeof *l->group.at);
+    l->group.ended = ended;
+    for (uint32_t i = 0; i < n; i++) {
+        op *o = l->op[i];
+        orr_member *m = &l->group.at[i];
+        *m = (orr_member){
+            .priority = o->stream->priority, .launched = INFINITY, .result = o->result, .timed = o->timed};
+        m->work =
+            (orr_work){.info = o->info, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
+        if (!o->timed) m->work.source = orr_player_open(&l->player[i], queue.tape, o->item);
+        m->work.info = o->info;
+    }
+    set_launched(l);
+    bool ok = orr_group_run(a->model, a->gpu, &l->group, &a->result, e);
+    for (uint32_t i = 0; i < n; i++) orr_player_free(&l->player[i]);
+    memset(l->player, 0, sizeof l->player);
+    free(l->group.at);
+    l->group.at = NULL;
+    return ok;
+}
+
+void app_queue_flush(void) {
+    if (!queue.ops.n || queue.busy) return;
+    queue.busy = true;
+    launches *l = orr_calloc(1, sizeof *l);
+    orr_err e = {0};
+    double before = orr_seconds();
+    settle();
+    while (!e.status && gather(l))
+        if (!run_group(l, &e)) app_say("%s", e.text);
+    the_app.result.host.seconds += orr_seconds() - before;
+    if (!e.status) the_app.times.overlap_ns += overlap();
+    for (size_t i = 0; i < queue.ops.n; i++) free(queue.ops.at[i].needs.at);
+    queue.ops.n = 0;
+    queue.number++;
+    orr_tape_free(queue.tape);
+    queue.tape = NULL;
+    queue.busy = false;
+    free(l);
+}

@@ -1,0 +1,125 @@
+// Clusters of thread blocks: arrivals at each other's mbarriers, their barrier, their shared memory
+// (async.h). Which SMs they are on: engine.c.
+#include "model/abstract/abstract.h"
+
+#include "stream/trace.h"
+
+// The block of that rank; NULL: it has ended.
+static ablock *mate(const machine *m, const ablock *b, uint32_t rank, acore **core) {
+    async_place at = b->async.mates[rank % ORR_CLUSTER_MOST];
+    *core = &m->cores[at.core];
+    ablock *to = &(*core)->blocks[at.slot];
+    bool there = to->buf && b->buf && to->buf->index == b->buf->index - b->async.rank + rank;
+    return there ? to : NULL;
+}
+
+void abt_cluster_arrive(const machine *m, const ablock *b, uint32_t rank, uint64_t mbar, uint32_t lanes,
+                        uint64_t when) {
+    acore *core;
+    ablock *to = mate(m, b, rank, &core);
+    if (to) abt_async_arrived(core, to, mbar, lanes, when);
+}
+
+// ---- the barrier ---------------------------------------------------------------------------------------
+// A block has arrived, or has ended, and this one hears of it.
+static void heard(acore *s, ablock *b, bool gone, uint64_t when) {
+    async_block *a = &b->async;
+    a->gone += gone;
+    a->heard += !gone;
+    a->told = latest(a->told, when);
+    if (!a->heard || a->heard + a->gone < a->size) return;
+    a->heard = 0;
+    a->over++;
+    a->over_at = a->told;
+    for (uint32_t n = 0; n < b->nwarps; n++) {
+        awarp *w = b->warp[n] == NOBODY ? NULL : &s->warps[b->warp[n]];
+        if (!w || w->waiting != CLUSTER_BARRIER + 1 || w->async.phase > a->over) continue;
+        w->waiting = 0;
+        a->waiting -= w->n;
+        abt_async_goes_on(s, b->warp[n], a->over_at + (uint64_t)(n * s->m->gpu->cluster_barrier_warp));
+    }
+}
+
+static void tell_all(machine *m, const ablock *b, bool gone, uint64_t when) {
+    for (uint32_t r = 0; r < b->async.size; r++) {
+        acore *core;
+        ablock *to = b->async.size > 1 ? mate(m, b, r, &core) : NULL;
+        if (to && !(gone && r == b->async.rank)) heard(core, to, gone, when);
+    }
+}
+
+// All warps of the block that have not ended have arrived.
+static void check_block(acore *s, ablock *b) {
+    async_block *a = &b->async;
+    if (!a->came || a->came < b->running) return;
+    a->came = 0;
+    uint64_t when = a->last + (uint64_t)s->m->gpu->cluster_barrier;
+    if (a->size > 1)
+        tell_all(s->m, b, false, when);
+    else
+        heard(s, b, false, when);
+}
+
+bool abt_cluster_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when) {
+    awarp *w = &s->warps[id];
+    ablock *b = &s->blocks[w->block];
+    if (i->flags & ORR_TF_ARRIVE) {
+        if (w->async.phase > b->async.over) return false; // lanes that come later than others of their warp
+        w->async.phase = b->async.over + 1;
+        b->async.came += w->n;
+        b->async.last = latest(b->async.last, when);
+        check_block(s, b);
+        return false;
+    }
+    if (b->async.over >= w->async.phase) {
+        if (b->async.over == w->async.phase) s->when[id] = latest(s->when[id], b->async.over_at);
+        return false;
+    }
+    w->waiting = CLUSTER_BARRIER + 1;
+    b->async.waiting += w->n;
+    s->when[id] |= WAITS;
+    return true;
+}
+
+void abt_cluster_left(acore *s, ablock *b, uint64_t when) {
+    if (b->running)
+        check_block(s, b);
+    else if (b->async.size > 1)
+        tell_all(s->m, b, true, when + (uint64_t)s->m->gpu->cluster_barrier);
+}
+
+// ---- shared memory of other blocks -----------------------------------------------------------------------
+bool abt_cluster_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t *ready) {
+    const orr_gpu *g = s->m->gpu;
+    const orr_tinst *i = &s->m->code->program->insts[x->inst];
+    ablock *b = &s->blocks[w->block];
+    orr_cluster_seat seat = {b->async.rank, b->async.size, s->m->kernel->machine};
+    bool some = false;
+    *ready = 0;
+    for (uint32_t k = 0; k < w->n; k++) {
+        orr_trace t = abt_async_access(w, x->access, k);
+        orr_access a;
+        if (!orr_trace_access(&t, &a)) {
+            s->damaged = true;
+            return true;
+        }
+        orr_far_lanes far = a.mask ? orr_cluster_far(&seat, i, &a) : (orr_far_lanes){0};
+        if (!far.mask) continue;
+        some = true;
+        if (s->async.network < (double)at) s->async.network = (double)at;
+        s->async.network += far.packets * orr_cluster_packet(g, i);
+        uint64_t sent = (uint64_t)s->async.network;
+        bool near = s->id / 2 == b->async.mates[far.rank].core / 2;
+        uint64_t there = sent + (uint64_t)(near ? g->cluster_load_near : g->cluster_load);
+        if (i->flags & ORR_TF_ATOMIC) there += (uint64_t)g->cluster_atomic_latency;
+        *ready = latest(*ready, i->flags & ORR_TF_LOAD ? there : sent);
+        if (!(i->flags & ORR_TF_LOAD)) w->async.far = latest(w->async.far, there);
+        for (uint32_t m = orr_cluster_arrives(i) && a.versioned ? a.mask : 0; m; m &= m - 1) {
+            uint64_t offset;
+            uint32_t to = orr_cluster_rank(&seat, a.version[orr_ffs(m)], &offset);
+            abt_cluster_arrive(s->m, b, to, offset, 1, sent + (uint64_t)g->cluster_arrive);
+        }
+        s->n.cluster_accesses++;
+    }
+    return some;
+}

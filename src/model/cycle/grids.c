@@ -1,0 +1,222 @@
+// Several kernels on one machine at a time (grids.h).
+#include "model/cycle/grids.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/dispatch.h"
+
+// ---- whose turn it is, and where ----------------------------------------------------------------
+// The grid whose block is placed next, of those that can be before `until`; NULL: none has any left.
+static grid *head(const grids *all, uint64_t until) {
+    grid *first = NULL;
+    for (uint32_t n = 0; n < all->n; n++) {
+        grid *g = &all->at[n];
+        if (g->from >= until || g->placed == g->blocks) continue;
+        if (!first || g->priority < first->priority ||
+            (g->priority == first->priority && g->from < first->from))
+            first = g;
+    }
+    return first;
+}
+
+uint64_t cyc_grids_next(const grids *all, uint64_t now) {
+    uint64_t t = NEVER;
+    for (uint32_t n = 0; n < all->n; n++)
+        if (all->at[n].from >= now && all->at[n].from < t) t = all->at[n].from;
+    return t;
+}
+
+bool cyc_grid_fits(const cycle *c, const grid *g, const sm_use *use) {
+    const orr_gpu *d = c->gpu;
+    const sm_use *need = &g->need;
+    if (!use->blocks) return true;
+    return use->blocks < (uint32_t)d->limit_sm_blocks &&
+           use->warps + need->warps <= (uint32_t)d->limit_sm_warps &&
+           use->registers + need->registers <= d->limit_sm_registers && use->carveout >= g->least &&
+           use->shared + need->shared <= use->carveout;
+}
+
+// Of the SMs with room the one with the fewest warps, the first in its order.
+static sm *place(const cycle *c, const grid *g) {
+    sm *best = NULL;
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        sm *s = &c->sms[g->order[n]];
+        bool better = !best || s->tb.planned.warps < best->tb.planned.warps;
+        if (better && cyc_grid_fits(c, g, &s->tb.planned)) best = s;
+    }
+    return best;
+}
+
+// ---- thread blocks ------------------------------------------------------------------------------
+// `now`: it is sent out in this window, when the dispatcher comes to it; else it is in stock.
+static bool hand_out(engine *x, grid *g, sm *s, bool now) {
+    const orr_gpu *d = x->c->gpu;
+    grids *all = x->c->grids;
+    if (!g->supply) g->supply = cyc_supply_open(g->source, x->threads > 1);
+    tbuf *b = cyc_supply_take(g->supply);
+    if (!b) { // its source has ended, or failed: cyc_grids_close says
+        g->blocks = g->placed;
+        return false;
+    }
+    b->grid = g;
+    b->earliest = g->from;
+    if (now) {
+        uint64_t from = x->from > g->from ? x->from : g->from;
+        if (x->clock < from * 256) x->clock = from * 256;
+        if (all->last && all->last != g) x->clock += (uint64_t)(d->launch_next_grid * 256);
+        b->earliest = x->clock / 256;
+        double fill = d->launch_fill_interval;
+        x->clock += (uint64_t)((fill > 0 && !g->filled ? fill : d->launch_block_interval) * 256);
+        all->last = g;
+    }
+    cyc_use_add(&s->tb.planned, g);
+    g->placed++;
+    *s->tb.stock_end = b;
+    s->tb.stock_end = &b->next;
+    s->tb.nstock++;
+    return true;
+}
+
+void cyc_grids_deal(engine *x) {
+    cycle *c = x->c;
+    grid *g;
+    sm *s = NULL;
+    uint64_t until = x->from + c->window;
+    while ((g = head(c->grids, until)) && (s = place(c, g))) hand_out(x, g, s, true);
+    if (g) g->filled = true;
+    for (uint32_t n = 0; n < c->nsms; n++)
+        if (c->sms[x->order[n]].tb.stock) cyc_block_start(&c->sms[x->order[n]], x->from);
+    cyc_share_out(x);
+    for (bool some = true; some;) { // in stock, as many as it may need
+        some = false;
+        for (uint32_t n = 0; n < c->nsms && (g = head(c->grids, until)); n++) {
+            s = &c->sms[x->later[n]];
+            uint32_t want = s->tb.started_last + 3;
+            if (s->tb.nstock < want) some |= hand_out(x, g, s, false);
+        }
+    }
+    x->ended = !head(c->grids, until);
+    for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0;
+}
+
+void cyc_grids_feed(engine *x, uint32_t n) {
+    cycle *c = x->c;
+    grid *g;
+    for (bool some = true; some;) {
+        some = false;
+        for (uint32_t i = 0; i < n && (g = head(c->grids, x->until)); i++) {
+            sm *s = &c->sms[x->busy[i]];
+            if (s->tb.nstock <= s->tb.started && cyc_grid_fits(c, g, &s->tb.planned))
+                some |= hand_out(x, g, s, false);
+        }
+    }
+    x->ended = !head(c->grids, x->until);
+}
+
+void cyc_grids_return(sm *s) {
+    while (s->tb.stock) {
+        tbuf *b = s->tb.stock;
+        s->tb.stock = b->next;
+        b->next = NULL;
+        cyc_use_remove(&s->tb.planned, b->grid);
+        b->grid->placed--;
+        cyc_supply_return(b->grid->supply, b);
+    }
+}
+
+void cyc_grids_done(tbuf *list) {
+    while (list) {
+        tbuf *b = list;
+        grid *g = b->grid;
+        list = b->next;
+        b->next = NULL;
+        if (!g->done++ || b->started < g->first) g->first = b->started;
+        if (b->ended > g->last) g->last = b->ended;
+        cyc_supply_done(g->supply, b);
+    }
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+static double ns_of(const cycle *c, uint64_t cycles) { return (double)cycles * 1e3 / c->gpu->clock_sm; }
+
+// Members that have been launched, as their caller says.
+static void take_launches(const cycle *c, grids *all) {
+    uint64_t overhead = (uint64_t)c->gpu->launch_overhead;
+    for (uint32_t n = 0; n < all->n; n++) {
+        grid *g = &all->at[n];
+        if (g->from == NEVER && isfinite(g->member->launched))
+            g->from = (uint64_t)llround(g->member->launched * c->gpu->clock_sm / 1e3) + overhead;
+    }
+}
+
+void cyc_grids_end(engine *x) {
+    cycle *c = x->c;
+    grids *all = c->grids;
+    uint64_t overhead = (uint64_t)c->gpu->launch_overhead;
+    for (uint32_t n = 0; n < all->n; n++) {
+        grid *g = &all->at[n];
+        if (!g->supply || g->done < g->blocks) continue;
+        uint64_t end = g->last > x->noticed / 256 ? g->last : x->noticed / 256;
+        if (!c->perfect && c->gpu->launch_drain > 0)
+            end += (uint64_t)c->gpu->launch_drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
+        orr_err e = {0};
+        if (!cyc_supply_close(g->supply, &e) && !all->err.status) all->err = e;
+        g->supply = NULL;
+        g->member->ran = true;
+        g->member->from = ns_of(c, g->first > overhead ? g->first - overhead : 0);
+        g->member->end = ns_of(c, end);
+        if (all->group->ended) all->group->ended(all->group, g->member);
+    }
+    take_launches(c, all);
+}
+
+bool cyc_grids_close(grids *all, orr_err *e) {
+    for (uint32_t n = 0; n < all->n; n++) {
+        grid *g = &all->at[n];
+        orr_err read = {0};
+        if (g->supply && !cyc_supply_close(g->supply, &read) && !all->err.status) all->err = read;
+        g->supply = NULL;
+    }
+    return !all->err.status || orr_fail(e, all->err.status, "%s", all->err.text);
+}
+
+// ---- the set ------------------------------------------------------------------------------------
+bool cyc_grids_warm(const cycle *c, uint64_t lines) {
+    for (uint32_t n = 0; n < c->grids->n; n++) {
+        const orr_program_part *p = &c->grids->at[n].code;
+        uint64_t last = 0;
+        for (uint32_t i = p->first_inst; i < p->first_inst + p->ninsts; i++)
+            if (c->program->insts[i].pc > last) last = c->program->insts[i].pc;
+        uint64_t first = p->ninsts ? c->program->insts[p->first_inst].pc : 0;
+        if ((last - first) / c->core.fetch.line + 1 > lines) return false;
+    }
+    return true;
+}
+
+grids *cyc_grids_new(orr_launch_group *group, uint32_t n) {
+    grids *all = orr_calloc(1, sizeof *all);
+    all->at = orr_calloc(n + 1, sizeof *all->at);
+    all->group = group;
+    return all;
+}
+
+grid *cyc_grids_add(const cycle *c, grids *all, orr_member *m) {
+    grid *g = &all->at[all->n++];
+    const orr_launch_info *i = &m->work.info;
+    g->member = m;
+    g->priority = m->priority;
+    g->from = NEVER;
+    g->blocks = (uint64_t)i->grid[0] * i->grid[1] * i->grid[2];
+    g->order = orr_dispatch_order(c->gpu, c->nsms, g->blocks);
+    take_launches(c, all);
+    return g;
+}
+
+void cyc_grids_free(grids *all) {
+    if (!all) return;
+    for (uint32_t n = 0; n < all->n; n++) free(all->at[n].order);
+    free(all->at);
+    free(all);
+}

@@ -1,0 +1,45 @@
+// What the engine has of the launch under way (engine.c), or of several at a time (grids.c).
+#ifndef ORR_CYCLE_WINDOW_H
+#define ORR_CYCLE_WINDOW_H
+
+#include "model/cycle/crew.h"
+#include "model/cycle/engine.h"
+#include "model/cycle/supply.h"
+
+typedef struct engine {
+    cycle *c;
+    supply *supply;
+    crew *crew;
+    uint64_t from, until; // the window
+    uint64_t mem_until;   // in ticks, at the slices
+    uint64_t clock;       // 1/256 cycle: when the next block can be sent out
+    uint64_t
+        noticed; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
+    bool filled; // each SM has had as many as it can hold
+    bool looked, runs_little; // at the first block's code, which is little of the program's
+    uint32_t *order;          // SMs as blocks are dealt to them,
+    uint32_t *later;          // and when all have had as many as they hold
+    uint32_t *wave;           // the SM of each of the first ones
+    size_t nwave;
+    uint32_t *busy; // SMs that have something to do
+    uint32_t nbusy;
+    bool ended;            // no more blocks
+    int threads;           // of the host
+    orr_replies *replies;  // by partition
+    gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
+    store_network *stores; // with xbar.store_bandwidth
+    request_list *in;      // by partition
+    orr_sample last;
+    run *out;
+    ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
+    ORR_VEC(uint64_t) ends;  // of a window's blocks
+    struct {                 // of the piece of work under way (orr_pieces)
+        uint64_t cycles, insts;
+        uint64_t *issued; // [program->nblocks] before it
+        uint32_t nblocks;
+    } unit;
+} engine;
+
+// The SMs whose turn it is to start blocks have an equal share of what the GPU sends out.
+void cyc_share_out(engine *x);
+#endif

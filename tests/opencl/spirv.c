@@ -1,0 +1,80 @@
+// A program from SPIR-V (clCreateProgramWithIL): the words are those of
+//
+//   __constant int by[2] = {3, 5};
+//   __kernel void seven(__global int *a) { size_t i = get_global_id(0); a[i] = by[i & 1] * (int)i + 7; }
+//
+// as clang and llvm-spirv make them. Prints what came out; "none" where the device reads no SPIR-V.
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <stdio.h>
+#include <string.h>
+
+static const cl_uint words[] = {
+    0x7230203,  0x10400,    0x6000e,    0x25,       0x0,        0x20011,    0x4,        0x20011,
+    0x5,        0x20011,    0x6,        0x20011,    0xb,        0x5000b,    0x1,        0x6e65704f,
+    0x732e4c43, 0x6474,     0x3000e,    0x2,        0x2,        0x7000f,    0x6,        0x21,
+    0x65766573, 0x6e,       0xa,        0xd,        0x30003,    0x3,        0x18e70,    0x30005,
+    0xa,        0x7962,     0xb0005,    0xd,        0x70735f5f, 0x5f767269, 0x6c697542, 0x476e4974,
+    0x61626f6c, 0x766e496c, 0x7461636f, 0x496e6f69, 0x64,       0x40005,    0x11,       0x65766573,
+    0x6e,       0x50047,    0xa,        0x29,       0x7962,     0x0,        0x30047,    0xa,
+    0x16,       0x40047,    0xa,        0x2c,       0x4,        0xd0047,    0xd,        0x29,
+    0x70735f5f, 0x5f767269, 0x6c697542, 0x476e4974, 0x61626f6c, 0x766e496c, 0x7461636f, 0x496e6f69,
+    0x64,       0x1,        0x30047,    0xd,        0x16,       0x40047,    0xd,        0xb,
+    0x1c,       0x60047,    0x11,       0x29,       0x65766573, 0x6e,       0x0,        0x40047,
+    0x12,       0x26,       0x5,        0x30047,    0x1d,       0x1175,     0x30047,    0x1f,
+    0x1175,     0x40047,    0x22,       0x26,       0x5,        0x40015,    0x2,        0x20,
+    0x0,        0x40015,    0x5,        0x40,       0x0,        0x4002b,    0x2,        0x3,
+    0x3,        0x4002b,    0x2,        0x4,        0x5,        0x5002b,    0x5,        0x6,
+    0x2,        0x0,        0x5002b,    0x5,        0x16,       0x1,        0x0,        0x5002b,
+    0x5,        0x18,       0x0,        0x0,        0x4002b,    0x2,        0x1e,       0x7,
+    0x4001c,    0x7,        0x2,        0x6,        0x40020,    0x9,        0x0,        0x7,
+    0x40017,    0xb,        0x5,        0x3,        0x40020,    0xc,        0x1,        0xb,
+    0x20013,    0xe,        0x40020,    0xf,        0x5,        0x2,        0x40021,    0x10,
+    0xe,        0xf,        0x40020,    0x19,       0x0,        0x2,        0x5002c,    0x7,
+    0x8,        0x3,        0x4,        0x5003b,    0x9,        0xa,        0x0,        0x8,
+    0x4003b,    0xc,        0xd,        0x1,        0x50036,    0xe,        0x11,       0x0,
+    0x10,       0x30037,    0xf,        0x12,       0x200f8,    0x13,       0x6003d,    0xb,
+    0x14,       0xd,        0x2,        0x20,       0x50051,    0x5,        0x15,       0x14,
+    0x0,        0x500c7,    0x5,        0x17,       0x15,       0x16,       0x60046,    0x19,
+    0x1a,       0xa,        0x18,       0x17,       0x6003d,    0x2,        0x1b,       0x1a,
+    0x2,        0x4,        0x40071,    0x2,        0x1c,       0x15,       0x50084,    0x2,
+    0x1d,       0x1b,       0x1c,       0x50080,    0x2,        0x1f,       0x1d,       0x1e,
+    0x50046,    0xf,        0x20,       0x12,       0x15,       0x5003e,    0x20,       0x1f,
+    0x2,        0x4,        0x100fd,    0x10038,    0x50036,    0xe,        0x21,       0x0,
+    0x10,       0x30037,    0xf,        0x22,       0x200f8,    0x23,       0x50039,    0xe,
+    0x24,       0x11,       0x22,       0x100fd,    0x10038,
+};
+
+int main(void) {
+    cl_platform_id p;
+    cl_device_id d;
+    cl_int e = clGetPlatformIDs(1, &p, NULL);
+    char il[200] = "";
+    if (e || clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 1, &d, NULL)) return 1;
+    clGetDeviceInfo(d, CL_DEVICE_IL_VERSION, sizeof il, il, NULL);
+    cl_context c = clCreateContext(NULL, 1, &d, NULL, NULL, &e);
+    cl_uint wrong[8] = {0};
+    clCreateProgramWithIL(c, wrong, sizeof wrong, &e);
+    if (!strstr(il, "SPIR-V")) return printf("none: error %d\n", e), 0;
+    printf("not SPIR-V: error %d\n", e);
+    // Cut short: it begins as it should and cannot be built.
+    cl_program cut = clCreateProgramWithIL(c, words, sizeof words / 2 & ~(size_t)3, &e);
+    if (!e) e = clBuildProgram(cut, 1, &d, "", NULL, NULL);
+    printf("cut short: error %d\n", e);
+    cl_program g = clCreateProgramWithIL(c, words, sizeof words, &e);
+    if (!e) e = clBuildProgram(g, 1, &d, "", NULL, NULL);
+    size_t bytes = 0;
+    clGetProgramInfo(g, CL_PROGRAM_IL, 0, NULL, &bytes);
+    printf("build: error %d, %d bytes of IL\n", e, bytes == sizeof words);
+    cl_kernel k = clCreateKernel(g, "seven", &e);
+    cl_command_queue q = clCreateCommandQueueWithProperties(c, d, NULL, &e);
+    cl_mem a = clCreateBuffer(c, CL_MEM_READ_WRITE, 64 * sizeof(cl_int), NULL, &e);
+    clSetKernelArg(k, 0, sizeof a, &a);
+    size_t n = 64;
+    cl_int out[64], bad = 0;
+    e = clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    if (!e) e = clEnqueueReadBuffer(q, a, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL);
+    for (int i = 0; i < 64; i++) bad += out[i] != (i & 1 ? 5 : 3) * i + 7;
+    printf("run: error %d, %d wrong\n", e, bad);
+    return 0;
+}
