@@ -31,6 +31,7 @@ typedef struct xblock {     // a basic block, ready to run
     bool polls;             // sees what others do: atomics, volatile accesses, sleep (run/poll.c)
     bool looks;             // and does nothing else
     bool spins;             // of PTX: a loop that only polls, or sleeps
+    uint32_t spin_loop;     // of PTX: the loop that only polls which it is part of, + 1; 0: none
     bool locks;             // a loop that takes a lock
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
     bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)

@@ -5,8 +5,9 @@
 // the block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident
 // block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
 // that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
-// looking again before anybody else has run is of no use. Eight looks of a loop of PTX that does nothing else
-// than look and sleep let lanes through that wait at joins, as one of them may have to raise the flag. So
+// looking again before anybody else has run is of no use. Eight looks in vain, one after the other, of a loop
+// of PTX that does nothing else than look and sleep let lanes through that wait at joins, as one of them may
+// have to raise the flag. So
 // every race has one outcome, the same on every host, and it is not that of any GPU. Models with time execute
 // such kernels as they are timed instead (exec/step.h).
 //
@@ -112,6 +113,7 @@ static void leave(component_search *s, uint32_t b, xblock *blocks) {
         uint32_t x = s->stack[--s->nstack];
         s->stacked[x] = false;
         blocks[x].spins = round && waits && s->waits[x];
+        blocks[x].spin_loop = round && waits ? b + 1 : 0;
     }
 }
 

@@ -598,7 +598,11 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
-    w->polled += x->spins ? PATIENCE / SPINS : 1;
+    bool found = x->spins && f->state == FRAG_READY && w->tb->prog->blocks[f->pc].spin_loop != x->spin_loop;
+    if (found)
+        w->polled = 0;
+    else
+        w->polled += x->spins ? PATIENCE / SPINS : 1;
     w->budget -= takes;
     if (!again && w->budget > 0) return false;
     w->budget = POLL_QUANTUM;
