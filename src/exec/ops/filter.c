@@ -280,6 +280,7 @@ static void add_slice(footprint *f, const orr_texture *t, const uint8_t *host, u
     uint32_t w[4] = {x0 - x0y1, x1 - x1y1, x0y1, x1y1};
     for (int n = 0; n < 4; n++) {
         f->weight[s][n] = w[n];
+        f->texel[s][n] = (texel){.border = false}; // what weighs nothing is not read
         if (w[n])
             f->texel[s][n] =
                 fetched(t, host, level, (int32_t[3]){ax[0].at[n & 1], ax[1].at[n >> 1], z}, layer);
