@@ -166,6 +166,10 @@ done
 # Totals are the kernels' added up, and count on.
 sum=$(awk '/^gpu_sim_cycle/ { s += $3 } END { print s }' "$dir/stats")
 [ "$sum" = "$(sed -n 's/^gpu_tot_sim_cycle = //p' "$dir/stats" | tail -1)" ] || wrong "gpu_tot_sim_cycle is not the sum"
+# Reservations fail where L1 has no room for another miss: with room for two lines in most cycles, else in fewer.
+fails() { awk '/Total_core_cache_stats_breakdown\[GLOBAL_ACC_R\]\[RESERVATION_FAIL\]/ { n = $3 } END { print n + 0 }' "$1"; }
+"$orrery" run "$dir/bfs/kernelslist.g" --gpu "$dir/my.conf" --set l1.mshrs=2 --model cycle --stats accel-sim >"$dir/few" || wrong "few MSHRs"
+[ "$(fails "$dir/few")" -gt "$(fails "$dir/stats")" ] || wrong "two MSHRs: $(fails "$dir/few") reservations fail, $(fails "$dir/stats") with all"
 "$orrery" run saxpy --size small --stats accel-sim 2>/dev/null && wrong "--stats without a model that counts cycles"
 [ $failed -eq 0 ] && echo "all well"
 exit $failed

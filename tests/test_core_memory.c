@@ -305,7 +305,7 @@ static void test_shared(void **state) {
     shared_spec s = {.latency = 20, .cost = {.pass_cycles = 1}};
     data_pipe pipe = {0};
     shared_memory m = {.spec = &s, .pipe = &pipe};
-    shared_access x = {.i = &lds};
+    shared_access x = {.i = &lds, .answered = true};
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 2, 1}, 10), 10 + 1 + 20);
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 1, 0}, 10), 12 + 20);
     assert_int_equal(m.n.passes[ORR_L1_LOAD], 3);
@@ -315,7 +315,7 @@ static void test_shared(void **state) {
     pipe = (data_pipe){0};
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 4, 3}, 100), 100 + 3 + 3 + 20);
     assert_int_equal(x.warp_free, 108);
-    shared_access other = {.i = &lds};
+    shared_access other = {.i = &lds, .answered = true};
     assert_int_equal(shared_begin(&m, &other, (orr_banked){1, 1, 0}, 100), 104 + 20); // the banks are free
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 1, 0}, 100), 108 + 20);     // its warp is not
 }

@@ -88,7 +88,6 @@ static void branch_off(branches *b, app_stream *s, const app_node *n) {
 int app_graph_run(app_graph *g, app_stream *s) {
     bool *ran = orr_calloc(g->nodes.n + 1, sizeof *ran), apart = app_queue_on();
     int error = E_OK;
-    double host = the_app.host;
     branches b = {.at = orr_calloc(g->nodes.n + 1, sizeof *b.at)};
     if (apart) {
         app_queue_add(s, ENGINE_NONE, "", 0, 0);
@@ -104,16 +103,16 @@ int app_graph_run(app_graph *g, app_stream *s) {
             break;
         }
         ran[n->index] = true;
-        if (apart) {
-            branch_off(&b, s, n);
-            the_app.host = host;
-        }
+        if (apart) branch_off(&b, s, n);
+        double host = the_app.host;
         if (!n->off) error = app_do(s, &n->call);
+        if (apart && n->call.what == DO_KERNEL)
+            the_app.host = host; // the host launches the graph, not its nodes
         b.at[n->index] = s->last;
     }
-    if (apart) { // the host launches a graph, not its nodes
+    if (apart) {
         app_queue_fork(s, b.at, g->nodes.n);
-        if (the_app.host > host) the_app.host = host + the_app.gpu->launch_latency * 1e3;
+        the_app.host += the_app.gpu->launch_latency * 1e3;
     }
     free(b.at);
     free(ran);

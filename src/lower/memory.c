@@ -4,6 +4,7 @@
 // access of 32 bytes a lane takes two instructions of 16.
 #include <string.h>
 
+#include "isa/fence.h"
 #include "lower/pass.h"
 
 // ---- addresses -----------------------------------------------------------------------------------
@@ -129,6 +130,19 @@ static void fence(lower *l, int scope, const char *name) {
     if (l->cc < 70 || scope == 0) return;
     plain(l, "ERRBAR");
     if (l->cc >= 90) plain(l, "CGAERRBAR");
+}
+
+// fence.proxy.async, fence.mbarrier_init.
+static void fence_of_proxy(lower *l, const orr_inst *i) {
+    if (i->cmp == ORR_FENCE_PROXY) {
+        lower_begin(l, i->sub ? "MEMBAR.ALL.GPU" : "MEMBAR.ALL.CTA");
+        minst *m = lower_done(l);
+        m->imm = i->sub;
+        m->wall = true;
+    }
+    if (i->cmp == ORR_FENCE_NONE) return;
+    lower_begin(l, "FENCE.VIEW.ASYNC");
+    lower_done(l)->wall = true;
 }
 
 static void write_results_of(lower *l, uint32_t inst, int from, int to) {
@@ -324,7 +338,9 @@ static const char *atomic_name(lower *l, const char *root, const orr_inst *i, ui
 // Shared memory adds no floats and nothing of 64 bits by itself: a loop of compare and swap.
 static void atomic(lower *l, const orr_inst *i) {
     uint32_t bytes = (uint32_t)i->width * (i->vec ? i->vec : 1);
-    bool shared = i->space == ORR_SPACE_SHARED, red = i->op == ORR_OP_RED;
+    // Hopper has no reduction by a generic address: ATOM, whose result nobody reads.
+    bool shared = i->space == ORR_SPACE_SHARED;
+    bool red = i->op == ORR_OP_RED && !(l->cc >= 90 && i->space == ORR_SPACE_GENERIC);
     bool swap = i->sub == ORR_ATOM_CAS || i->sub == ORR_ATOM_EXCH;
     bool loop = shared && !swap && (i->width == 8 || orr_types[i->type].is_float);
     bool release = (i->mods & ORR_M_ACQREL) && l->cc >= 70;
@@ -506,6 +522,8 @@ static void barrier_in_memory(lower *l, const orr_inst *i) { // mbarrier
         [ORR_MBAR_PENDING_COUNT] = "SYNCS",
     };
     const char *name = i->sub <= ORR_MBAR_PENDING_COUNT ? names[i->sub] : NULL;
+    bool waits = i->sub == ORR_MBAR_TEST_WAIT || i->sub == ORR_MBAR_TRY_WAIT;
+    if (i->boolop && !waits) fence(l, 2, "MEMBAR.ALL.GPU"); // .release.cluster
     lower_begin(l, name ? name : "SYNCS.ARRIVE.TRANS64");
     address(l, 0, ORR_SPACE_SHARED);
     read_values(l, 1, lower_nsrc(l, l->at.inst));
@@ -514,6 +532,7 @@ static void barrier_in_memory(lower *l, const orr_inst *i) { // mbarrier
     m->wall = true;
     m->imm = i->sub;
     m->syncs = true;
+    if (i->boolop && waits) drop_l1(l); // .acquire.cluster
 }
 
 // The thread's copies arrive when they are there. What is expected grows by them before, unless it is said
@@ -737,7 +756,11 @@ static bool hopper(lower *l, const orr_inst *i) {
             m->imm = (uint8_t)(i->imm < 255 ? i->imm : 255);
         }
         return true;
-    case ORR_OP_CLBAR: walled(l, i->sub == ORR_BAR_ARRIVE ? "UCGABAR_ARV" : "UCGABAR_WAIT"); return true;
+    case ORR_OP_CLBAR:
+        if (i->sub == ORR_BAR_ARRIVE && i->cmp) fence(l, 2, "MEMBAR.ALL.GPU");
+        walled(l, i->sub == ORR_BAR_ARRIVE ? "UCGABAR_ARV" : "UCGABAR_WAIT");
+        if (i->sub != ORR_BAR_ARRIVE && i->cmp) drop_l1(l);
+        return true;
     case ORR_OP_MAPA: lower_template(l, "PRMT d=a0"); return true;
     case ORR_OP_CTARANK: lower_template(l, "SHF.R.U32.HI d=a0"); return true;
     case ORR_OP_STASYNC:
@@ -771,6 +794,10 @@ static bool order(lower *l, const orr_inst *i) {
         return true;
     }
     case ORR_OP_MEMBAR:
+        if (i->cmp != ORR_FENCE_PLAIN && l->cc >= 90) {
+            fence_of_proxy(l, i);
+            return true;
+        }
         fence(l, i->sub == 1 ? 2 : i->sub,
               i->sub == 0   ? "MEMBAR.SC.CTA"
               : i->sub == 3 ? "MEMBAR.SC.SYS"

@@ -373,6 +373,10 @@ static bool has_effect(const orr_inst *i) {
     case ORR_OP_CPWAIT:
     case ORR_OP_CPMBAR:
     case ORR_OP_DISCARD:
+    case ORR_OP_WGSYNC:
+    case ORR_OP_BULK:
+    case ORR_OP_BULKSYNC:
+    case ORR_OP_CLBAR:
     case ORR_OP_NANOSLEEP:
     case ORR_OP_BRKPT:
     case ORR_OP_STACKRESTORE:

@@ -346,7 +346,7 @@ uint32_t orr_l2_new_waiter(orr_l2 *p);
 void orr_l2_free_waiter(orr_l2 *p, uint32_t w);
 void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
-bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t mshr, uint8_t sectors);
+bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors);
 uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
 uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
                       uint64_t t);

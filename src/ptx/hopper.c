@@ -349,9 +349,10 @@ void ptx_l_tensormap_copy(lowering *l) {
 }
 
 // ---- clusters -----------------------------------------------------------------------------------------
-void ptx_l_clbar(lowering *l) {
+void ptx_l_clbar(lowering *l) { // cmp: it releases, or acquires
     ptx_begin(l);
     l->in.sub = l->op->row->sub;
+    l->in.cmp = !ptx_has(l->op, "relaxed");
     l->in.mods &= ORR_M_ALIGNED;
     ptx_end(l);
 }

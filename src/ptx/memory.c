@@ -1,4 +1,5 @@
 // Lowering: loads, stores, atomics, asynchronous copies, barriers in memory, fences.
+#include "isa/fence.h"
 #include "ptx/lower.h"
 
 // The registers of a vector access, or the one of a plain access, all of one width. It may be larger
@@ -164,6 +165,8 @@ void ptx_l_mbarrier(lowering *l) {
     orr_inst *in = &l->insts.at[l->insts.n - 1];
     in->width = 8;
     in->cmp = ptx_has(l->op, "parity");
+    in->boolop =
+        ptx_has(l->op, "cluster") && !ptx_has(l->op, "relaxed"); // it releases, or acquires, that far
 }
 
 // ---- fences -------------------------------------------------------------------------------------
@@ -174,5 +177,10 @@ void ptx_l_membar(lowering *l) { // sub: how far it reaches, 0 block, 1 cluster,
                 : ptx_has(l->op, "gpu") || ptx_has(l->op, "gl") ? 2
                 : ptx_has(l->op, "cluster")                     ? 1
                                                                 : 0;
+    if (ptx_has(l->op, "async") && !ptx_has(l->op, "shared::cta")) l->in.sub = 2;
+    // cmp: what ptxas makes of it, as src/lower has it
+    l->in.cmp = ptx_has(l->op, "mbarrier_init") ? ORR_FENCE_NONE
+                : ptx_has(l->op, "async") ? (ptx_has(l->op, "global") ? ORR_FENCE_VIEW : ORR_FENCE_PROXY)
+                                          : ORR_FENCE_PLAIN;
     ptx_end(l);
 }

@@ -135,6 +135,7 @@ bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *tra
     if (i->flags & ORR_TF_ATOMIC) there += (uint64_t)g->cluster_atomic_latency;
     s->cluster.accesses++;
     scoreboard_reads(&w->board, s->c->program, i, sent);
+    if (!s->c->program->control) w->front = latest(w->front, sent); // lowered code has no barrier for that
     if (i->flags & ORR_TF_LOAD)
         cyc_warp_result(s, w, i, there);
     else if (w->far < there)
