@@ -422,54 +422,138 @@ FAST2(half_divide, x / y)
 FULL2(powr, ) FULL2(powr, 2) FULL2(powr, 3) FULL2(powr, 4) FULL2(powr, 8) FULL2(powr, 16)
 
 // ---- atomics ----------------------------------------------------------------------------------------
+// clang makes calls of a library that is nowhere of its built-in atomics for this target, so they are instructions
+// of the GPU here.
+#define RMW64(S, space, T, A, f, op)                                                                         \
+    OVER T f(volatile S A *p, T v) {                                                                         \
+        T old;                                                                                               \
+        __asm__ volatile("atom" space op " %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");          \
+        return old;                                                                                          \
+    }
+#define CAS64(S, space, T, A)                                                                                \
+    OVER T orr_cas(volatile S A *p, T c, T v) {                                                              \
+        ulong old;                                                                                           \
+        __asm__ volatile("atom" space ".cas.b64 %0, [%1], %2, %3;"                                           \
+                         : "=l"(old)                                                                         \
+                         : "l"(p), "l"(as_ulong(c)), "l"(as_ulong(v))                                        \
+                         : "memory");                                                                        \
+        return as_##T(old);                                                                                  \
+    }                                                                                                        \
+    OVER T orr_exchange(volatile S A *p, T v) {                                                              \
+        ulong old;                                                                                           \
+        __asm__ volatile("atom" space ".exch.b64 %0, [%1], %2;"                                              \
+                         : "=l"(old)                                                                         \
+                         : "l"(p), "l"(as_ulong(v))                                                          \
+                         : "memory");                                                                        \
+        return as_##T(old);                                                                                  \
+    }                                                                                                        \
+    OVER T orr_load(volatile S A *p) { return *(volatile S T *)p; }                                          \
+    OVER void orr_store(volatile S A *p, T v) { *(volatile S T *)p = v; }
+#define ALL64(S, space, T, A, t)                                                                             \
+    CAS64(S, space, T, A)                                                                                    \
+    RMW64(S, space, T, A, orr_add, ".add.u64")                                                               \
+    RMW64(S, space, T, A, orr_and, ".and.b64")                                                               \
+    RMW64(S, space, T, A, orr_or, ".or.b64")                                                                 \
+    RMW64(S, space, T, A, orr_xor, ".xor.b64")                                                               \
+    RMW64(S, space, T, A, orr_min, ".min." t)                                                                \
+    RMW64(S, space, T, A, orr_max, ".max." t)                                                                \
+    OVER T orr_sub(volatile S A *p, T v) { return orr_add(p, (T)-v); }
+#define SPACE64(S, space)                                                                                    \
+    ALL64(S, space, long, long, "s64")                                                                       \
+    ALL64(S, space, ulong, ulong, "u64")                                                                     \
+    ALL64(S, space, long, atomic_long, "s64")                                                                \
+    ALL64(S, space, ulong, atomic_ulong, "u64")                                                              \
+    CAS64(S, space, double, atomic_double)
+SPACE64(__global, ".global")
+SPACE64(__local, ".shared")
+SPACE64(__generic, "")
+#define RMW32(S, space, T, f, op)                                                                            \
+    OVER T f(volatile S atomic_##T *p, T v) {                                                                \
+        T old;                                                                                               \
+        __asm__ volatile("atom" space op " %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v) : "memory");          \
+        return old;                                                                                          \
+    }
+#define ANY32(S, space, T)                                                                                   \
+    OVER T orr_cas(volatile S atomic_##T *p, T c, T v) {                                                     \
+        uint old;                                                                                            \
+        __asm__ volatile("atom" space ".cas.b32 %0, [%1], %2, %3;"                                           \
+                         : "=r"(old)                                                                         \
+                         : "l"(p), "r"(as_uint(c)), "r"(as_uint(v))                                          \
+                         : "memory");                                                                        \
+        return as_##T(old);                                                                                  \
+    }                                                                                                        \
+    OVER T orr_exchange(volatile S atomic_##T *p, T v) {                                                     \
+        uint old;                                                                                            \
+        __asm__ volatile("atom" space ".exch.b32 %0, [%1], %2;"                                              \
+                         : "=r"(old)                                                                         \
+                         : "l"(p), "r"(as_uint(v))                                                           \
+                         : "memory");                                                                        \
+        return as_##T(old);                                                                                  \
+    }                                                                                                        \
+    OVER T orr_load(volatile S atomic_##T *p) { return *(volatile S T *)p; }                                 \
+    OVER void orr_store(volatile S atomic_##T *p, T v) { *(volatile S T *)p = v; }
+#define ALL32(S, space, T, t)                                                                                \
+    ANY32(S, space, T)                                                                                       \
+    RMW32(S, space, T, orr_add, ".add.u32")                                                                  \
+    RMW32(S, space, T, orr_and, ".and.b32")                                                                  \
+    RMW32(S, space, T, orr_or, ".or.b32")                                                                    \
+    RMW32(S, space, T, orr_xor, ".xor.b32")                                                                  \
+    RMW32(S, space, T, orr_min, ".min." t)                                                                   \
+    RMW32(S, space, T, orr_max, ".max." t)                                                                   \
+    OVER T orr_sub(volatile S atomic_##T *p, T v) { return orr_add(p, (T)-v); }
+#define SPACE32(S, space) ALL32(S, space, int, "s32") ALL32(S, space, uint, "u32") ANY32(S, space, float)
+SPACE32(__global, ".global")
+SPACE32(__local, ".shared")
+SPACE32(__generic, "")
+
 // cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics
 #define ATOM(S, T)                                                                                           \
-    OVER T atom_add(volatile S T *p, T v) { return __opencl_atomic_fetch_add((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_sub(volatile S T *p, T v) { return __opencl_atomic_fetch_sub((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_inc(volatile S T *p) { return __opencl_atomic_fetch_add((volatile S atomic_##T *)p, (T)1, 0, 3); } \
-    OVER T atom_dec(volatile S T *p) { return __opencl_atomic_fetch_sub((volatile S atomic_##T *)p, (T)1, 0, 3); } \
-    OVER T atom_xchg(volatile S T *p, T v) { return __opencl_atomic_exchange((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_min(volatile S T *p, T v) { return __opencl_atomic_fetch_min((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_max(volatile S T *p, T v) { return __opencl_atomic_fetch_max((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_and(volatile S T *p, T v) { return __opencl_atomic_fetch_and((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_or(volatile S T *p, T v) { return __opencl_atomic_fetch_or((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_xor(volatile S T *p, T v) { return __opencl_atomic_fetch_xor((volatile S atomic_##T *)p, v, 0, 3); } \
-    OVER T atom_cmpxchg(volatile S T *p, T c, T v) {                                                         \
-        __opencl_atomic_compare_exchange_strong((volatile S atomic_##T *)p, &c, v, 0, 0, 3);                 \
-        return c;                                                                                            \
-    }
+    OVER T atom_add(volatile S T *p, T v) { return orr_add(p, v); }                                          \
+    OVER T atom_sub(volatile S T *p, T v) { return orr_sub(p, v); }                                          \
+    OVER T atom_inc(volatile S T *p) { return orr_add(p, (T)1); }                                            \
+    OVER T atom_dec(volatile S T *p) { return orr_sub(p, (T)1); }                                            \
+    OVER T atom_xchg(volatile S T *p, T v) { return orr_exchange(p, v); }                                    \
+    OVER T atom_min(volatile S T *p, T v) { return orr_min(p, v); }                                          \
+    OVER T atom_max(volatile S T *p, T v) { return orr_max(p, v); }                                          \
+    OVER T atom_and(volatile S T *p, T v) { return orr_and(p, v); }                                          \
+    OVER T atom_or(volatile S T *p, T v) { return orr_or(p, v); }                                            \
+    OVER T atom_xor(volatile S T *p, T v) { return orr_xor(p, v); }                                          \
+    OVER T atom_cmpxchg(volatile S T *p, T c, T v) { return orr_cas(p, c, v); }
 ATOM(__global, long)
 ATOM(__global, ulong)
 ATOM(__local, long)
 ATOM(__local, ulong)
 
+#define SAME_BITS(T, U) OVER bool orr_same(T a, T b) { return as_##U(a) == as_##U(b); }
+SAME_BITS(int, uint) SAME_BITS(uint, uint) SAME_BITS(float, uint)
+SAME_BITS(long, ulong) SAME_BITS(ulong, ulong) SAME_BITS(double, ulong)
+
 // OpenCL C 2.0's. All are executed in one order that everyone sees, which any order that is asked for allows.
 #define A20(S, T)                                                                                            \
-    OVER void atomic_init(volatile S atomic_##T *p, T v) { __opencl_atomic_store(p, v, 0, 3); }              \
-    OVER T atomic_load(volatile S atomic_##T *p) { return __opencl_atomic_load(p, 0, 3); }                   \
-    OVER T atomic_load_explicit(volatile S atomic_##T *p, memory_order o) { return __opencl_atomic_load(p, 0, 3); } \
+    OVER void atomic_init(volatile S atomic_##T *p, T v) { orr_store(p, v); }              \
+    OVER T atomic_load(volatile S atomic_##T *p) { return orr_load(p); }                   \
+    OVER T atomic_load_explicit(volatile S atomic_##T *p, memory_order o) { return orr_load(p); } \
     OVER T atomic_load_explicit(volatile S atomic_##T *p, memory_order o, memory_scope s) {                  \
-        return __opencl_atomic_load(p, 0, 3);                                                                \
+        return orr_load(p);                                                                \
     }                                                                                                        \
-    OVER void atomic_store(volatile S atomic_##T *p, T v) { __opencl_atomic_store(p, v, 0, 3); }             \
+    OVER void atomic_store(volatile S atomic_##T *p, T v) { orr_store(p, v); }             \
     OVER void atomic_store_explicit(volatile S atomic_##T *p, T v, memory_order o) {                         \
-        __opencl_atomic_store(p, v, 0, 3);                                                                   \
+        orr_store(p, v);                                                                   \
     }                                                                                                        \
     OVER void atomic_store_explicit(volatile S atomic_##T *p, T v, memory_order o, memory_scope s) {         \
-        __opencl_atomic_store(p, v, 0, 3);                                                                   \
+        orr_store(p, v);                                                                   \
     }                                                                                                        \
-    A20F(S, T, atomic_exchange, __opencl_atomic_exchange)                                                    \
+    A20F(S, T, atomic_exchange, orr_exchange)                                                    \
     A20C(S, T, strong) A20C(S, T, weak)
 #define A20F(S, T, name, f)                                                                                  \
-    OVER T name(volatile S atomic_##T *p, T v) { return f(p, v, 0, 3); }                                     \
-    OVER T name##_explicit(volatile S atomic_##T *p, T v, memory_order o) { return f(p, v, 0, 3); }          \
-    OVER T name##_explicit(volatile S atomic_##T *p, T v, memory_order o, memory_scope s) { return f(p, v, 0, 3); }
+    OVER T name(volatile S atomic_##T *p, T v) { return f(p, v); }                                     \
+    OVER T name##_explicit(volatile S atomic_##T *p, T v, memory_order o) { return f(p, v); }          \
+    OVER T name##_explicit(volatile S atomic_##T *p, T v, memory_order o, memory_scope s) { return f(p, v); }
 #define A20D(S, T, E, how)                                                                                   \
     OVER bool atomic_compare_exchange_##how(volatile S atomic_##T *p, E T *e, T v) {                         \
-        T x = *e;                                                                                            \
-        bool ok = __opencl_atomic_compare_exchange_strong(p, &x, v, 0, 0, 3);                                \
-        *e = x;                                                                                              \
-        return ok;                                                                                           \
+        T was = *e, is = orr_cas(p, was, v);                                                                 \
+        *e = is;                                                                                             \
+        return orr_same(is, was);                                                                            \
     }                                                                                                        \
     OVER bool atomic_compare_exchange_##how##_explicit(volatile S atomic_##T *p, E T *e, T v, memory_order o, \
                                                        memory_order f) {                                     \
@@ -482,23 +566,23 @@ ATOM(__local, ulong)
 #define A20C(S, T, how) A20D(S, T, __private, how) A20D(S, T, __global, how) A20D(S, T, __local, how)
 #define A20I(S, T)                                                                                           \
     A20(S, T)                                                                                                \
-    A20F(S, T, atomic_fetch_add, __opencl_atomic_fetch_add) A20F(S, T, atomic_fetch_sub, __opencl_atomic_fetch_sub) \
-    A20F(S, T, atomic_fetch_or, __opencl_atomic_fetch_or) A20F(S, T, atomic_fetch_xor, __opencl_atomic_fetch_xor) \
-    A20F(S, T, atomic_fetch_and, __opencl_atomic_fetch_and) A20F(S, T, atomic_fetch_min, __opencl_atomic_fetch_min) \
-    A20F(S, T, atomic_fetch_max, __opencl_atomic_fetch_max)
+    A20F(S, T, atomic_fetch_add, orr_add) A20F(S, T, atomic_fetch_sub, orr_sub) \
+    A20F(S, T, atomic_fetch_or, orr_or) A20F(S, T, atomic_fetch_xor, orr_xor) \
+    A20F(S, T, atomic_fetch_and, orr_and) A20F(S, T, atomic_fetch_min, orr_min) \
+    A20F(S, T, atomic_fetch_max, orr_max)
 #define A20S(S)                                                                                              \
     A20I(S, int) A20I(S, uint) A20I(S, long) A20I(S, ulong) A20(S, float) A20(S, double)                     \
-    OVER bool atomic_flag_test_and_set(volatile S atomic_flag *p) { return __opencl_atomic_exchange(p, 1, 0, 3); } \
+    OVER bool atomic_flag_test_and_set(volatile S atomic_flag *p) { return orr_exchange(p, 1); } \
     OVER bool atomic_flag_test_and_set_explicit(volatile S atomic_flag *p, memory_order o) {                 \
-        return __opencl_atomic_exchange(p, 1, 0, 3);                                                         \
+        return orr_exchange(p, 1);                                                         \
     }                                                                                                        \
     OVER bool atomic_flag_test_and_set_explicit(volatile S atomic_flag *p, memory_order o, memory_scope s) { \
-        return __opencl_atomic_exchange(p, 1, 0, 3);                                                         \
+        return orr_exchange(p, 1);                                                         \
     }                                                                                                        \
-    OVER void atomic_flag_clear(volatile S atomic_flag *p) { __opencl_atomic_store(p, 0, 0, 3); }            \
-    OVER void atomic_flag_clear_explicit(volatile S atomic_flag *p, memory_order o) { __opencl_atomic_store(p, 0, 0, 3); } \
+    OVER void atomic_flag_clear(volatile S atomic_flag *p) { orr_store(p, 0); }            \
+    OVER void atomic_flag_clear_explicit(volatile S atomic_flag *p, memory_order o) { orr_store(p, 0); } \
     OVER void atomic_flag_clear_explicit(volatile S atomic_flag *p, memory_order o, memory_scope s) {        \
-        __opencl_atomic_store(p, 0, 0, 3);                                                                   \
+        orr_store(p, 0);                                                                   \
     }
 A20S(__global)
 A20S(__local)
