@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
+#include "exec/block.h"
 #include "exec/warp.h"
 
 #define BED_REGS 24
@@ -182,8 +183,12 @@ static inline void bed_run(bed *b, picker *pick, uint32_t exec) {
     assert_non_null(h.full);
     assert_non_null(h.masked);
     set_exec(&b->w, exec == FULL ? 0x0f0f0f0f : exec);
+    decoded program = {.kernel = &b->kernel};
+    tblock tb = {.prog = &program};
+    if (!b->w.tb) b->w.tb = &tb;
     b->w.exec = exec; // as in the main loop: `lane` is stale when all lanes are active
     (exec == FULL ? h.full : h.masked)(&b->w, &b->u);
+    if (b->w.tb == &tb) b->w.tb = NULL;
 }
 
 #endif

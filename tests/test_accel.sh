@@ -28,10 +28,10 @@ grep -q "expected an option" "$dir/err" || wrong "no word about what is wrong wi
 # The network's file lies beside the configuration: 40 bytes a cycle, 8 of them a packet's head.
 printf -- '-network_mode 1\n-icnt_flit_size 32\n-inter_config_file net.icnt\n' | cat "$dir/gpgpusim.config" - >"$dir/booksim.config"
 "$orrery" gpu import "$dir/booksim.config" -q -o "$dir/narrow.conf" || wrong "gpu import without the network's file"
-grep -q '^xbar.reply *= 16 ' "$dir/narrow.conf" || wrong "a flit of 32 bytes: two for a sector and its head"
+grep -q '^xbar.reply *= 20 ' "$dir/narrow.conf" || wrong "a flit of 32 bytes: two for a sector and its head"
 printf '// the network\nflit_size = 40;\n' >"$dir/net.icnt"
 "$orrery" gpu import "$dir/booksim.config" -o "$dir/wide.conf" 2>"$dir/err" || wrong "gpu import with the network's file"
-grep -q '^xbar.reply *= 32 .*flit_size 40' "$dir/wide.conf" || wrong "the network's file is not read"
+grep -q '^xbar.reply *= 40 .*flit_size 40' "$dir/wide.conf" || wrong "the network's file is not read"
 grep -q 'net.icnt.*flit_size is used' "$dir/err" || wrong "no word about the network's file"
 
 # ---- traces
@@ -70,6 +70,46 @@ cp "$dir/saxpy/kernelslist.g" "$dir/saxpy/my.list" && sed -i '1i # made by hand'
 "$orrery" run "$dir/saxpy/my.list" --gpu v100 -q >"$dir/listed" || wrong "a list of kernels under another name"
 grep -q 'from trace' "$dir/listed" || wrong "a list of kernels under another name is no trace"
 "$orrery" record saxpy --size small --format accelsim -o "$dir/x" 2>/dev/null && wrong "a format that does not exist"
+
+# ---- as long as Accel-Sim takes (dev 73f9fac with gpgpu-sim 667834c, SM7_QV100, which bench/qv100.conf is; cycles behind
+# the 5000 of the launch). BLOCKS blocks of WARPS warps, each of which executes the lines; {w} is 128 times the warp.
+check_cycles() { # NAME BLOCKS WARPS ACCEL-SIM'S LINE...
+    local name=$1 blocks=$2 warps=$3 wanted=$4 b w n line
+    shift 4
+    mkdir -p "$dir/$name"
+    {
+        printf -- '-kernel name = %s\n-kernel id = 1\n-grid dim = (%d,1,1)\n-block dim = (%d,1,1)\n-shmem = 1024\n' \
+            "$name" "$blocks" $((warps * 32))
+        printf -- '-nregs = 32\n-binary version = 70\n-cuda stream id = 0\n-accelsim tracer version = 5\n-enable lineinfo = 0\n\n'
+        for ((b = 0; b < blocks; b++)); do
+            printf '#BEGIN_TB\n\nthread block = %d,0,0\n\n' "$b"
+            for ((w = 0; w < warps; w++)); do
+                n=0
+                printf 'warp = %d\ninsts = %d\n' "$w" $(($# + 1))
+                for line in "$@"; do
+                    printf '%04x ffffffff %s\n' "$n" "${line//\{w\}/$(printf 0x%x $((0x700000000000 + 128 * w)))}"
+                    n=$((n + 16))
+                done
+                printf '%04x ffffffff 0 EXIT 0 0 0\n\n' "$n"
+            done
+            printf '#END_TB\n\n'
+        done
+    } >"$dir/$name/kernel-1.traceg"
+    echo kernel-1.traceg >"$dir/$name/kernelslist.g"
+    "$orrery" run "$dir/$name/kernelslist.g" --gpu "$source/bench/qv100.conf" --model cycle --json -q >"$dir/json" || wrong "$name"
+    read -r n _ <<<"$(cycles "$dir/json")"
+    n=$((${n:-0} - 5000))
+    [ $((100 * n)) -ge $((92 * wanted)) ] && [ $((100 * n)) -le $((108 * wanted)) ] ||
+        wrong "$name: $n cycles, $wanted in Accel-Sim"
+}
+load='1 R1 LDG.E 1 R6 4 1 {w} 4 0' add='0 RED.E.ADD 2 R4 R1 4 1 {w} 4 0' use='1 R9 IADD3 1 R1 0 0'
+count='1 R255 ATOMS.POPC.INC.32 1 R5 4 1 0x0 4 0'
+check_cycles load 1 1 349 "$load" "$use"
+check_cycles add 1 1 325 "$add"
+check_cycles load_add 1 1 521 "$load" "$use" "$add"
+check_cycles count4 1 1 107 "$count" "$count" "$count" "$count" # a warp waits for each: 25 cycles
+check_cycles add_same 8 1 697 "$add"                            # four wait for a sector, the fifth blocks the slice:
+check_cycles load_same 8 8 1347 "$load" "$use"                  # 533 where any number can
 
 # ---- the folder
 mkdir "$dir/full" && touch "$dir/full/thesis.tex"
@@ -126,6 +166,10 @@ done
 # Totals are the kernels' added up, and count on.
 sum=$(awk '/^gpu_sim_cycle/ { s += $3 } END { print s }' "$dir/stats")
 [ "$sum" = "$(sed -n 's/^gpu_tot_sim_cycle = //p' "$dir/stats" | tail -1)" ] || wrong "gpu_tot_sim_cycle is not the sum"
+# Reservations fail where L1 has no room for another miss: with room for two lines in most cycles, else in fewer.
+fails() { awk '/Total_core_cache_stats_breakdown\[GLOBAL_ACC_R\]\[RESERVATION_FAIL\]/ { n = $3 } END { print n + 0 }' "$1"; }
+"$orrery" run "$dir/bfs/kernelslist.g" --gpu "$dir/my.conf" --set l1.mshrs=2 --model cycle --stats accel-sim >"$dir/few" || wrong "few MSHRs"
+[ "$(fails "$dir/few")" -gt "$(fails "$dir/stats")" ] || wrong "two MSHRs: $(fails "$dir/few") reservations fail, $(fails "$dir/stats") with all"
 "$orrery" run saxpy --size small --stats accel-sim 2>/dev/null && wrong "--stats without a model that counts cycles"
 [ $failed -eq 0 ] && echo "all well"
 exit $failed

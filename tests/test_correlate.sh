@@ -91,7 +91,7 @@ check "correlate" 0 "^Fake 7.* against h200, model cycle, from PTX$" "^scripts: 
     "^cycles by launch, 2: " "measured on Fake 7, simulated on h200" -- correlate a.csv --csv p.csv --html p.html
 has "points" p.csv "^kernel,add.launch,small,flushed,vecadd,,2,4x1x1,256x1x1,gpc__cycles_elapsed.max,3014,3014,3214,[0-9]+,[-0-9.]+,1$" \
     "^launch,add.launch,small,flushed,vecadd,1,1,4x1x1,256x1x1,gpc__cycles_elapsed.max,2007,2007,2107,"
-has "page" p.html '^<!doctype html>' '"script":"add.launch"' 'id="scatter"'
+has "page" p.html '^<!doctype html>' '"script":"add.launch"' 'id="scatter"' 'id="over_size"'
 # It opens offline: nothing is fetched.
 if grep -Eiq 'https?:|<link|src=|url\([^#]|@import|fetch\(|XMLHttp' p.html; then echo "page: it names something outside"; failures=$((failures + 1)); fi
 check "json" 0 '^ "cycles": .*"points": 1, .*"mape": [0-9.]+, "wmape": [0-9.]+, .*"pearson": null' '"smsp__inst_executed.sum"|"gpu__time_duration.sum": ' \

@@ -24,6 +24,8 @@ shape="--set width=256 --set height=192 --no-check -q"
 "$ORRERY" run transpose_tiled $shape --gpu h200 --model cycle --json > tiled.json || fail "run transpose_tiled"
 "$ORRERY" explain "$SOURCE/tests/explain/histogram_global.launch" -q --json > global.json || fail "explain histogram_global"
 "$ORRERY" run histogram --gpu h200 --model cycle -q --json > private.json || fail "run histogram"
+"$ORRERY" explain sgemm_naive --set n=64 --no-check -q --json > untiled.json || fail "explain sgemm_naive"
+"$ORRERY" run sgemm_tiled --set n=64 --no-check -q --gpu h200 --model cycle --json > tiles.json || fail "run sgemm_tiled"
 "$ORRERY" explain reduce --no-check -q --threads 1 --json > reduce.json || fail "explain reduce"
 "$ORRERY" explain reduce --no-check -q --threads 2 --json > reduce2.json || fail "explain reduce on two threads"
 "$ORRERY" explain reduce --no-check -q > reduce.txt || fail "explain reduce, as text"
@@ -44,6 +46,13 @@ ideal = slow["ideals"][first["ideal"]]
 assert ideal["name"] == "once" and ideal["access"] == "atomics" and "private copies" in first["do"], first
 real = private["totals"]["time_ns"]
 assert abs(ideal["time_ns"] - real) < 0.2 * real and slow["time_ns"] > 2 * real, (slow["time_ns"], ideal["time_ns"], real)
+# A product straight from global memory: the advice is a tile in shared memory, worth what it gives.
+slow, tiles = json.load(open("untiled.json")), json.load(open("tiles.json"))
+first = slow["advice"][0]
+ideal = slow["ideals"][first["ideal"]]
+assert ideal["name"] == "reused" and ideal["line"] == 10 and "shared memory" in first["do"], first
+gain = 100 * (1 - tiles["totals"]["time_ns"] / slow["time_ns"])
+assert gain > 20 and abs(ideal["saves_percent"] - gain) < 0.2 * gain, (ideal["saves_percent"], gain)
 one, two = json.load(open("reduce.json")), json.load(open("reduce2.json"))
 one.pop("host"), two.pop("host")
 assert one == two

@@ -99,7 +99,7 @@ static void volta(void **state) {
     assert_int_equal(g->dram_trcd, 12);
     assert_int_equal(g->dram_tccdl, 2);
     near(g->launch_overhead, 5000);
-    near(g->xbar_reply, 32);
+    near(g->xbar_reply, 40);
 
     // Two steps of the collector in a cycle: taken and read in c + 1, sent in c + 2, in the unit in c + 3.
     near(g->core_collect, 3);
@@ -146,7 +146,7 @@ static void fermi(void **state) {
     assert_int_equal(g->dram_row, 4096);
     near(g->dram_bandwidth, 177.408); // NVIDIA: 177.4 GB/s
     near(g->dram_efficiency, 50);     // bursts of 8 x 4 x 2 = 64 bytes for sectors of 32
-    near(g->xbar_reply, 32);          // 136 bytes of a line in four flits of 40
+    near(g->xbar_reply, 34);          // 136 bytes of a line in four flits of 40
     near(g->core_collect, 4);         // one step of the collector a cycle
     near(g->l1_latency, 4 + 1 + 35);
     near(g->shared_latency, 4 + 2 + 26);
@@ -171,7 +171,7 @@ static void variants(void **state) {
     assert_false(g->l1_global);
     near(g->l2_latency, 193 - 21); // neither the stages of L1 nor its queue
     assert_int_equal(g->sm_count, 160);
-    near(g->xbar_reply, 16);                            // two SMs share the port
+    near(g->xbar_reply, 20);                            // two SMs share the port
     assert_int_equal(g->core_policy, ORR_SCHED_OLDEST); // the last one counts
     orr_gpu_free(g);
 

@@ -1,6 +1,7 @@
 // The integer family of handlers against references written from the PTX manual's pseudocode, bit by
 // bit and in 128-bit arithmetic, and against values worked out by hand.
 #include "bed.h"
+#include "exec/block.h"
 
 typedef __int128 wide;
 
@@ -700,6 +701,9 @@ static void test_spaces(void **state) {
         for (int i = 0; i < 32; i++) assert_int_equal(b.d[0][i], i * 16);
         for (int m = 2; m < 5; m++) { // is an address of window n in space m?
             bed_start(&b, ORR_OP_ISSPACEP, ORR_T_U64);
+            decoded prog = {.kernel = &b.kernel};
+            tblock block = {.prog = &prog}; // not of a cluster: all of the window is its own
+            b.w.tb = &block;
             b.inst.space = spaces[m].space;
             shape(&b, "P=D");
             for (int i = 0; i < 32; i++)

@@ -162,6 +162,32 @@ static void miss_limit(void **state) {
     bench_free(b);
 }
 
+// Two requests at most wait for a sector (l2.mshr_merges): the third blocks the slice until the sector has
+// come, so that a miss of another line behind it starts only then. A sector beside it has its own two.
+static void merge_limit(void **state) {
+    (void)state;
+    const char *sets[] = {"l2.mshr_merges=2", NULL};
+    bench *b = bench_of(sets);
+    orr_request r[] = {
+        reading(0, 0, 1),   reading(1, 0, 1), reading(2, 0, 2), reading(10, 0, 1), // the third of sector 0
+        reading(11, 40, 1),
+    };
+    go(b, r, COUNT(r));
+    ANSWERED(b, 0, 200);
+    ANSWERED(b, 1, 201);
+    ANSWERED(b, 3, 202);       // it is a hit by then
+    ANSWERED(b, 4, 201 + 200); // and the port looks up this one
+    assert_int_equal(b->s.read_pending[ORR_FROM_GLOBAL], 1);
+    assert_int_equal(b->s.read_hit[ORR_FROM_GLOBAL], 1);
+    bench_free(b);
+    sets[0] = "l2.mshr_merges=3";
+    b = bench_of(sets);
+    go(b, r, COUNT(r));
+    assert_true(ticks_of(b, 4) < CYCLES(11 + 200 + 10)); // as if nobody were in front
+    assert_int_equal(b->s.read_pending[ORR_FROM_GLOBAL], 2);
+    bench_free(b);
+}
+
 // l2.write = validate: nothing is read for a store, and a sector that was stored to in part is read when it
 // is needed.
 static void validate(void **state) {
@@ -563,6 +589,7 @@ static void odd_machines(void **state) {
         {"l2.bandwidth", {1, 32, 100, 1000, 100000}},
         {"l2.interleave", {128, 200, 256, 4096, 65536}},
         {"l2.mshrs", {1, 2, 8, 192, 65536}},
+        {"l2.mshr_merges", {1, 2, 4, 64, 65536}},
         {"l2.atomic", {1, 2, 4, 16, 64}},
         {"dram.bandwidth", {1, 10, 100, 1000, 5000}},
         {"dram.channels", {1, 2, 5, 6, 32}},
@@ -631,13 +658,28 @@ static void fills(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills),          cmocka_unit_test(hits),        cmocka_unit_test(order),
-        cmocka_unit_test(behind),         cmocka_unit_test(wide_port),   cmocka_unit_test(misses),
-        cmocka_unit_test(merging),        cmocka_unit_test(miss_limit),  cmocka_unit_test(validate),
-        cmocka_unit_test(fetch),          cmocka_unit_test(evictions),   cmocka_unit_test(store_stream),
-        cmocka_unit_test(larger_sectors), cmocka_unit_test(clocks),      cmocka_unit_test(copies),
-        cmocka_unit_test(restart),        cmocka_unit_test(partitions),  cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(refused),        cmocka_unit_test(any_windows), cmocka_unit_test(odd_machines),
+        cmocka_unit_test(fills),
+        cmocka_unit_test(hits),
+        cmocka_unit_test(order),
+        cmocka_unit_test(behind),
+        cmocka_unit_test(wide_port),
+        cmocka_unit_test(misses),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(miss_limit),
+        cmocka_unit_test(merge_limit),
+        cmocka_unit_test(validate),
+        cmocka_unit_test(fetch),
+        cmocka_unit_test(evictions),
+        cmocka_unit_test(store_stream),
+        cmocka_unit_test(larger_sectors),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(restart),
+        cmocka_unit_test(partitions),
+        cmocka_unit_test(halves_any_windows),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(any_windows),
+        cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,8 +152,8 @@ status=0
 if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
     export OCL_ICD_VENDORS POCL_CACHE_DIR=$dir/pocl
-    ./platform local >native 2>err || fail "PoCL: $(cat err)"
-    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local >got 2>err ||
+    ./platform local branch >native 2>err || fail "PoCL: $(cat err)"
+    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local branch >got 2>err ||
         fail "--annotate: $(cat err)"
     diff native got || fail "--annotate changes what a program prints"
     # What was counted natively is what executing counts, within a few percent: blocks of code are matched with

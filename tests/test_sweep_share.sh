@@ -54,6 +54,67 @@ PATH=$PWD/bin:$PATH "${sweep[@]}" --slurm '--partition debug' --workers 3 -o e.s
 grep -q -- '--array=1-3 --partition debug' sbatch.log && grep -q -- '--dependency=afterany:413 --partition debug' sbatch.log || { cat sbatch.log; fail "what sbatch was told"; }
 same e.sqlite Slurm
 
+# Slurm itself: a controller and a node on this machine, with an authentication of their own.
+slurm_up() {
+    mkdir -p slurm/state slurm/spool slurm/munge
+    local s=$dir/slurm port=$((20000 + $$ % 20000)) host
+    host=$(hostname -s)
+    chmod 700 slurm/munge
+    head -c 1024 /dev/urandom >slurm/munge/key
+    chmod 400 slurm/munge/key
+    munged --foreground --force --socket="$s/munge/socket" --key-file="$s/munge/key" --pid-file="$s/munge/pid" \
+        --log-file="$s/munge/log" --seed-file="$s/munge/seed" >slurm/munge.out 2>&1 &
+    daemons+=($!)
+    cat >slurm/slurm.conf <<X
+ClusterName=test
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$s/munge/socket
+CredType=cred/munge
+StateSaveLocation=$s/state
+SlurmdSpoolDir=$s/spool
+SlurmctldPidFile=$s/slurmctld.pid
+SlurmdPidFile=$s/slurmd.pid
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+MpiDefault=none
+NodeName=$host NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+X
+    export SLURM_CONF=$s/slurm.conf
+    slurmctld -D >slurm/controller.out 2>&1 &
+    daemons+=($!)
+    slurmd -D -N "$host" >slurm/node.out 2>&1 &
+    daemons+=($!)
+    for ((k = 0; k < 60; k++)); do
+        sinfo -h -o %T 2>/dev/null | grep -q idle && return 0
+        sleep 0.5
+    done
+    return 1
+}
+if [ "$(id -u)" != 0 ] || ! command -v slurmctld >/dev/null || ! command -v slurmd >/dev/null || ! command -v munged >/dev/null; then
+    echo "left out: Slurm's daemons (Debian: slurm-wlm, munge; as root): a stand-in for sbatch was used"
+else
+    daemons=()
+    trap 'kill "${daemons[@]}" 2>/dev/null; wait; rm -rf "$dir"' EXIT
+    slurm_up || { cat slurm/*.out; fail "slurmctld and slurmd do not start"; }
+    timeout 60 "${sweep[@]}" --slurm '--partition debug --time 5' --workers 2 -o s.sqlite >out 2>&1 || { cat out; fail "sbatch"; }
+    for ((k = 0; k < 120; k++)); do
+        [ -n "$(squeue -h)" ] || break
+        sleep 0.5
+    done
+    [ -e s.csv ] || { cat out slurm/*.out; fail "Slurm's jobs left no study"; }
+    same s.sqlite "Slurm's daemons"
+fi
+
 refused() {
     local rc=0
     "$@" >out 2>err || rc=$?

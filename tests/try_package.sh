@@ -27,6 +27,11 @@ for file in bin/orrery include/orrery.h share/man/man1/orrery.1 share/bash-compl
     share/orrery/gpus/h200.conf share/orrery/workloads/saxpy/saxpy.launch lib/python3/dist-packages/orrery/__init__.py; do
     [ -e "$root/$file" ] || die "does not have $file"
 done
+kib=$(dpkg-deb -f "$deb" Installed-Size)
+[ "$kib" -lt 65536 ] || die "takes $kib KiB when installed: are there debug symbols in it?"
+find "$root" -type f \( -perm -100 -o -name '*.so*' -o -name '*.a' \) | while read -r file; do
+    ! readelf -S "$file" 2>/dev/null | grep -q '[.]debug_info' || die "has debug symbols in $file"
+done
 ! grep -rlI "$source" "$root" || die "names the folder it was built in"
 [ "$("$root/bin/orrery" --version)" = "orrery $version" ] || die "is another version"
 "$root/bin/orrery" list --json >"$dir/list.json"

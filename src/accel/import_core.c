@@ -133,6 +133,7 @@ static void front_end(import *m) {
     import_num(m, "core.branch_wait", m->trace ? 1 : 3, "cycles",
                m->trace ? "traces know no control hazard: the next instruction follows at once"
                         : "the instruction buffer is flushed, fetched, decoded");
+    import_put(m, "core.atomic_wait", "shd_warp_t::waiting: a warp waits while m_n_atomic is not 0", "yes");
     import_num(m, "core.fence_block", 0, "cycles", "a fence waits for the warp's stores, no more");
     import_num(m, "core.fence_gpu", 0, "cycles", "same");
     import_num(m, "core.fence_system", 0, "cycles", "same");

@@ -141,7 +141,8 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
         mode == 2 ? note(m, "-network_mode", "a packet of a sector a cycle and cluster") : width;
     if (bytes < 1) bytes = 1;
     import_num(m, "xbar.request", bytes, "B/cycle", from);
-    import_num(m, "xbar.reply", bytes, "B/cycle", from);
+    import_num(m, "xbar.reply", bytes * (packet + 8) / packet, "B/cycle",
+               orr_arena_printf(&m->arena, "%s; 8 bytes of an answer are its head", from));
     import_put(m, "xbar.sectors",
                m->l1.type == 'S' ? "a sectored L1 sends a request for each" : "L1 fetches whole lines", "%s",
                m->l1.type == 'S' ? "yes" : "no");
@@ -168,6 +169,7 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     import_num(m, "l2.bandwidth", port * *slices, "B/cycle",
                "a sector a cycle from each slice: its data port");
     import_num(m, "l2.mshrs", (double)c.misses, "lines", from);
+    import_num(m, "l2.mshr_merges", (double)c.merges, "requests", from);
     import_put(m, "l2.write", "the write-allocate policy in the cache string: L marks bytes, F and W fetch",
                "%s", c.write_alloc == 'F' || c.write_alloc == 'W' ? "fetch" : "validate");
     import_put(m, "l2.hashed", "the set index in it", "%s", c.index == 'L' ? "no" : "yes");

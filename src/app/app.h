@@ -279,6 +279,7 @@ typedef struct app {
     app_function *functions;
     app_variable *variables;
     app_stream *streams; // those with a handle, of all devices
+    bool overlaps;       // a CUDA program has made one: kernels may run at the same time (queue.c)
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;

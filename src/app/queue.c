@@ -51,7 +51,7 @@ static struct {
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->streams && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->recorded &&
+    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->recorded &&
            !a->on_gpu && !a->counts_only && !queue.busy;
 }
 

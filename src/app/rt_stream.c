@@ -15,6 +15,7 @@ int app_stream_new(void **stream, unsigned flags, int priority) {
                       .priority = priority,
                       .next = a->streams};
     a->streams = s;
+    a->overlaps = true;
     *stream = s;
     return E_OK;
 }

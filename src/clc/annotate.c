@@ -356,14 +356,32 @@ static void finish_kernel(walk *w, const clc_node *f) {
     insert(w, b->end - 1, " ORR_FLUSH ");
 }
 
-static const char head[] =
-    "#define ORR_FLUSH { size_t orr_s = get_local_size(0) * get_local_size(1) * get_local_size(2), orr_t = "
-    "((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0)) * orr_s "
-    "+ "
-    "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0), orr_a = "
-    "orr_s * "
-    "get_num_groups(0) * get_num_groups(1) * get_num_groups(2); for (uint orr_i = 0; orr_i < ORR_N; orr_i++) "
-    "orr_counts[orr_i * orr_a + orr_t] = orr_c[orr_i]; }\n";
+// What a kernel has counted goes to its work-item's places. One statement for each counter: PoCL 3.1
+// miscompiles a loop over them in kernels with a barrier in a branch (Rodinia's streamcluster). Beyond so
+// many it is a loop.
+#define STRAIGHT 64
+static void write_head(const walk *w, orr_text *t) {
+    orr_text_add(
+        t, "%s",
+        "#define ORR_FLUSH { size_t orr_s = get_local_size(0) * get_local_size(1) * get_local_size(2), "
+        "orr_t = ((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + "
+        "get_group_id(0)) * orr_s + (get_local_id(2) * get_local_size(1) + get_local_id(1)) * "
+        "get_local_size(0) + get_local_id(0), orr_a = orr_s * get_num_groups(0) * get_num_groups(1) * "
+        "get_num_groups(2);");
+    uint32_t most = 0;
+    for (size_t i = 0; i < w->functions.n; i++)
+        if (w->functions.at[i].kernel && w->functions.at[i].ncounters > most)
+            most = w->functions.at[i].ncounters;
+    for (uint32_t k = 0; k < most && k < STRAIGHT; k++)
+        orr_text_add(t, " if (%u < ORR_N) orr_counts[%u * orr_a + orr_t] = orr_c[%u < ORR_N ? %u : 0];", k, k,
+                     k, k);
+    if (most > STRAIGHT)
+        orr_text_add(t,
+                     " for (uint orr_i = %d; orr_i < ORR_N; orr_i++) orr_counts[orr_i * orr_a + orr_t] = "
+                     "orr_c[orr_i];",
+                     STRAIGHT);
+    orr_text_add(t, " }\n");
+}
 
 static int by_place(const void *a, const void *b) {
     const edit *x = a, *y = b;
@@ -374,7 +392,8 @@ static int by_place(const void *a, const void *b) {
 static void assemble(walk *w, const char *path) {
     orr_text t = {0};
     if (w->edits.n) qsort(w->edits.at, w->edits.n, sizeof *w->edits.at, by_place);
-    orr_text_add(&t, "%s#line 1 \"%s\"\n", head, path);
+    write_head(w, &t);
+    orr_text_add(&t, "#line 1 \"%s\"\n", path);
     uint32_t at = 0;
     for (size_t i = 0; i < w->edits.n; i++) {
         const edit *x = &w->edits.at[i];

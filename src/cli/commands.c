@@ -195,8 +195,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery correlate hardware/h200/workloads.csv --json -- --gpu h200 --size small --threads "
      "8\n" WITH_YOUR_FILES
      "orrery correlate mine.csv --csv points.csv -- --gpu h200 --set l2.latency=280 saxpy bfs"},
-    {"tune", cli_tune, " output log without threads source quiet ", "[options] FINDINGS.csv [HARDWARE.csv...]",
-     "a GPU's description from what microbenchmarks found on it",
+    {"tune", cli_tune, " output log without threads source quiet ",
+     "[options] FINDINGS.csv [HARDWARE.csv...]", "a GPU's description from what microbenchmarks found on it",
      "Makes a description of what `orrery hw micro` has found, and says behind each value where it came "
      "from. With\n"
      "measurements of the same benchmarks (`orrery hw profile micro/... --size quick`) it also has what a "

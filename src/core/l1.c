@@ -283,15 +283,29 @@ static void ask(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors,
     pipe_hold(c->pipe, port_ask(c->port, r, when));
 }
 
+// The next request for some of these sectors of a line: all of them together, or one by one (xbar.sectors),
+// each with an MSHR of its own. Loads that are performed as they are timed are answered as a whole.
+static uint8_t next_request(const l1_cache *c, const l1_access *a, uint8_t sectors) {
+    return c->port->spec->ask_sectors && !a->live ? sectors & -sectors : sectors;
+}
+
 // A miss of a line that has a place in the cache.
-static void ask_into(l1_cache *c, const l1_access *a, uint32_t load, uint32_t place, uint8_t sectors,
-                     uint64_t when) {
+static void ask_some_into(l1_cache *c, const l1_access *a, uint32_t load, uint32_t place, uint8_t sectors,
+                          uint64_t when) {
     orr_cache_line *l = &c->tags.line[place];
     uint32_t m = l1_miss(c, l->tag, sectors, load, place);
     c->mshrs.at[m].older = l->user;
     l->user = m;
     l->pending |= sectors;
     ask(c, a, l->tag, sectors, m, when);
+}
+
+static void ask_into(l1_cache *c, const l1_access *a, uint32_t load, uint32_t place, uint8_t sectors,
+                     uint64_t when) {
+    for (uint8_t some; sectors; sectors &= (uint8_t)~some) {
+        some = next_request(c, a, sectors);
+        ask_some_into(c, a, load, place, some, when);
+    }
 }
 
 static void place_fill(l1_cache *c, const l1_mshr *m, uint32_t index) {
@@ -437,7 +451,10 @@ static bool load_past(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
     l1_count(c, a, counted, 0, 0);
     a->missed++;
     a->waits |= 1ull << (a->next_line & 63);
-    ask(c, a, line, sectors, l1_miss(c, line, sectors, a->load, ORR_NO_LINE), when);
+    for (uint8_t some; sectors; sectors &= (uint8_t)~some) {
+        some = next_request(c, a, sectors);
+        ask(c, a, line, some, l1_miss(c, line, some, a->load, ORR_NO_LINE), when);
+    }
     return true;
 }
 

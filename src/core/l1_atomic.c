@@ -4,9 +4,13 @@
 // one after the other, each pass in a request of its own (memory/cost.h).
 #include "core/l1.h"
 
-static uint32_t lanes_in(const orr_access *a, uint64_t line) {
+// Lanes whose word is in one of these sectors of the line.
+static uint32_t lanes_in(const orr_access *a, uint64_t line, uint8_t sectors) {
     uint32_t n = 0;
-    for (uint32_t m = a->mask; m; m &= m - 1) n += a->addr[orr_ffs(m)] / ORR_LINE == line;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t at = a->addr[orr_ffs(m)];
+        n += at / ORR_LINE == line && sectors >> at % ORR_LINE / ORR_SECTOR & 1;
+    }
     return n ? n : 1;
 }
 
@@ -29,7 +33,7 @@ typedef struct atomic_request { // one of a line
 
 static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_request *q, uint64_t when) {
     sm_port *p = c->port;
-    bool answered = a->i->flags & ORR_TF_LOAD;
+    bool answered = a->load != NOBODY;
     l1_count(c, a, (uint32_t)orr_popc(q->sectors), 0, 0);
     orr_request r = {.line = line, .sectors = q->sectors, .slow = q->slow, .more = q->with};
     r.ops = (uint8_t)(q->quarters / 4 > 255 ? 255 : q->quarters / 4);
@@ -55,17 +59,21 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
 }
 
 bool l1_atomic_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors, uint64_t when) {
-    bool answered = a->i->flags & ORR_TF_LOAD;
+    bool answered = a->load != NOBODY;
     orr_atomic_pass pass[ORR_WARP];
     uint32_t n = c->spec->atomic_words ? orr_atomic_passes(&a->lanes, a->i->bytes, line, pass) : 0;
     if (answered && c->open_mshrs && c->open_mshrs + n > c->spec->mshrs) return false;
     uint32_t at = orr_cache_find(&c->tags, line); // what L1 has of it is old now
     if (at != ORR_NO_LINE) c->tags.line[at].valid &= (uint8_t)~sectors;
     if (!n) {
-        atomic_request all = {
-            .sectors = sectors, .bytes = ORR_LINE, .quarters = 4 * lanes_in(&a->lanes, line)};
-        if (a->live) all.lanes = perform_lanes(a->live, line);
-        send(c, a, line, &all, when);
+        bool apart = c->port->spec->ask_sectors && !a->live; // a request for each sector
+        for (uint8_t some; sectors; sectors &= (uint8_t)~some) {
+            some = apart ? sectors & -sectors : sectors;
+            atomic_request q = {
+                .sectors = some, .bytes = ORR_LINE, .quarters = 4 * lanes_in(&a->lanes, line, some)};
+            if (a->live) q.lanes = perform_lanes(a->live, line);
+            send(c, a, line, &q, when);
+        }
         return true;
     }
     // Lanes that one lane does it for go with the first.

@@ -112,8 +112,10 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
         if (q->load == NOBODY) perform_sent(q->live);
     }
     lsu_warp *w = &u->warp[q->warp];
-    shared_access x = {
-        .i = i, .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub, .warp_free = w->conflict_free};
+    shared_access x = {.i = i,
+                       .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub,
+                       .answered = q->load != NOBODY,
+                       .warp_free = w->conflict_free};
     uint64_t ready = shared_begin(u->shared, &x, b, t);
     w->conflict_free = x.warp_free;
     finish_at(u, q->load, ready);

@@ -61,7 +61,7 @@ uint64_t shared_begin(shared_memory *m, shared_access *x, orr_banked b, uint64_t
     pipe_wait(pipe, x->warp_free);
     bool slow = s->cost.conflict && b.conflicts;
     if (slow) x->warp_free = pipe->start + pipe->delay + cost.cycles * s->cost.conflict;
-    if (!(i->flags & ORR_TF_LOAD)) return slow ? latest(x->warp_free, pipe->free) : pipe->free;
+    if (!x->answered) return slow ? latest(x->warp_free, pipe->free) : pipe->free;
     uint64_t ready = pipe->start + pipe->delay + cost.lag + s->latency;
     return kind == ORR_L1_LOAD ? given_at(m, x->sub, b.passes, ready) : ready;
 }

@@ -42,6 +42,7 @@ typedef struct shared_memory {
 typedef struct shared_access {
     const orr_tinst *i;
     uint32_t sub;       // sub-core
+    bool answered;      // somebody waits for it
     uint64_t warp_free; // in and out: when the warp's next access can begin, after one with conflicts
 } shared_access;
 

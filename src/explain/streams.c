@@ -6,6 +6,10 @@
 // put in order takes the next addresses of its window, as many as it has lanes. What has been asked for
 // before is known from a set of addresses that is emptied for each block.
 //
+// A window that is staged is a tile in shared memory, without the instructions for it: the block's warps load
+// equal parts of it, and then none goes on before all of it is there. So a warp that is ahead waits for the
+// others to load their parts, as it would at the tile's barriers.
+//
 // Invariants: blocks of code, active masks and the number of accesses of a block stay as they are; an access
 // never has lanes that it did not have. Accesses that say what they found (versions) are not touched.
 #include "explain/explain.h"
@@ -16,22 +20,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Executions of an instruction by a warp whose addresses are put in order together; and that a tile serves,
-// which is small because loops are unrolled: 16 elements deep where four executions follow each other.
-#define ROUNDS       32
-#define STAGE_ROUNDS 4
+// Executions of an instruction by a warp whose addresses are put in order together; and accesses of a line by
+// a warp that a tile serves, however the compiler has unrolled the loop: 16 steps with two operands each, as
+// deep as tiles in shared memory are (the CUDA samples' matrixMul, Parboil's sgemm).
+#define ROUNDS        32
+#define TILE_ACCESSES 32
+#define LINES_AT_ONCE 4 // of a tile that an access waits for
 
 typedef struct turn {       // an access of a window
-    uint32_t round, number; // of the instruction's executions by its warp; of all accesses, in reading order
+    uint32_t round, number; // of the instruction's executions by its warp, in a tile of the warp's accesses;
+                            // of all accesses, in reading order
     size_t first, lanes;    // of the window's addresses
 } turn;
 
 typedef struct window {
-    ORR_VEC(uint64_t) at; // of all warps
-    ORR_VEC(turn) turns;  // in reading order
-    size_t next;          // turn
-    uint32_t step;        // bytes from one to the next, packed; 0: as they are
-    bool staged;          // each address once
+    ORR_VEC(uint64_t) at;    // of all warps
+    ORR_VEC(turn) turns;     // in reading order
+    size_t next;             // turn
+    uint32_t step;           // bytes from one to the next, packed; 0: as they are
+    bool staged;             // each address once
+    ORR_VEC(uint64_t) lines; // staged: an address in each line
+    uint32_t reader;         // the warp that reads it, + 1,
+    size_t accesses, waited; //   its accesses so far, and the lines that it has waited for
 } window;
 
 struct orr_ideal_stream {
@@ -41,8 +51,11 @@ struct orr_ideal_stream {
     orr_map names; // of windows: index + 1
     ORR_VEC(window) windows;
     seen seen;
-    uint32_t *count; // [ninsts] executions by this warp
+    uint32_t *count;   // [ninsts] executions by this warp
+    uint32_t *line;    // [ninsts] the first instruction of its group,
+    uint32_t *of_line; // [ninsts] accesses of that group by this warp
     uint32_t counts;
+    uint32_t warp;      // that is read, + 1
     uint32_t turns;     // of the block so far
     uint64_t near;      // the last line of the window that was staged last
     orr_trace_out *out; // [nwarps]
@@ -54,13 +67,21 @@ struct orr_ideal_stream {
 
 // ---- windows --------------------------------------------------------------------------------------
 static window *window_of(orr_ideal_stream *s, uint32_t inst) {
-    uint32_t rounds = s->ideal->how[inst] == ORR_ACCESS_STAGED ? STAGE_ROUNDS : ROUNDS;
-    const uint32_t key[2] = {s->ideal->group[inst], s->count[inst] / rounds};
+    bool staged = s->ideal->how[inst] == ORR_ACCESS_STAGED;
+    const uint32_t key[2] = {s->ideal->group[inst],
+                             staged ? s->of_line[s->line[inst]] / TILE_ACCESSES : s->count[inst] / ROUNDS};
     size_t n = (size_t)orr_map_getn(&s->names, (const char *)key, sizeof key);
     if (n) return &s->windows.at[n - 1];
     *ORR_PUSH(&s->windows) = (window){0};
     orr_map_putn(&s->names, (const char *)key, sizeof key, (void *)s->windows.n);
     return &s->windows.at[s->windows.n - 1];
+}
+
+// The window as the warp that is read has it.
+static void visit(const orr_ideal_stream *s, window *w) {
+    if (w->reader == s->warp) return;
+    w->reader = s->warp;
+    w->accesses = w->waited = 0;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -105,6 +126,9 @@ static void stage(window *w, seen *s) {
     for (size_t k = 0; k < w->at.n; k++)
         if (!seen_before(s, w->at.at[k])) w->at.at[n++] = w->at.at[k];
     w->at.n = n;
+    for (size_t k = 0; k < n; k++)
+        if (k + 1 == n || w->at.at[k] / 128 != w->at.at[k + 1] / 128) *ORR_PUSH(&w->lines) = w->at.at[k];
+    w->reader = 0;
 }
 
 static void put_in_order(orr_ideal_stream *s, window *w) {
@@ -119,6 +143,7 @@ static void forget(orr_ideal_stream *s) {
     for (size_t k = 0; k < s->windows.n; k++) {
         free(s->windows.at[k].at.at);
         free(s->windows.at[k].turns.at);
+        free(s->windows.at[k].lines.at);
     }
     s->windows.n = 0;
     s->turns = 0;
@@ -159,21 +184,29 @@ static void collect(orr_ideal_stream *s, uint32_t inst, const orr_access *a) {
     uint32_t bytes = bytes_of(&s->ideal->kernel->insts[inst]);
     if (h == ORR_ACCESS_PACKED && bytes > w->step) w->step = bytes;
     w->staged |= h == ORR_ACCESS_STAGED;
-    *ORR_PUSH(&w->turns) =
-        (turn){.round = s->count[inst], .number = s->turns++, .lanes = (size_t)orr_popc(a->mask)};
+    visit(s, w);
+    uint32_t round = w->staged ? (uint32_t)w->accesses++ : s->count[inst];
+    *ORR_PUSH(&w->turns) = (turn){.round = round, .number = s->turns++, .lanes = (size_t)orr_popc(a->mask)};
     for (uint32_t m = a->mask; m; m &= m - 1) *ORR_PUSH(&w->at) = a->addr[orr_ffs(m)];
 }
 
-// Lanes for which no address is left, because each is asked for once, read from the last line of those that
-// the window has loaded: they wait until it is there, as they would at a barrier, and then it costs what
-// shared memory would.
+// Lanes for which no address is left, because each is asked for once, read what the window has loaded: first
+// from each of its lines, so that the warp waits for all of them, as it would at a barrier, then from the
+// last one, which costs what shared memory would.
 static void take_in_order(orr_ideal_stream *s, window *w, orr_access *a) {
     size_t next = w->next < w->turns.n ? w->turns.at[w->next++].first : w->at.n;
-    for (uint32_t m = a->mask; m; m &= m - 1, next++) {
+    visit(s, w);
+    bool waits = next >= w->at.n && w->waited < w->lines.n;
+    size_t lane = 0, left = waits ? w->lines.n - w->waited : 0,
+           some = left < LINES_AT_ONCE ? left : LINES_AT_ONCE;
+    if (w->at.n) s->near = w->at.at[w->at.n - 1] & ~(uint64_t)127;
+    for (uint32_t m = a->mask; m; m &= m - 1, next++, lane++) {
         uint64_t *addr = &a->addr[orr_ffs(m)];
-        if (w->at.n) s->near = w->at.at[w->at.n - 1] & ~(uint64_t)127;
-        *addr = next < w->at.n ? w->at.at[next] : s->near | (*addr & 127);
+        *addr = waits            ? w->lines.at[w->waited + lane % some]
+                : next < w->at.n ? w->at.at[next]
+                                 : s->near | (*addr & 127);
     }
+    w->waited += some;
 }
 
 static void drop_repeated(orr_ideal_stream *s, orr_access *a) {
@@ -211,6 +244,7 @@ static bool read_warp(orr_ideal_stream *s, orr_warp_trace from, orr_trace_out *t
     uint32_t block, mask;
     int more;
     memset(s->count, 0, s->counts * sizeof *s->count);
+    memset(s->of_line, 0, s->counts * sizeof *s->of_line);
     while ((more = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
         const orr_block *b = &k->blocks[block];
         if (to) orr_trace_put_block(to, block, mask);
@@ -224,7 +258,9 @@ static bool read_warp(orr_ideal_stream *s, orr_warp_trace from, orr_trace_out *t
                 make_ideal(s, i, &a);
                 orr_trace_put_as_read(to, a.mask, &a);
             }
-            if (i < s->counts) s->count[i]++;
+            if (i >= s->ideal->ninsts) continue;
+            s->count[i]++;
+            s->of_line[s->line[i]]++;
         }
     }
     return more == 0;
@@ -245,11 +281,15 @@ static int next(orr_source *base, orr_tb *tb, orr_err *e) {
     bool ok = true;
     forget(s);
     make_room(s, s->tb.nwarps);
-    for (uint32_t w = 0; s->orders && ok && w < s->tb.nwarps; w++) ok = read_warp(s, s->tb.warps[w], NULL);
+    for (uint32_t w = 0; s->orders && ok && w < s->tb.nwarps; w++) {
+        s->warp = w + 1;
+        ok = read_warp(s, s->tb.warps[w], NULL);
+    }
     for (size_t k = 0; k < s->windows.n; k++) put_in_order(s, &s->windows.at[k]);
     for (uint32_t w = 0; ok && w < s->tb.nwarps; w++) {
         s->out[w].n = 0;
         s->out[w].mask = 0;
+        s->warp = w + 1;
         ok = read_warp(s, s->tb.warps[w], &s->out[w]);
         s->warps[w] = (orr_warp_trace){s->out[w].bytes, s->out[w].n};
     }
@@ -278,8 +318,18 @@ orr_source *orr_ideal_stream_open(orr_ideal_stream *s, orr_source *from, const o
     for (uint32_t n = 0; n < k->ninsts; n++) s->orders |= ordered(k->how[n]);
     if (k->ninsts > s->counts) {
         s->count = orr_realloc(s->count, k->ninsts * sizeof *s->count);
+        s->line = orr_realloc(s->line, k->ninsts * sizeof *s->line);
+        s->of_line = orr_realloc(s->of_line, k->ninsts * sizeof *s->of_line);
         s->counts = k->ninsts;
     }
+    orr_map first = {0}; // of a group: index + 1
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        size_t at = (size_t)orr_map_getn(&first, (const char *)&k->group[n], sizeof k->group[n]);
+        if (!at)
+            orr_map_putn(&first, (const char *)&k->group[n], sizeof k->group[n], (void *)(size_t)(n + 1));
+        s->line[n] = at ? (uint32_t)at - 1 : n;
+    }
+    orr_map_free(&first);
     return &s->base;
 }
 
@@ -290,6 +340,8 @@ void orr_ideal_stream_free(orr_ideal_stream *s) {
     free(s->windows.at);
     free(s->seen.at);
     free(s->count);
+    free(s->line);
+    free(s->of_line);
     free(s->out);
     free(s->warps);
     free(s);

@@ -211,6 +211,12 @@ bool orr_native_ready(orr_native *v, const orr_launch *l, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT,
                         "kernel '%s': a cooperative launch cannot be recorded on a GPU; run it with --on cpu",
                         l->kernel->name);
+    for (uint32_t n = 0; n < l->kernel->ninsts; n++) // handles are Orrery's own
+        if (l->kernel->insts[n].op >= ORR_OP_TEX && l->kernel->insts[n].op <= ORR_OP_SURED)
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "kernel '%s' reads textures or surfaces, which are not the GPU's; run it with --on cpu",
+                l->kernel->name);
     TRY(l->kernel->name, cuCtxSetCurrent, h->context);
     return orr_ptx_recordable(l->kernel, e);
 }

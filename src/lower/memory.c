@@ -708,6 +708,27 @@ static void bulk_copy(lower *l, const orr_inst *i) {
     m->syncs = true;
 }
 
+// ---- textures and surfaces ------------------------------------------------------------------------
+// Coordinates that the shape has, and the level where it is not the first, as ptxas has it always.
+static bool texture(lower *l, const orr_inst *i) {
+    static const char *const reads[] = {"TEX.LL", "TXD", "TLD4.R"};
+    const char *name = i->op == ORR_OP_SULD        ? "SULD.D.BA.2D.STRONG.SM"
+                       : i->op == ORR_OP_SUST      ? "SUST.D.BA.2D.STRONG.SM"
+                       : i->op == ORR_OP_SURED     ? "SURED.D.BA.2D.ADD.STRONG.SYS"
+                       : i->imm & ORR_TEX_INTEGERS ? "TLD.LZ"
+                                                   : reads[i->sub < 3 ? i->sub : 0];
+    lower_begin(l, name);
+    read_values(l, 0, lower_nsrc(l, l->at.inst));
+    write_results(l, 0, i->ndst);
+    uint16_t flags = i->op == ORR_OP_SUST    ? ORR_TF_STORE
+                     : i->op == ORR_OP_SURED ? ORR_TF_ATOMIC
+                                             : ORR_TF_LOAD;
+    minst *m = finish(l, i, 1, 0, flags);
+    m->base = NONE;
+    if (i->op == ORR_OP_SUST || i->op == ORR_OP_SURED) m->wall = true;
+    return true;
+}
+
 static void walled(lower *l, const char *name) {
     lower_begin(l, name);
     lower_done(l)->wall = true;
@@ -816,6 +837,11 @@ bool lower_special(lower *l) {
     case ORR_OP_WMMASTORE: fragment(l, i); return true;
     case ORR_OP_MBARRIER: barrier_in_memory(l, i); return true;
     case ORR_OP_CPMBAR: copies_arrive(l, i); return true;
+    case ORR_OP_TEX:
+    case ORR_OP_SULD:
+    case ORR_OP_SUST:
+    case ORR_OP_SURED: return texture(l, i);
+    case ORR_OP_TXQ: lower_template(l, "TXQ d=a0"); return true;
     case ORR_OP_PREFETCH:
         lower_begin(l, "CCTL.E.PF2");
         address(l, 0, i->space);

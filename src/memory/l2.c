@@ -92,8 +92,9 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         coming = c->line[i].pending & ~here;
         bytes = c->line[i].dirty & ~here; // sectors of which some bytes are here
     }
-    if (r->kind != ORR_REQ_READ && !orr_l2_limit_dirty(p, slice, r->line, i, t)) return false;
     uint8_t lack = r->sectors & ~here, missing = lack & ~coming;
+    if (orr_l2_merges_full(p, &p->slice[slice], i, lack & coming)) return false;
+    if (r->kind != ORR_REQ_READ && !orr_l2_limit_dirty(p, slice, r->line, i, t)) return false;
     uint32_t miss = i == ORR_NO_LINE ? NONE : c->line[i].user;
     if (missing) {
         bool copy = r->line & ORR_L2_FAR;

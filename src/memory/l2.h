@@ -82,6 +82,7 @@ typedef struct orr_l2_spec {
     void *serve_arg;
     bool fetch;                  // a store in part of a sector fetches it (l2.write)
     uint32_t mshrs;              // lines on their way, per slice
+    uint32_t merges;             // requests that can wait for a sector on its way; 0: any number
     uint32_t dirty;              // lines of a slice that memory has otherwise; 0: any number
     uint32_t chunk_shift;        // lines of a chunk, log2
     uint32_t sector_shift;       // sectors that are fetched together, log2
@@ -345,6 +346,7 @@ uint32_t orr_l2_new_waiter(orr_l2 *p);
 void orr_l2_free_waiter(orr_l2 *p, uint32_t w);
 void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
+bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors);
 uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
 uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
                       uint64_t t);

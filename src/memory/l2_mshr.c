@@ -141,6 +141,20 @@ bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
     return true;
 }
 
+// Whether as many requests as can (l2.mshr_merges) wait for one of these sectors of line i, which are on
+// their way; if so, the slice is blocked.
+bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors) {
+    if (!p->spec->merges || !sectors || s->cache.line[i].user == NONE) return false;
+    uint32_t waiting[4] = {0};
+    for (uint32_t w = p->mshrs.at[s->cache.line[i].user].head; w != NONE; w = p->waiters.at[w].next)
+        for (uint32_t m = p->waiters.at[w].needs & sectors; m; m &= m - 1)
+            if (++waiting[orr_ffs(m)] >= p->spec->merges) {
+                s->in[s->front.lane].blocked = ORR_L2_BLOCKED_LINES;
+                return true;
+            }
+    return false;
+}
+
 void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w) {
     uint32_t at = orr_l2_new_waiter(p);
     p->waiters.at[at] = *w;

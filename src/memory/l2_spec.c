@@ -7,7 +7,9 @@
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) {
-    *c = (orr_l2_spec){.fetch = g->l2_write == ORR_L2_FETCH, .mshrs = (uint32_t)g->l2_misses};
+    *c = (orr_l2_spec){.fetch = g->l2_write == ORR_L2_FETCH,
+                       .mshrs = (uint32_t)g->l2_misses,
+                       .merges = (uint32_t)g->l2_merges};
     while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
     while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
     c->load_shift = c->sector_shift;

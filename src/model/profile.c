@@ -145,6 +145,8 @@ static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_a
     orr_coalesced c;
     if (place->space == ORR_SPACE_LOCAL)
         orr_coalesce_local(a, place->bytes, &c);
+    else if (inst->op == ORR_OP_TEX)
+        orr_coalesce_texture(a, &c);
     else if (orr_inst_lands(inst))
         orr_coalesce_copy(a, &c);
     else

@@ -75,7 +75,9 @@ void ptx_l_tex(lowering *l) {
     begin(l);
     bool integers = l->in.stype == ORR_T_S32 || l->in.stype == ORR_T_U32;
     if (!integers && l->in.stype != ORR_T_F32) ptx_unsupported(l, "coordinates of this type");
-    if (orr_types[l->in.type].bytes != 4) ptx_unsupported(l, "texels of this type");
+    uint8_t type = l->in.type;
+    if (type != ORR_T_F32 && type != ORR_T_U32 && type != ORR_T_S32 && type != ORR_T_B32)
+        ptx_unsupported(l, "texels of this type");
     four(l, &l->o[0]);
     place(l, &l->o[1], shape, l->in.stype);
     l->in.sub = grad ? ORR_TEX_GRADIENT : ORR_TEX_LEVEL;
@@ -149,6 +151,9 @@ static void surface_begin(lowering *l) {
     begin(l);
     vec = ptx_has(l->op, "v4") ? 4 : ptx_has(l->op, "v2") ? 2 : 1;
     bool formatted = ptx_has(l->op, "p");
+    uint32_t bytes = orr_types[l->in.type].bytes;
+    if (!bytes || bytes > 8 || bytes * vec > 16) ptx_refuse(l, "a surface's element has 1 to 16 bytes");
+    if (formatted && bytes != 4) ptx_refuse(l, "formatted accesses have components of 32 bits");
     l->in.cmp = vec;
     l->in.sub = (uint8_t)(outside(l) | (formatted ? ORR_SU_TEXELS | ORR_SU_FORMATTED : 0));
 }

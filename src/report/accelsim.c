@@ -23,18 +23,23 @@ static void add(uint64_t *to, const uint64_t *from, size_t bytes) {
     for (size_t i = 0; i < bytes / sizeof *to; i++) to[i] += from[i];
 }
 
-// One kind of access: all states, and what they come to.
-static void breakdown(orr_text *out, const char *cache, const char *type, uint64_t hit, uint64_t pending,
-                      uint64_t miss) {
+typedef struct outcomes { // of sectors; `failed` in cycles
+    uint64_t hit, pending, miss, failed;
+} outcomes;
+
+// One kind of access: all states, and what they come to. There a reservation fails, and is tried again, in
+// every cycle in which a cache has no room for another miss; those cycles are counted here.
+static void breakdown(orr_text *out, const char *cache, const char *type, outcomes o) {
     const struct {
         const char *name;
         uint64_t n;
-    } states[] = {{"HIT", hit},       {"HIT_RESERVED", pending}, {"MISS", miss}, {"RESERVATION_FAIL", 0},
-                  {"SECTOR_MISS", 0}, {"MSHR_HIT", pending}};
+    } states[] = {{"HIT", o.hit},     {"HIT_RESERVED", o.pending},
+                  {"MISS", o.miss},   {"RESERVATION_FAIL", o.failed},
+                  {"SECTOR_MISS", 0}, {"MSHR_HIT", o.pending}};
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         orr_text_add(out, "\t%s[%s][%s] = %" PRIu64 "\n", cache, type, states[i].name, states[i].n);
-    if (hit + pending + miss)
-        orr_text_add(out, "\t%s[%s][TOTAL_ACCESS] = %" PRIu64 "\n", cache, type, hit + pending + miss);
+    if (o.hit + o.pending + o.miss)
+        orr_text_add(out, "\t%s[%s][TOTAL_ACCESS] = %" PRIu64 "\n", cache, type, o.hit + o.pending + o.miss);
 }
 
 static void l1(orr_text *out, const orr_sm_counts *s) {
@@ -52,7 +57,9 @@ static void l1(orr_text *out, const orr_sm_counts *s) {
         uint64_t known = s->l1_hit[l][k] + s->l1_pending[l][k];
         // What went past L1 is in its sectors only.
         uint64_t miss = s->l1_sectors[l][k] > known ? s->l1_sectors[l][k] - known : 0;
-        breakdown(out, name, rows[i].type, s->l1_hit[l][k], s->l1_pending[l][k], miss);
+        // It is the load at the head of the queue that waits; of which space is not kept.
+        uint64_t failed = !l && k == ORR_L1_LOAD ? s->l1_full : 0;
+        breakdown(out, name, rows[i].type, (outcomes){s->l1_hit[l][k], s->l1_pending[l][k], miss, failed});
     }
 }
 
@@ -71,11 +78,13 @@ static void l2(orr_text *out, const orr_memsys_stats *m) {
             all += m->atomic;
             hit += m->atomic_hit;
         }
-        breakdown(out, name, read_type[f], hit, pending, all > hit + pending ? all - hit - pending : 0);
+        uint64_t miss = all > hit + pending ? all - hit - pending : 0;
+        breakdown(out, name, read_type[f], (outcomes){hit, pending, miss, 0});
     }
     for (int f = ORR_FROM_GLOBAL; f <= ORR_FROM_LOCAL; f++)
-        breakdown(out, name, f == ORR_FROM_GLOBAL ? "GLOBAL_ACC_W" : "LOCAL_ACC_W", m->write_present[f], 0,
-                  m->write[f] > m->write_present[f] ? m->write[f] - m->write_present[f] : 0);
+        breakdown(out, name, f == ORR_FROM_GLOBAL ? "GLOBAL_ACC_W" : "LOCAL_ACC_W",
+                  (outcomes){m->write_present[f], 0,
+                             m->write[f] > m->write_present[f] ? m->write[f] - m->write_present[f] : 0, 0});
 }
 
 static double per(double a, double b) { return b > 0 ? a / b : 0; }

@@ -2,6 +2,7 @@
 // pointers into one small buffer for arguments, bounded in instructions. Whatever it does, it must end in a
 // result or in an error that says why.
 #include "exec/exec.h"
+#include "exec/texture.h"
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
@@ -48,6 +49,25 @@ static void run_kernel(orr_mem *mem, const orr_image *image, orr_module *m, cons
     free(params);
 }
 
+// Handles 1 and up: textures of every shape and format over the buffer, filtered and not.
+static void make_textures(orr_mem *mem, uint64_t buffer) {
+    static const uint8_t shapes[] = {ORR_TEX_1D,  ORR_TEX_2D,  ORR_TEX_3D,   ORR_TEX_CUBE,
+                                     ORR_TEX_A1D, ORR_TEX_A2D, ORR_TEX_ACUBE};
+    for (unsigned n = 0; n < 7 * ORR_TEX_FORMATS; n++) {
+        orr_texture t = {
+            .at = buffer, .shape = shapes[n % 7], .format = (uint8_t)(n / 7), .channels = n & 8 ? 4 : 1};
+        bool cube = t.shape == ORR_TEX_CUBE || t.shape == ORR_TEX_ACUBE, whole = t.format == ORR_TEX_U32;
+        t.layers = cube ? 6 : t.shape > ORR_TEX_CUBE ? 2 : 0;
+        t.linear = n & 1 && !whole && t.format != ORR_TEX_S32;
+        t.normalized_read = t.format < ORR_TEX_U32;
+        t.normalized = n & 2;
+        for (int k = 0; k < 3; k++) t.address[k] = n % 4;
+        if (!orr_tex_lay_out(&t, cube ? 3 : 5, 3, 2, 1) || t.bytes > BUFFER) continue;
+        if (!orr_tex_sound(&t)) abort();
+        orr_mem_texture_new(mem, &t);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     static FILE *print;
     if (!print) print = fopen("/dev/null", "w");
@@ -60,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     for (uint32_t i = 0; i < m->nvars; i++) total += m->vars[i].bytes < 1 << 24 ? m->vars[i].bytes : 1 << 24;
     orr_image *image = total < 1 << 24 ? orr_image_load(mem, m, &e) : NULL;
     uint64_t buffer = image ? orr_mem_alloc(mem, BUFFER, "buffer", &e) : 0;
+    if (buffer) make_textures(mem, buffer);
     for (uint32_t i = 0; buffer && i < m->nkernels && i < MAX_KERNELS; i++)
         run_kernel(mem, image, m, m->kernel_names[i], buffer, print);
     if (image) orr_image_free(mem, image);

@@ -102,6 +102,48 @@ static void test_vectors(void) {
     clReleaseProgram(p);
 }
 
+// A barrier in a branch behind a loop of one work-item, and a branch behind it.
+static void test_branch(void) {
+    cl_program p = build("__kernel void gain(__global const float *x, __global float *w, __global char *s,\n"
+                         "                   __local float *c, int n, int dim) {\n"
+                         "  int i = get_global_id(0), l = get_local_id(0);\n"
+                         "  if (i < n) {\n"
+                         "    if (l == 0)\n"
+                         "      for (int k = 0; k < dim; k++) { c[k] = x[k * n + 7]; }\n"
+                         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                         "    float d = 0;\n"
+                         "    for (int k = 0; k < dim; k++)\n"
+                         "      d += (x[k * n + i] - c[k]) * (x[k * n + i] - c[k]);\n"
+                         "    if (d < 20.0f) { s[i] = 1; w[i] = d; }\n"
+                         "    else { w[i] += 1 - d; }\n"
+                         "  }\n"
+                         "}\n",
+                         NULL);
+    enum { POINTS = 256, DIM = 16 };
+    static float x[POINTS * DIM], w[POINTS];
+    static char s[POINTS];
+    cl_int n = POINTS, dim = DIM, near = 0;
+    for (int i = 0; i < POINTS * DIM; i++) x[i] = (float)(i * 13 % 31) * 0.125f;
+    cl_mem a = buffer(sizeof x, x), b = buffer(sizeof w, w), c = buffer(sizeof s, s);
+    cl_kernel k = kernel(p, "gain");
+    MUST(clSetKernelArg(k, 0, sizeof a, &a));
+    MUST(clSetKernelArg(k, 1, sizeof b, &b));
+    MUST(clSetKernelArg(k, 2, sizeof c, &c));
+    MUST(clSetKernelArg(k, 3, DIM * sizeof(float), NULL));
+    MUST(clSetKernelArg(k, 4, sizeof n, &n));
+    MUST(clSetKernelArg(k, 5, sizeof dim, &dim));
+    run1(k, POINTS, POINTS);
+    MUST(clEnqueueReadBuffer(q, b, CL_TRUE, 0, sizeof w, w, 0, NULL, NULL));
+    MUST(clEnqueueReadBuffer(q, c, CL_TRUE, 0, sizeof s, s, 0, NULL, NULL));
+    for (int i = 0; i < POINTS; i++) near += s[i];
+    printf("branch: %d %g %g %08x\n", near, w[0], w[255], hash(w, sizeof w));
+    clReleaseKernel(k);
+    clReleaseMemObject(a);
+    clReleaseMemObject(b);
+    clReleaseMemObject(c);
+    clReleaseProgram(p);
+}
+
 static void test_local(void) {
     cl_program p = build(
         "__kernel void reverse(__global const int *a, __global int *b, __local int *t, __local long *u) {\n"
@@ -573,10 +615,10 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"vectors", test_vectors},   {"local", test_local},   {"ids", test_ids},
-                 {"math", test_math},         {"printf", test_printf}, {"struct", test_struct},
-                 {"images", test_images},     {"memory", test_memory}, {"events", test_events},
-                 {"programs", test_programs}, {"errors", test_errors}};
+    } tests[] = {{"vectors", test_vectors}, {"local", test_local},       {"branch", test_branch},
+                 {"ids", test_ids},         {"math", test_math},         {"printf", test_printf},
+                 {"struct", test_struct},   {"images", test_images},     {"memory", test_memory},
+                 {"events", test_events},   {"programs", test_programs}, {"errors", test_errors}};
     cl_platform_id platform;
     cl_int e;
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -179,6 +179,8 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     x->lines = x->sectors = 0;
     if (local)
         orr_coalesce_local(a, i->bytes, x);
+    else if (i->tclass == ORR_TC_TEX)
+        orr_coalesce_texture(a, x);
     else if (orr_tinst_lands(i))
         orr_coalesce_copy(a, x);
     else

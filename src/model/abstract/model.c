@@ -204,4 +204,5 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 
 const orr_model orr_model_abstract = {
     "abstract", "issue and memory in time, with latencies found once for each kernel: cycles, fast",
-    run_model, copy, true, NULL};
+    run_model,  copy,
+    true,       NULL};

@@ -548,6 +548,8 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     if (space == ORR_SPACE_LOCAL) {
         orr_coalesce_local(&x, i->bytes, &c);
         base = ORR_LOCAL_LINES + local;
+    } else if (i->tclass == ORR_TC_TEX) {
+        orr_coalesce_texture(&x, &c);
     } else if (orr_tinst_lands(i)) {
         orr_coalesce_copy(&x, &c);
     } else {

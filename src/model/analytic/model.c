@@ -386,4 +386,7 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 const orr_model orr_model_analytic = {"analytic",
                                       "counts blocks of code, bounds time by their longest paths and what "
                                       "they use: costs hardly more than executing",
-                                      run_model, copy, true, NULL};
+                                      run_model,
+                                      copy,
+                                      true,
+                                      NULL};

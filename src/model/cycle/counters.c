@@ -98,6 +98,9 @@ static void count_program(const orr_gpu *g, const orr_timing *t, double *c, doub
         if (i->sass == ORR_SASS_STS) c[ORR_C_SHARED_ST] += runs;
         if (i->sass == ORR_SASS_ATOMS) c[ORR_C_SHARED_ATOM] += runs;
         if (i->tclass == ORR_TC_CONST) c[ORR_C_CONST_LD] += runs;
+        // A load of constants from a fixed place asks for one word (H200: saxpy has four, and four requests a
+        // warp).
+        if (i->sass == ORR_SASS_LDC && i->kind == ORR_TK_ALU) add_to(&c[ORR_C_CONST_REQ], runs);
         if (i->flags & ORR_TF_ATOMIC && i->space != ORR_SPACE_SHARED)
             *(i->flags & ORR_TF_LOAD ? &atom : &red) += runs;
     }
@@ -172,7 +175,7 @@ static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
     c[ORR_C_SHARED_ST_CONF] = (double)s->shared_conflicts[ORR_L1_STORE];
     c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared_conflicts[ORR_L1_ATOMIC];
     c[ORR_C_SHARED_CONF] = (double)sum(s->shared_conflicts, ORR_L1_KINDS);
-    c[ORR_C_CONST_REQ] = (double)s->const_requests;
+    add_to(&c[ORR_C_CONST_REQ], (double)s->const_requests);
     c[ORR_C_CONST_MISS] = (double)s->const_miss;
     c[ORR_C_CONST_MISS2] = (double)s->const_miss2;
     c[ORR_C_FETCHES] = (double)s->icache_fetches;
@@ -226,10 +229,12 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     uint64_t atomics = m->atomic + m->far_atomic;
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.notices;
-    c[ORR_C_L2_HIT] = (double)hits + u.code + u.writes;
     // What is fetched with a sector that missed counts as missed, though nobody looked it up (H200: of pairs
-    // whose one sector was asked for, and then the other, 2 missed and 1 hit).
-    c[ORR_C_L2_MISS] = looked_up - c[ORR_C_L2_HIT] + (double)sum(m->read_along, ORR_FROMS);
+    // whose one sector was asked for, and then the other, 2 missed and 1 hit). Barriers and notices count as
+    // hits (H200, workloads: hits exceed those of reads, writes and atomics by as many).
+    double found = (double)hits + u.code + u.writes;
+    c[ORR_C_L2_HIT] = found + u.barriers + u.notices;
+    c[ORR_C_L2_MISS] = looked_up - found + (double)sum(m->read_along, ORR_FROMS);
     c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code + u.reads;
     c[ORR_C_L2_WRITE] = (double)writes + u.writes;
     c[ORR_C_L2_RED] = round((double)atomics * reductions);

@@ -512,19 +512,26 @@ static bool is_strong(void *self, const orr_tinst *i) {
     return orr_inst_order(&((const sm *)self)->c->kernel->insts[i->inst]) != 0;
 }
 
-static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
-    reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
-    s->starved = false;
-    s->cluster.out.n = s->cluster.in.n = 0;
-    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    memset(&s->n, 0, sizeof s->n);
-    memset(s->stalls, 0, sizeof s->stalls);
+static void reset_parts(const cycle *c, sm *s) {
     events_reset(&s->clock);
     for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
     for (uint32_t n = 0; n < (uint32_t)c->gpu->core_subcores; n++) operands_reset(&s->operands[n]);
 #define PART(type, name, ...) name##_reset(&s->name);
 #include "core/parts.def"
 #undef PART
+}
+
+// An SM that had no block in the launch before needs nothing: a short launch costs what its own SMs cost.
+// `resized`: L1 has another size than then.
+static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
+    reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
+    s->starved = false;
+    s->cluster.out.n = s->cluster.in.n = 0;
+    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
+    memset(&s->n, 0, sizeof s->n);
+    memset(s->stalls, 0, sizeof s->stalls);
+    if (!s->fresh || resized) reset_parts(c, s);
+    s->fresh = true;
     s->lsu.client.strong = c->strong ? is_strong : NULL;
     s->worker = &c->workers[0];
 }
@@ -600,6 +607,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].tb.resident) x->busy[x->nbusy++] = n;
+        for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].fresh = false;
         run_sms(x);
         memory(x);
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
@@ -766,15 +774,17 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
+    bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
     c->strong = !c->perfect && orr_kernel_orders(c->kernel);
     fit_program(&x);
-    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
+    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ, resized);
     restart_memory(c);
     open_engine(&x, source, threads);
     uint64_t window = c->window;
     if (c->cluster > 1) c->window = cyc_cluster_window(c);
+    for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
     bool ok = windows(&x, progress, e);
     c->window = window;
     for (uint32_t i = 0; i < c->nsms; i++) {

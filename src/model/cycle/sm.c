@@ -131,7 +131,9 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
                  .late = d->lost, // the latencies of memory count from issue
                  .load = NOBODY,
                  .live = d->live};
-    if (i->flags & ORR_TF_LOAD) {
+    bool atomic = i->flags & ORR_TF_ATOMIC && s->c->gpu->core_atomic_wait;
+    if (atomic) w->atomic = NEVER;
+    if (i->flags & ORR_TF_LOAD || atomic) {
         op.load = l1_expect(&s->l1, warp_id(w), d->inst);
         s->l1.loads.at[op.load].live = d->live;
         if (i->flags & ORR_TF_ASYNC) {

@@ -70,6 +70,7 @@ typedef struct warp {
     bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
     uint16_t restored;       // barrier registers that BMOV has written since BSSY did
     uint64_t through;        // when it is past the last barrier
+    uint64_t atomic;         // when its last atomic has been answered (core.atomic_wait)
     uint32_t block;          // index in sm->blocks
     uint32_t sent;           // its last memory instruction, + 1; 0: none
     uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
@@ -186,6 +187,7 @@ typedef struct sm {
     struct step_sm *live;  // of a kernel that is executed as it is timed (step.c); NULL: it is not
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
+    bool fresh;            // nothing has run on it since it was prepared for a launch
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     event_queue clock;

@@ -34,6 +34,7 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     const orr_tinst *i = &s->c->program->insts[inst];
     ready = write_back(s, w, i, ready);
     scoreboard_complete(&w->board, s->c->program, i, ready);
+    if (i->flags & ORR_TF_ATOMIC) w->atomic = ready;
     if (group != NO_GROUP) scoreboard_copied(&w->board, group, ready);
     answered(s, w, ready);
 }
@@ -61,7 +62,8 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
 // wait). A warp that is executed as it is timed stays: its executor is at the barrier.
 static bool passes_barrier(const sm *s, const warp *w, const orr_tinst *i) {
-    if (!s->c->gpu->core_bar_defer || w->exec || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK)) return false;
+    if (!s->c->gpu->core_bar_defer || w->exec || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK))
+        return false;
     static const bool fixed[ORR_TC_COUNT] = {
         [ORR_TC_INT] = true,  [ORR_TC_INT_MUL] = true, [ORR_TC_FP32] = true, [ORR_TC_FP16] = true,
         [ORR_TC_FP64] = true, [ORR_TC_MOVE] = true,    [ORR_TC_VOTE] = true, [ORR_TC_UNIFORM] = true,
@@ -141,6 +143,10 @@ void cyc_warp_update(sm *s, warp *w) {
     }
     if (p->control || i->kind != ORR_TK_PRODUCT) t = scoreboard_wait(&w->board, p, i, t, &why);
     if (w->fences || waits_for_others(i)) t = other_waits(s, w, i, t, &why);
+    if (w->atomic > t && s->c->gpu->core_atomic_wait) {
+        t = w->atomic;
+        why = ORR_STALL_LONG;
+    }
     w->ready = t;
     w->why = why;
     scheduler *q = &s->sched[w->sched];

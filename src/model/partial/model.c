@@ -88,7 +88,7 @@ static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, 
 
 typedef struct job {
     const orr_gpu *gpu;
-    const orr_work *w;
+    const orr_work *asked, *w; // as it came; as its PTX is timed (orr_work_rewritten)
     orr_result *r;
     orr_program *program;
     orr_occupancy_result occ;
@@ -315,7 +315,7 @@ static bool in_time(const job *j, const state *st) {
 }
 
 static bool run_in_time(job *j, state *st, orr_err *e) {
-    if (!abt_launch(st->gpu, j->gpu, j->w, j->r, e)) return false;
+    if (!abt_launch(st->gpu, j->gpu, j->asked, j->r, e)) return false;
     j->blocks.executed = j->p.total;
     return true;
 }
@@ -370,8 +370,9 @@ static bool run_job(job *j, state *st, orr_err *e) {
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
+    const orr_work *asked = w;
     w = orr_work_rewritten(w, &own, r);
-    job j = {.gpu = gpu, .w = w, .r = r};
+    job j = {.gpu = gpu, .asked = asked, .w = w, .r = r};
     double start = orr_seconds();
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     if (w->progress) orr_progress_parts(w->progress, 1);
@@ -407,5 +408,6 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 }
 
 const orr_model orr_model_partial = {
-    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size", run_model,
-    copy, true, NULL};
+    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size",
+    run_model, copy,
+    true,      NULL};

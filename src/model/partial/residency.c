@@ -126,7 +126,9 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
     uint16_t flags = orr_ops[i->op].flags;
     inst_sum *s = &l->sum[inst];
     orr_coalesced c;
-    if (orr_inst_lands(i))
+    if (i->op == ORR_OP_TEX)
+        orr_coalesce_texture(a, &c);
+    else if (orr_inst_lands(i))
         orr_coalesce_copy(a, &c);
     else
         orr_coalesce(a, (uint32_t)i->width * (i->vec ? i->vec : 1u), ORR_WHOLE_WARP, &c);
