@@ -152,7 +152,7 @@ static void landed(acore *s, const tma_copy *c, uint64_t done) {
     ablock *b = &s->blocks[c->slot];
     if (c->kind != TMA_LOAD) return;
     s->async.landed = latest(s->async.landed, done);
-    if (!c->mbar || !b->buf || b->buf->index != c->block) return;
+    if (!b->buf || b->buf->index != c->block) return;
     uint64_t offset;
     done = done > wake(s) ? done - wake(s) : 0; // an arrival that was made so much earlier
     if (!c->to || b->async.size < 2) {

@@ -132,7 +132,7 @@ void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
         return;
     }
     if (c->kind == TMA_LOAD) cyc_fence_bulk_landed(s, when);
-    if (c->kind != TMA_LOAD || !c->mbar || !b->buf || b->buf->index != c->block) return;
+    if (c->kind != TMA_LOAD || !b->buf || b->buf->index != c->block) return;
     if (when > wake(s)) when -= wake(s);
     uint64_t offset, later = when + (uint64_t)s->c->gpu->cluster_cast;
     cyc_cluster_rank(s, b, c->mbar, &offset);
