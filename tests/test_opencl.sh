@@ -72,6 +72,22 @@ X
 "$orrery" run -q group.launch >out 2>&1 || fail "work-group functions: $(cat out)"
 sed 's/CL2.0/CL3.0/' group.launch >group3.launch
 "$orrery" run -q group3.launch >out 2>&1 || fail "work-group functions of OpenCL C 3.0: $(cat out)"
+# Atomics of 64 bits and of OpenCL C 2.0, 32 work-items.
+cat >atomics.cl <<'X'
+__kernel void at(__global long *a, __global ulong *b, __global atomic_long *c, __global atomic_int *d) {
+    long i = get_global_id(0);
+    int was = 5;
+    atom_add(&a[0], i), atom_min(&a[1], -i), atom_dec(&a[2]), atom_cmpxchg(&a[3], i - 1, i);
+    atom_max(&b[0], (ulong)i + 0x8000000000000000ul), atom_xor(&b[1], (ulong)1 << i);
+    atomic_fetch_add(&c[0], i), atomic_fetch_max_explicit(&c[1], i, memory_order_relaxed, memory_scope_device);
+    atomic_fetch_sub(&d[0], 2);
+    if (i == 0) atomic_store(&d[1], atomic_compare_exchange_strong(&d[2], &was, 9) ? 1 : 100 + was);
+}
+X
+"$orrery" run -q atomics.cl --kernel at --build -cl-std=CL2.0 --global 32 --local 32 --arg buf:i64:4:print \
+    --arg buf:u64:2:print --arg buf:i64:2:print --arg buf:i32:3:print >out 2>err || fail "atomics: $(cat err)"
+printf '%s\n' "arg0: 496 -31 -32 31" "arg1: 9223372036854775839 4294967295" "arg2: 496 31" "arg3: -64 100 0" |
+    diff - <(grep '^arg' err) || fail "atomics of 64 bits or OpenCL C 2.0"
 # wrong WORDS... : bad input, status 2, a message with the word
 wrong() {
     local word=$1 status=0
