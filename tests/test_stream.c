@@ -15,11 +15,11 @@
 // The addresses that a row stands for are those of the access.
 static void same_lanes(const orr_trace_row *row, const orr_access *a) {
     assert_int_equal(row->mask, a->mask);
-    int64_t n = 0;
+    uint64_t n = 0; // addresses wrap round
     for (uint32_t m = a->mask; m; m &= m - 1, n++) {
-        int64_t wide = row->shift ? 1 << row->shift : 32;
+        uint64_t wide = row->shift ? 1u << row->shift : 32;
         assert_true(a->addr[orr_ffs(m)] ==
-                    row->at + (uint64_t)(n % wide * row->stride) + (uint64_t)(n / wide * row->down));
+                    row->at + n % wide * (uint64_t)row->stride + n / wide * (uint64_t)row->down);
     }
 }
 
