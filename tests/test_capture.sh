@@ -9,7 +9,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 [ -e "$build/capture/liborrery-capture.so" ] || { echo "skipped: no library"; exit 77; }
 cc=${CC:-cc}
-"$cc" -O1 -shared -fPIC "$source/tests/fake_cupti.c" -Wl,-soname,libcuda.so.1 -o libcuda.so.1 -ldl
+"$cc" -O1 -shared -fPIC "$source/tests/fake_cupti.c" -Wl,-soname,libcuda.so.1 -o libcuda.so.1 -ldl -lm
 cp libcuda.so.1 none.so
 "$cc" -O1 "$source/tests/capture_program.c" -o program -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 export ORRERY_LIBCUDA=$dir/libcuda.so.1 ORRERY_CUPTI=$dir/libcuda.so.1
