@@ -70,6 +70,79 @@ awk -v a="$fast" -v b="$(value elapsed_ns)" 'BEGIN { exit !(b > 2 * a) }' || fai
 run -n 64 --alike time ./program "$kernels" jacobi 128 2 # what is alike is not executed: wrong, and fast
 [ "$(value ranks)" = 64 ] || fail "--alike time"
 
+# Task lists with ranks. A kernel takes what it takes by itself; GPUs work at the same time; 50 us are 50 us.
+cat >one.tasks <<'T'
+kernel k threads 256
+    loop 100
+        0: sp x 8
+    end
+end
+launch k grid 132
+T
+alone=$("$orrery" run one.tasks --model partial --json -q | grep -o '"time_ns": *[0-9.]*' | head -1 | grep -o '[0-9.]*$')
+cat >two.tasks <<'T'
+kernel k threads 256
+    loop 100
+        0: sp x 8
+    end
+end
+on gpu 0 launch k grid 132
+on gpu 1 launch k grid 132
+sync
+host 50
+T
+run -n 1 two.tasks
+# the second begins a launch (2.5 us) later, and the program waits for both
+awk -v a="$alone" -v all="$(value elapsed_ns)" -v k="$(value kernel_ns)" \
+    'BEGIN { d = all - 50000 - a; exit !(k > 1.99 * a && k < 2.01 * a && d > 0 && d < 6000) }' ||
+    { cat report.json; fail "two GPUs: $alone alone"; }
+# 100 MiB over links of 1 GB/s: 105 ms, and what SimGrid's model takes off bandwidth, at most 10 %
+printf 'if rank == 0\n send 100M to 1 tag 3\nelse\n recv 100M from 0 tag 3\nend\n' >message.tasks
+run -n 2 --per-node 1 --platform ./slow.xml message.tasks
+awk -v t="$(value elapsed_ns)" 'BEGIN { exit !(t > 104.8e6 && t < 116e6) }' || fail "a message took $(value elapsed_ns)"
+# Collectives by MPI among groups and by NCCL, whose time hides behind a kernel that follows
+cat >many.tasks <<'T'
+let bytes = 64M
+kernel k threads 256
+    loop 4000
+        0: sp x 8
+    end
+end
+allreduce bytes nccl
+launch k grid 1320
+sync
+broadcast 1M from rank - rank % 4 among rank / 4
+allgather 1K among rank % 4
+alltoall 1K
+reducescatter 1K
+gather 1K to 0
+scatter 1K from 0
+reduce 1K to 0
+barrier
+copy to gpu (local + 1) % gpus, 1M
+T
+run -n 16 many.tasks
+both=$(value elapsed_ns)
+for name in Bcast Allgather Alltoall Reduce_scatter_block Gather Scatter Reduce Barrier; do
+    grep -q "\"name\":\"$name\",\"times\":16" report.json || { cat report.json; fail "$name of a task list"; }
+done
+nccl=$(value nccl_ns)
+run -n 16 many.tasks --set bytes=4
+awk -v a="$both" -v b="$(value elapsed_ns)" -v n="$nccl" -v k="$(value kernel_ns)" \
+    'BEGIN { less = n < k ? n : k; exit !(n > 1e5 && a - b < n - 0.9 * less + 1e4) }' || fail "NCCL does not hide: $both, $(value elapsed_ns)"
+run -n 8 --set n=2048 "$source/docs/tutorials/halo.tasks"
+grep -q '"name":"Isend","times":1400' report.json || { cat report.json; fail "the tutorial's halo exchange"; }
+rc=0 # who waits for ever is named
+printf 'host 5\nif rank == 0\n recv 4K from 1\nend\n' >stuck.tasks
+"$orrery" cluster -q -n 2 stuck.tasks >got 2>err || rc=$?
+[ $rc -eq 1 ] && grep -q 'rank 0 waits for ever at line 3' err || { cat err; fail "a rank that waits for ever: $rc"; }
+printf 'if rank == 1\n dance\nend\n' >bad.tasks
+refused cluster -n 2 bad.tasks
+grep -q 'bad.tasks:2: ' err || { cat err; fail "the line of what is wrong"; }
+rc=0
+"$orrery" run two.tasks >out 2>err || rc=$?
+[ $rc -eq 2 ] && grep -q 'two.tasks:6: this takes ranks' err || { cat err; fail "run takes ranks"; }
+
 refused cluster ./program "$kernels" jacobi
 refused cluster -n 5 --per-node 1 --platform ./slow.xml ./program "$kernels" jacobi
 grep -q 'has 4 hosts' err || { cat err; fail "too few hosts"; }

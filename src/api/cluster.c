@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "base/temp.h"
 #include "node/platform.h"
+#include "tasks/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ typedef struct cluster {
     const orr_node *node;
     int ranks, per_node, nodes;
     const char *fabric, *temp;
+    const char *player; // what is started where there is no program
     unsigned launches, alike;
     rank_line *rank;
     total_lines kernels, calls;
@@ -117,8 +119,40 @@ static bool installed(const char *program) {
     return false;
 }
 
+// A task list is read for every rank before anything runs: what is wrong with it is said here.
+static bool check_tasks(const cluster *c, const char *path, orr_err *e) {
+    const orr_options *o = c->o;
+    for (int r = 0; r < c->ranks && !e->status; r++) {
+        orr_task_rank place = {.rank = r,
+                               .ranks = c->ranks,
+                               .node = r / c->per_node,
+                               .nodes = c->nodes,
+                               .gpus = c->node->gpus,
+                               .local = r % c->per_node};
+        orr_tasks_free(orr_tasks_load_rank(path, o->in.sets, o->in.nsets, &place, e));
+    }
+    return !e->status;
+}
+
+static const char *from_here(orr_arena *a, const char *path) {
+    char *full = realpath(path, NULL);
+    const char *kept = orr_arena_strdup(a, full ? full : path);
+    free(full);
+    return kept;
+}
+
+static const char *joined(orr_arena *a, const orr_words *w) {
+    orr_text t = {0};
+    for (size_t i = 0; i < w->n; i++) orr_text_add(&t, "%s\n", w->at[i]);
+    const char *all = orr_arena_strdup(a, t.s ? t.s : "");
+    free(t.s);
+    return all;
+}
+
 static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
     orr_arena *a = &c->arena;
+    bool tasks = orr_tasks_probe(program[0]);
+    if (tasks && (!check_tasks(c, program[0], e) || !(c->player = orr_app_player(a, e)))) return false;
     const char *hostfile, *platform = make_platform(c, &hostfile, e);
     if (!platform) return false;
     const char *host = c->o->cluster.host;
@@ -127,8 +161,11 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         "ORRERY_APP_CLUSTER=1",
         orr_arena_printf(a, "ORRERY_APP_NODES=%d", c->nodes),
         orr_arena_printf(a, "ORRERY_APP_PER_NODE=%d", c->per_node),
+        orr_arena_printf(a, "ORRERY_APP_RANKS=%d", c->ranks),
         orr_arena_printf(a, "ORRERY_APP_ALIKE=%s", c->o->cluster.alike ? c->o->cluster.alike : "yes"),
         scale > 0 ? "ORRERY_APP_MEASURED=1" : "ORRERY_APP_MEASURED=",
+        orr_arena_printf(a, "ORRERY_APP_PLAY=%s", tasks ? from_here(a, program[0]) : ""),
+        orr_arena_printf(a, "ORRERY_APP_PLAY_SETS=%s", tasks ? joined(a, &c->o->script_sets) : ""),
         NULL};
     orr_words argv = {0};
     const char *const fixed[] = {
@@ -142,12 +179,21 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         orr_arena_printf(a, "--cfg=smpi/tmpdir:%s", c->temp),
         "--log=root.thresh:critical",
         "--cfg=contexts/stack-size:16384", // KiB: kernels are executed on a rank's stack
+        c->player ? "--cfg=smpi/privatization:no" : "--cfg=smpi/privatization:dlopen",
         scale > 0 ? orr_arena_printf(a, "--cfg=smpi/host-speed:%gGf", scale)
                   : "--cfg=smpi/simulate-computation:no"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) *ORR_PUSH(&argv) = fixed[i];
-    for (char *const *w = program; *w; w++) *ORR_PUSH(&argv) = *w;
+    const char *started = c->player ? c->player : program[0];
+    *ORR_PUSH(&argv) = started;
+    for (char *const *w = program + 1; *w && !c->player; w++) *ORR_PUSH(&argv) = *w;
     *ORR_PUSH(&argv) = NULL;
-    char **env = orr_app_cluster_environment(program[0], c->o, c->temp, cuda, e);
+    orr_options o = *c->o;
+    if (tasks) { // the rest is the list's
+        o.sets = o.model.sets;
+        o.script_sets.n = 0;
+        o.in.nsets = 0;
+    }
+    char **env = orr_app_cluster_environment(started, &o, c->temp, cuda, e);
     bool ok = env && orr_app_wait((char *const *)argv.at, env, status, e);
     free(env);
     free(argv.at);
@@ -272,8 +318,21 @@ static void json_of(const cluster *c, orr_text *out) {
     orr_text_add(out, "}\n");
 }
 
-static orr_report *report(cluster *c, int status, orr_err *e) {
-    if (!read_ranks(c, status, e)) return NULL;
+// Ranks of a list that wait for each other: SimGrid ends when nobody can go on.
+static bool all_ended(const cluster *c, int *status, orr_err *e) {
+    unsigned long long ended = 0;
+    for (size_t i = 0; i < c->calls.n; i++)
+        if (!strcmp(c->calls.at[i].name, "Finalize")) ended = c->calls.at[i].n;
+    if (!c->player || ended == (unsigned long long)c->ranks) return true;
+    if (!*status) *status = 1;
+    return orr_fail(e, ORR_PROGRAM_FAILED,
+                    "cluster: %llu of %d ranks wait for ever: what one sends another must receive, and all "
+                    "members come to a collective",
+                    (unsigned long long)c->ranks - ended, c->ranks);
+}
+
+static orr_report *report(cluster *c, int *status, orr_err *e) {
+    if (!read_ranks(c, *status, e) || !all_ended(c, status, e)) return NULL;
     orr_text text = {0}, json = {0};
     text_of(c, &text);
     json_of(c, &json);
@@ -318,7 +377,7 @@ orr_report *orr_mpi_run(char *const *argv, const orr_options *asked, int *status
     c.nodes = c.ranks > 0 ? (c.ranks + c.per_node - 1) / c.per_node : 1;
     orr_report *r = NULL;
     if (check(&c, e) && orr_temp_folder(temp, "cluster", e)) {
-        if (start(&c, argv, status, e)) r = report(&c, *status, e);
+        if (start(&c, argv, status, e)) r = report(&c, status, e);
         orr_temp_folder_end(temp);
     }
     free(c.rank);
