@@ -143,6 +143,46 @@ rc=0
 "$orrery" run two.tasks >out 2>err || rc=$?
 [ $rc -eq 2 ] && grep -q 'two.tasks:6: this takes ranks' err || { cat err; fail "run takes ranks"; }
 
+# Execution traces; what they take is worked out by hand.
+traces=$source/tests/corpus/operators
+train() { value elapsed_ns | cut -d. -f1; }
+# 300 + 200 us, gradients of the second layer behind the first, those of the first alone, 100 us
+run -n 4 --timeline t.json "$traces/train.et"
+comm=$(grep -o '"name":"all-reduce","times":8,"bytes":[0-9]*,"time_ns":[0-9]*' report.json | grep -o '[0-9]*$')
+[ "$(train)" -ge $((600000 + comm / 8 - 50)) ] && [ "$(train)" -le $((600000 + comm / 8 + 50)) ] || { cat report.json; fail "train.et"; }
+grep -q '"cat":"NCCL","name":"gradients 2"' t.json && grep -q '"bound_by":"kernels"' report.json || fail "the timeline of a trace"
+# Over two nodes an all-reduce of 16 ranks is a flow of 2 * 15 / 16 MiB at 8 * 50 GB/s, and latency
+run -n 16 "$traces/train.et"
+[ "$(train)" -gt "$((605000 + 2 * 15 * 1048576 / 16 / 400))" ] && [ "$(train)" -lt 1000000 ] || { cat report.json; fail "train.et on two nodes"; }
+# A pipeline of two stages: 1000 us, 64 MiB over 1 GB/s, 500 us
+run -n 2 --per-node 1 --platform ./slow.xml "$traces/stage-%r.et"
+awk -v t="$(value elapsed_ns)" 'BEGIN { t -= 1500e3; exit !(t > 67.1e6 && t < 75e6) }' || fail "stages: $(value elapsed_ns)"
+# PyTorch's own: kernels joined by trace_link, 2 x 400.5 us, the collective beside the second
+run -n 4 "$traces/linked.json"
+[ "$(value elapsed_ns)" = 801000.000 ] || { cat report.json; fail "linked.json"; }
+grep -q '"name":"all-reduce","times":4,"bytes":65536' report.json || fail "a collective's bytes"
+run -n 4 "$traces/host.json" # no kernels: operators by their shapes, from the model
+grep -q '"name":"aten::addmm","times":4' report.json && grep -q '"name":"all-reduce","times":4,"bytes":16777216' report.json ||
+    { cat report.json; fail "host.json"; }
+# Kineto: 200.25 + 100 us of kernels, a copy of 10 us; with the host's time, a gap of 59.75 us
+run -n 4 "$traces/kineto.json"
+[ "$(value elapsed_ns)" = 310250.000 ] || { cat report.json; fail "kineto.json"; }
+run -n 4 --host 1 "$traces/kineto.json"
+[ "$(value elapsed_ns)" = 370000.000 ] || { cat report.json; fail "kineto.json with the host's time: $(value elapsed_ns)"; }
+# Kernels' times from a report, by name and shape; what is not in it as recorded
+cat >times.json <<'T'
+{"launches": [{"kernel": "_Z4gemm", "demangled": "void gemm<float,128>(float const*, int)", "grid": [16, 8, 1],
+ "block": [256, 1, 1], "time_ns": 1000}]}
+T
+run -n 4 --times times.json "$traces/kineto.json"
+[ "$(value elapsed_ns)" = 111000.000 ] || { cat report.json; fail "--times FILE: $(value elapsed_ns)"; }
+# From the model: 2 * 4096^3 operations are not done faster than the H200 can, 989 T a second, nor at a third of it
+run -n 1 "$traces/gemm.et"
+awk -v t="$(value elapsed_ns)" 'BEGIN { exit !(t > 138.9e3 && t < 417e3) }' || fail "gemm.et: $(value elapsed_ns)"
+for t in old.et circle.et cut.et bad.json deep.json; do refused cluster -n 2 "$traces/$t"; done
+refused cluster -n 2 --times nothing.json "$traces/train.et"
+refused cluster -n 2 none.et
+
 refused cluster ./program "$kernels" jacobi
 refused cluster -n 5 --per-node 1 --platform ./slow.xml ./program "$kernels" jacobi
 grep -q 'has 4 hosts' err || { cat err; fail "too few hosts"; }

@@ -76,6 +76,7 @@ typedef struct orr_cluster_options {
     const char *platform; // a fabric by name, or a file of SimGrid's
     const char *host;     // "ignore", or the factor that measured host time is multiplied by
     const char *alike;    // "yes", "no", "time"
+    const char *times;    // of an execution trace's operators: "recorded", "model", or a report of `run --json`
 } orr_cluster_options;
 
 typedef struct orr_share_options { // of a sweep that several processes share

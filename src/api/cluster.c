@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "base/temp.h"
 #include "node/platform.h"
+#include "operators/operators.h"
 #include "tasks/tasks.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ typedef struct cluster {
     int ranks, per_node, nodes;
     const char *fabric, *temp;
     const char *player; // what is started where there is no program
+    bool trace;         // but an execution trace
     unsigned launches, alike;
     rank_line *rank;
     total_lines kernels, calls;
@@ -134,11 +136,37 @@ static bool check_tasks(const cluster *c, const char *path, orr_err *e) {
     return !e->status;
 }
 
+// The file of a rank: "%r" in the name is its number.
+static bool check_trace(const cluster *c, const char *path, orr_err *e) {
+    const char *at = strstr(path, "%r"), *times = c->o->cluster.times;
+    for (int r = 0; r < (at ? c->ranks : 1) && !e->status; r++) {
+        char name[4200];
+        snprintf(name, sizeof name, at ? "%.*s%d%s" : "%.*s", (int)(at ? (size_t)(at - path) : strlen(path)),
+                 path, r, at ? at + 2 : "");
+        orr_operators *o = orr_operators_load(name, e);
+        if (o && !o->at.n) orr_fail(e, ORR_BAD_INPUT, "%s: has no operators", name);
+        if (o && o->rank >= 0 && at && o->rank != r)
+            orr_fail(e, ORR_BAD_INPUT, "%s: was recorded by rank %d, and is to be that of rank %d", name,
+                     o->rank, r);
+        orr_operators_free(o);
+    }
+    bool file = times && strcmp(times, "recorded") != 0 && strcmp(times, "model") != 0;
+    if (!e->status && file && access(times, R_OK) != 0)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "--times is recorded, model, or a report of orrery run --json, not \"%.200s\"", times);
+    return !e->status;
+}
+
 static const char *from_here(orr_arena *a, const char *path) {
     char *full = realpath(path, NULL);
     const char *kept = orr_arena_strdup(a, full ? full : path);
     free(full);
     return kept;
+}
+
+static const char *full_name(orr_arena *a, const char *path) { // of what may not be there as it is written
+    char here[4096];
+    return *path == '/' || !getcwd(here, sizeof here) ? path : orr_arena_printf(a, "%s/%s", here, path);
 }
 
 static const char *joined(orr_arena *a, const orr_words *w) {
@@ -152,7 +180,10 @@ static const char *joined(orr_arena *a, const orr_words *w) {
 static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
     orr_arena *a = &c->arena;
     bool tasks = orr_tasks_probe(program[0]);
-    if (tasks && (!check_tasks(c, program[0], e) || !(c->player = orr_app_player(a, e)))) return false;
+    c->trace = !tasks && orr_operators_probe(program[0]);
+    if ((tasks && !check_tasks(c, program[0], e)) || (c->trace && !check_trace(c, program[0], e)))
+        return false;
+    if ((tasks || c->trace) && !(c->player = orr_app_player(a, e))) return false;
     const char *hostfile, *platform = make_platform(c, &hostfile, e);
     if (!platform) return false;
     const char *host = c->o->cluster.host;
@@ -163,8 +194,11 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         orr_arena_printf(a, "ORRERY_APP_PER_NODE=%d", c->per_node),
         orr_arena_printf(a, "ORRERY_APP_RANKS=%d", c->ranks),
         orr_arena_printf(a, "ORRERY_APP_ALIKE=%s", c->o->cluster.alike ? c->o->cluster.alike : "yes"),
-        scale > 0 ? "ORRERY_APP_MEASURED=1" : "ORRERY_APP_MEASURED=",
+        scale > 0 && !c->player ? "ORRERY_APP_MEASURED=1" : "ORRERY_APP_MEASURED=",
         orr_arena_printf(a, "ORRERY_APP_PLAY=%s", tasks ? from_here(a, program[0]) : ""),
+        orr_arena_printf(a, "ORRERY_APP_TRACE=%s", c->trace ? full_name(a, program[0]) : ""),
+        orr_arena_printf(a, "ORRERY_APP_TIMES=%s", c->o->cluster.times ? c->o->cluster.times : ""),
+        orr_arena_printf(a, "ORRERY_APP_HOST=%g", scale),
         orr_arena_printf(a, "ORRERY_APP_PLAY_SETS=%s", tasks ? joined(a, &c->o->script_sets) : ""),
         NULL};
     orr_words argv = {0};
@@ -180,8 +214,8 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         "--log=root.thresh:critical",
         "--cfg=contexts/stack-size:16384", // KiB: kernels are executed on a rank's stack
         c->player ? "--cfg=smpi/privatization:no" : "--cfg=smpi/privatization:dlopen",
-        scale > 0 ? orr_arena_printf(a, "--cfg=smpi/host-speed:%gGf", scale)
-                  : "--cfg=smpi/simulate-computation:no"};
+        scale > 0 && !c->player ? orr_arena_printf(a, "--cfg=smpi/host-speed:%gGf", scale)
+                                : "--cfg=smpi/simulate-computation:no"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) *ORR_PUSH(&argv) = fixed[i];
     const char *started = c->player ? c->player : program[0];
     *ORR_PUSH(&argv) = started;
@@ -216,7 +250,7 @@ static bool read_ranks(cluster *c, int status, orr_err *e) {
         rank_line x = {0};
         total_line t = {0};
         if (sscanf(line, "launches %u alike %u", &c->launches, &c->alike) == 2) continue;
-        if (sscanf(line, "kernel %llu %lg %511s", &t.n, &t.ns, name) == 3) {
+        if (sscanf(line, "kernel %llu %lg %511[^\n]", &t.n, &t.ns, name) == 3) {
             t.name = orr_arena_strdup(&c->arena, name);
             *ORR_PUSH(&c->kernels) = t;
         } else if (sscanf(line, "mpi %llu %llu %lg %511s", &t.n, &t.bytes, &t.ns, name) == 4) {
@@ -256,19 +290,43 @@ static void text_totals(const total_lines *t, const char *what, orr_text *out) {
                      t->at[i].ns / 1e3 / (double)t->at[i].n, (double)t->at[i].bytes / 1e6);
 }
 
-static void text_of(const cluster *c, orr_text *out) {
-    int last = last_rank(c);
+// Of an execution trace it is known when kernels run, and when only messages do.
+static const char *trace_bound(const rank_line *x) {
+    double rest = x->end_ns - x->wait_ns - x->mpi_ns;
+    if (x->mpi_ns >= x->wait_ns && x->mpi_ns >= rest) return "communication";
+    return rest > x->wait_ns ? "neither kernels nor communication" : "kernels";
+}
+
+static const char *bound_of(const cluster *c, const rank_line *x) {
+    return c->trace ? trace_bound(x) : bound(x);
+}
+
+static void head_of(const cluster *c, int last, orr_text *out) {
     const rank_line *l = &c->rank[last];
     double end = l->end_ns > 0 ? l->end_ns : 1;
     orr_text_add(out, "%d ranks on %d x %s, %s\n", c->ranks, c->nodes, c->node->product, c->fabric);
+    if (c->trace) {
+        orr_text_add(
+            out,
+            "simulated time %.6f ms, bound by %s (rank %d, which ends last: kernels run for %.1f %%, "
+            "communication that nothing hides for %.1f %%)\n\n",
+            l->end_ns / 1e6, trace_bound(l), last, 100 * l->wait_ns / end, 100 * l->mpi_ns / end);
+        return;
+    }
     orr_text_add(
         out,
         "simulated time %.6f ms, bound by %s (rank %d, which ends last: %.1f %% waiting for its GPU, %.1f %% "
         "in MPI)\n",
         l->end_ns / 1e6, bound(l), last, 100 * l->wait_ns / end, 100 * l->mpi_ns / end);
     orr_text_add(out, "%u launches, of which %u took what one alike had taken\n\n", c->launches, c->alike);
+}
+
+static void text_of(const cluster *c, orr_text *out) {
+    int last = last_rank(c);
+    head_of(c, last, out);
     orr_text_add(out, "%6s %5s %12s %12s %12s %12s %12s %9s %12s\n", "rank", "node", "end ms", "kernels ms",
-                 "copies ms", "NCCL ms", "MPI ms", "messages", "sent MB");
+                 "copies ms", c->trace ? "comm. ms" : "NCCL ms", c->trace ? "not hidden" : "MPI ms",
+                 "messages", "sent MB");
     for (int r = 0; r < c->ranks; r++) {
         if (c->ranks > 16 && r >= 8 && r != last && r != c->ranks - 1)
             continue; // all of them are in the JSON
@@ -278,7 +336,7 @@ static void text_of(const cluster *c, orr_text *out) {
                      x->messages, (double)x->sent / 1e6);
     }
     text_totals(&c->kernels, "kernel", out);
-    text_totals(&c->calls, "MPI", out);
+    text_totals(&c->calls, c->trace ? "communication" : "MPI", out);
     if (!c->calls.n)
         orr_text_add(out, "\ncalls of MPI were not seen: link the program with smpicc and CUDA's library "
                           "before SimGrid's\n");
@@ -302,7 +360,7 @@ static void json_of(const cluster *c, orr_text *out) {
     orr_text_add(out, ",\"platform\":");
     orr_text_json(out, c->fabric);
     orr_text_add(out, ",\"elapsed_ns\":%.3f,\"bound_by\":\"%s\",\"launches\":%u,\"alike\":%u,\n\"by_rank\":[",
-                 last->end_ns, bound(last), c->launches, c->alike);
+                 last->end_ns, bound_of(c, last), c->launches, c->alike);
     for (int r = 0; r < c->ranks; r++) {
         const rank_line *x = &c->rank[r];
         orr_text_add(out,

@@ -3,12 +3,16 @@
 //
 //   play.c         a rank's GPUs, and ranks that meet
 //   play_tasks.c   task lists with ranks and messages (tasks/)
+//   play_trace.c   execution traces (operators/)
+//   play_times.c   what their operators take
+//   play_flows.c   what they send each other, as flows of SimGrid
 #ifndef ORR_MPI_PLAY_H
 #define ORR_MPI_PLAY_H
 
 #include "app/nccl.h"
 #include "input/input.h"
 #include "mpi/mpi.h"
+#include "operators/operators.h"
 
 typedef struct play_rank { // who this is
     int rank, ranks, node, nodes, gpus, local, per_node;
@@ -26,6 +30,9 @@ void play_kernel(int gpu, const char *name, double ns); // behind what is on the
 void play_wait_gpus(uint64_t gpus);                     // the host waits for these (bits)
 double play_stream_end(int gpu);                        // ns
 
+// What a launch of a task list takes by the model; asked for once for all that are alike. The list must stay.
+double play_time(const orr_tasks *list, const orr_task_step *s);
+
 // Ranks that do something together: the k-th time that each member comes to a meeting is the same event.
 typedef struct play_group play_group;
 play_group *play_group_of(int line, int number); // the same for all ranks that name it
@@ -37,5 +44,32 @@ const int *play_group_ranks(const play_group *g);
 uint64_t play_meet(play_group *g, int rank, double ready, int what, uint64_t bytes);
 // When it is done, and when it began: waits until all have come.
 double play_met(play_group *g, uint64_t event, double *start);
+
+// ---- execution traces ------------------------------------------------------------------------------
+typedef struct play_times play_times;
+play_times *play_times_open(void); // as the options say
+// ns; < 0: nothing says what it takes.
+double play_times_of(play_times *t, const orr_operators *o, const orr_operator *op);
+
+// Functions of SimGrid that actors beside the ranks' own need.
+typedef struct play_simgrid {
+    void *(*self)(void), *(*host)(void);
+    void *(*actor)(const char *, void *, void (*)(int, char **), int, const char *const *);
+    double (*clock)(void);
+    int (*sleep)(double);
+    void *(*sem_new)(int);
+    void (*acquire)(void *), (*release)(void *);
+    void (*sendto)(void *, void *, double);
+} play_simgrid;
+extern play_simgrid play_sg;
+bool play_flows_open(void);
+
+// A collective or a message that all its members come to, in the same order. Returns when it is done.
+typedef struct play_flow {
+    int what, nmembers; // ORR_OP_*
+    const int *members; // ranks
+    uint64_t bytes;
+} play_flow;
+void play_flow_do(const play_flow *f, uint64_t key, int rank, int per_node);
 
 #endif

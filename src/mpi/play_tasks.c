@@ -74,32 +74,9 @@ static const orr_kernel *counted_as(const orr_kernel *k) {
     return *ORR_PUSH(&known) = k;
 }
 
-static double time_of(const player *p, const orr_task_step *s) {
-    app *a = &the_app;
-    uint64_t key = orr_tasks_digest(p->list, s);
-    double ns = 0;
-    if (app_alike_find(key, &ns)) {
-        a->nalike++;
-        return ns;
-    }
-    orr_err e = {0};
-    orr_work w = {.threads = a->threads};
-    orr_step x;
-    if (!orr_launch_possible(a->gpu, &s->launch, &e)) play_fail(e.text);
-    orr_step_open(&x, &w, p->list, s, a->gpu);
-    orr_work given = w;
-    bool ok = a->model->run(a->gpu, &given, &a->result, &e);
-    orr_step_close(&x, &w);
-    if (!ok) play_fail(e.text);
-    ns = a->result.launches.n ? a->result.launches.at[a->result.launches.n - 1].time_ns : 0;
-    if (!(ns >= 0)) ns = 0; // a model without time
-    app_alike_add(key, ns);
-    return ns;
-}
-
 static void launch(player *p, const orr_task_step *s) {
     int gpu = gpu_of(p, s);
-    double ns = time_of(p, s);
+    double ns = play_time(p->list, s);
     app_enter();
     play_kernel(gpu, s->launch.kernel->name, ns);
     app_kernel_count(counted_as(s->launch.kernel), ns);
