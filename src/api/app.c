@@ -346,6 +346,11 @@ char **orr_app_cluster_environment(const char *program, const orr_options *o, co
     return environment(program, o, &w, e);
 }
 
+const char *orr_app_player(orr_arena *a, orr_err *e) {
+    const char *dir = library_folder(a, "cluster", "orrery-player.so", "ORRERY_CLUSTER", e);
+    return dir ? orr_arena_printf(a, "%s/orrery-player.so", dir) : NULL;
+}
+
 char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e) {
     variables v = {0};
     if (e->status) return NULL;

@@ -136,6 +136,9 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
 // A line of the timeline that keeps nobody waiting.
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
                     uint64_t bytes);
+// The same of a rank that is not the one that runs.
+void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
+                       double to, uint64_t bytes);
 void app_clock_wait(double until);           // the host waits
 double app_clock_known(const app_stream *s); // when something can begin in s, for all that has been timed
 double app_clock_end(app_stream *s);         // when what is in it is done
@@ -330,10 +333,12 @@ uint64_t app_rank_changes(void);                           // how often
 void app_rank_park(uint64_t seen); // waits for another change than the last; no lock is held
 void app_rank_tell(void);          // those who wait look again; no lock is held
 app_rank *app_rank_self(void);
+void app_mpi_count(int rank, const char *name, double seconds, uint64_t bytes, bool message);
 double app_mpi_begin(void); // s
 void app_mpi_end(const char *name, double from, uint64_t bytes, int to);
 size_t app_mpi_totals(const app_mpi_total **all);
 size_t app_rank_all(const app_rank **ranks);
+app_rank *app_rank_of(int rank); // NULL: it has done nothing yet
 uint64_t app_alike_key(const app_call *c, const orr_kernel *k);
 typedef struct app_kernel_total {
     const orr_kernel *kernel;

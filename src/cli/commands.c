@@ -80,7 +80,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --lines --json -o run.json ./matrixMul\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"cluster", cli_cluster,
-     " ranks per-node node platform host alike gpu model set source kernels launches threads max-insts "
+     " ranks per-node node platform host alike times gpu model set source kernels launches threads max-insts "
      "bounds "
      "timeline json output quiet ! ",
      "[options] -n N PROGRAM [ARGUMENTS]", "run an unmodified MPI program with CUDA on a simulated cluster",

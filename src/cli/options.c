@@ -73,6 +73,10 @@ static const option options[] = {
      "the network: fat-tree, fat-tree:K, rail, dragonfly, crossbar, or a platform of SimGrid's (*.xml)"},
     {"host", 0, JOB, 0, "ignore|FACTOR",
      "host code takes no time (ignore, the default), or what it takes here times FACTOR"},
+    {"times", 0, JOB, 0, "recorded|model|FILE",
+     "of an execution trace's operators: as recorded (default), from --model, or as a report of `run --json` "
+     "has "
+     "kernels of the same name and shape"},
     {"alike", 0, JOB, 0, "yes|no|time",
      "launches that are alike over ranks are simulated once and executed all (yes), simulated each (no), or "
      "only "
