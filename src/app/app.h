@@ -11,6 +11,7 @@
 //                     rt_register.c has what nvcc's code calls to name them
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
+//   children.c        what kernels launch
 //   queue.c           launches of several streams that run at the same time
 //   clock.c           simulated time: when each of them would have started and ended
 //   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
@@ -160,7 +161,19 @@ app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n);
 void app_queue_flush(void); // all of it is timed now
 
 // ---- what streams do ------------------------------------------------------------------------------------
-enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE, DO_ALLOC };
+enum {
+    DO_KERNEL,
+    DO_COPY,
+    DO_FILL,
+    DO_HOST,
+    DO_RECORD,
+    DO_WAIT,
+    DO_NOTHING,
+    DO_GRAPH,
+    DO_FREE,
+    DO_ALLOC,
+    DO_CONDITION
+};
 typedef struct app_array app_array; // array.h
 typedef struct app_call {
     uint8_t what;
@@ -181,10 +194,13 @@ typedef struct app_call {
     void *user;
     app_event *event;
     struct app_graph *graph;
+    struct app_conditional *conditional;
 } app_call;
 
 int app_submit(app_stream *s, const app_call *c); // now, or into the graph that is being captured; copies *c
 int app_do(app_stream *s, const app_call *c);     // now
+int app_do_kernel(app_stream *s, const app_call *c, orr_children *children); // without what it launches
+int app_children_run(app_stream *s, app_module *m, orr_children *first);     // what a kernel asked for
 int app_kernel_params(app_function *f, void *const *args, app_call *c); // packs them: c->params, malloc'd
 enum { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_MANAGED };
 int app_place(const void *p); // PLACE_*
@@ -205,8 +221,28 @@ typedef struct app_graph {
     app_stream *stream; // while it is being captured
     app_node *last;     // captured so far
     bool broken;
+    const struct app_graph *origin; // that it is a copy of
 } app_graph;
+enum { COND_IF, COND_WHILE, COND_SWITCH };
+typedef struct app_condition { // condition.c
+    const app_graph *graph;
+    unsigned value, first;
+    bool assigned; // each launch of the graph begins with `first`
+} app_condition;
+typedef struct app_conditional { // a node
+    app_condition *condition;
+    int type; // COND_*
+    unsigned n;
+    app_graph **bodies;
+} app_conditional;
+uint64_t app_condition_new(const app_graph *g, unsigned value, bool assigned); // its handle
+app_condition *app_condition_of(uint64_t handle);                              // NULL: none
+void app_conditions_begin(app_graph *g);
+app_conditional *app_conditional_copy(const app_conditional *from);
+void app_conditional_free(app_conditional *c);
+int app_conditional_run(const app_conditional *c, app_stream *s);
 app_graph *app_graph_new(void);
+void app_condition_set(uint64_t handle, unsigned value); // of a conditional node
 void app_graph_free(app_graph *g);
 app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);

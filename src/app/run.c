@@ -257,7 +257,7 @@ static void tell_strays(app *a, const orr_kernel *k) {
     a->strays += s.n;
 }
 
-static int kernel(app_stream *s, const app_call *c) {
+int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     app *a = &the_app;
     const orr_gpu *g = a->gpu;
     app_function *f = c->function;
@@ -282,7 +282,8 @@ static int kernel(app_stream *s, const app_call *c) {
                     .index = a->nlaunches,
                     .max_insts = a->max_insts,
                     .range = orr_nvtx_path(),
-                    .fault = &fault};
+                    .fault = &fault,
+                    .children = children};
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);
     memcpy(l.cluster, &c->cluster, sizeof l.cluster);
@@ -355,6 +356,14 @@ static int kernel(app_stream *s, const app_call *c) {
     return E_OK;
 }
 
+static int kernel(app_stream *s, const app_call *c) {
+    orr_children children = {.device = s->device};
+    int error = app_do_kernel(s, c, &children);
+    if (!error && children.at.n) error = app_children_run(s, c->function->module, &children);
+    orr_children_free(&children, the_app.mem);
+    return error;
+}
+
 // ---- anything ----------------------------------------------------------------------------------
 int app_do(app_stream *s, const app_call *c) {
     switch (c->what) {
@@ -383,6 +392,7 @@ int app_do(app_stream *s, const app_call *c) {
         return E_OK;
     case DO_FREE: return app_free(c->user);
     case DO_GRAPH: return app_graph_run(c->graph, s);
+    case DO_CONDITION: return app_conditional_run(c->conditional, s);
     default: return E_OK;
     }
 }
