@@ -188,6 +188,12 @@ static void find_peers(acore *s, const awarp *w, const awork *a, const ablock *b
     }
 }
 
+// Whose answer counts for all n that ask for a line and its peers, 0: the first's. One's, and now this one's,
+// now that one's: their mean would have no late ones, and who waits for many waits for the latest.
+static inline uint32_t one_of(uint64_t line, uint32_t n) {
+    return n == 1 ? 0 : (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) % n;
+}
+
 // A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
 static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     machine *m = s->m;
@@ -196,14 +202,15 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
-    uint64_t sum = answer(s, s->id, x->sectors, a.done, CLUSTER_SHARE), n = s->times;
+    uint64_t came = answer(s, s->id, x->sectors, a.done, CLUSTER_SHARE);
+    uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         a = orr_fast_load(m->memory, &peer[k], x->sectors, x->from, there);
-        sum += answer(s, peer_sm(s, k), x->sectors, a.done, CLUSTER_SHARE);
+        uint64_t t = answer(s, peer_sm(s, k), x->sectors, a.done, CLUSTER_SHARE);
+        if (k + 1 == whose) came = t;
     }
-    if (n > 1) sum = (sum + n / 2) / n;
-    push_miss(s, sum);
-    return sum;
+    push_miss(s, came);
+    return came;
 }
 
 static void write_line(acore *s, const atrip *x, uint64_t when) {
@@ -246,16 +253,17 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
     uint64_t left, done = send(s, &x->place, &r, when, bytes, 0, &left);
-    uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when, n = s->times;
+    uint64_t came = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when;
+    uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = peer_sm(s, k);
         done = orr_fast_change(s->m->memory, &s->m->peers[x - s->m->trips][k], &r, 0).done;
-        if (answered) sum += answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE);
+        uint64_t t = answered ? answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE) : 0;
+        if (k + 1 == whose) came = t;
     }
     if (!answered) return 0;
-    if (n > 1) sum = (sum + n / 2) / n;
-    push_miss(s, sum);
-    return sum;
+    push_miss(s, came);
+    return came;
 }
 
 // ---- bulk copies ---------------------------------------------------------------------------------------
