@@ -218,6 +218,19 @@ static double refresh_wait(const an_memory *m, double n) {
     return takes * (1 - (1 - pow(1 - p, n + 1)) / (p * (n + 1)));
 }
 
+// Of n lines that L2 is asked for at any time, how much later the last comes because it has further to go than
+// the mean: it is the other half's, or its slice is one of those further away (l2.spread).
+static double way_wait(const orr_gpu *g, double n) {
+    if (n <= 1) return 0;
+    double parts = g->l2_partitions > 1 ? g->l2_partitions : 1, near = 1 / parts;
+    return g->l2_far_latency * (near - pow(near, n)) + g->l2_spread * (n / (n + 1) - 0.5);
+}
+
+// Both; as they are independent, their squares add up.
+static double late(const an_memory *m, double lines, double from_dram) {
+    return hypot(refresh_wait(m, from_dram), way_wait(m->gpu, lines));
+}
+
 // ---- before anything is known -----------------------------------------------------------------------
 static orr_l1_access access_at_l1(const orr_access *lanes, const orr_coalesced *lines, const orr_tinst *i,
                                   bool local) {
@@ -273,14 +286,15 @@ typedef struct sampler {
     uint64_t *runs;            // [blocks of code]
     uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
     double first, again;       // sectors from memory: of the first touch; because L2 had lost them
-    double from_dram;          // lines of the access at hand
-    // of the block of code at hand: loads that memory serves, and the lines of all of them
+    double from_dram, from_l2; // lines of the access at hand; with those of DRAM
+    // of the block of code at hand: loads that L1 does not serve, and the lines of all of them
     struct far_load {
         uint32_t inst;
-        double lines;
+        double lines, from_dram;
     } far[FAR_LOADS];
     uint32_t nfar;
-    double far_lines;
+    double far_lines, far_dram;
+    double tail, tails;      // of thread blocks: how much later their last warp ends, summed; how many
     double clock;            // of the warp at hand
     double late;             // by how much its block's loads took longer than its clock knows
     bool loads;              // it has some
@@ -294,21 +308,21 @@ typedef struct sampler {
 
 enum { AT_L1, AT_L2, AT_DRAM };
 
-// A load that memory serves, of so many lines. What comes behind a block of code, or behind the barrier that
-// ends it, waits for the last line of all its loads, not for that of one of them.
-static void add_far(sampler *s, uint32_t inst, double lines) {
+// A load that L1 does not serve, of so many lines. What comes behind a block of code, or behind the barrier
+// that ends it, waits for the last line of all its loads, not for that of one of them.
+static void add_far(sampler *s, uint32_t inst, double lines, double from_dram) {
     if (!(lines > 0) || s->nfar >= FAR_LOADS) return;
-    s->far[s->nfar++] = (struct far_load){inst, lines};
+    s->far[s->nfar++] = (struct far_load){inst, lines, from_dram};
     s->far_lines += lines;
+    s->far_dram += from_dram;
 }
 
 static void wait_for_far(sampler *s, double warps) {
-    if (!s->nfar) return;
-    double last = refresh_wait(s->m, s->far_lines * warps);
+    double last = late(s->m, s->far_lines * warps, s->far_dram * warps);
     for (uint32_t n = 0; n < s->nfar; n++)
-        s->g->access[s->far[n].inst].latency += last - refresh_wait(s->m, s->far[n].lines);
+        s->g->access[s->far[n].inst].latency += last - late(s->m, s->far[n].lines, s->far[n].from_dram);
     s->nfar = 0;
-    s->far_lines = 0;
+    s->far_lines = s->far_dram = 0;
 }
 
 static bool followed(const sampler *s, uint64_t line) {
@@ -404,6 +418,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         int at = at_l2(s, &x, line, sectors, false, 0);
         add_traffic(a, &x, times);
         s->from_dram += at == AT_DRAM ? times : 0;
+        s->from_l2 += times;
         double operation = i->flags & ORR_TF_LOAD ? cycles_of(s->m->l2.atomic.latency) : 0;
         return latency_of(g, at) + operation;
     }
@@ -440,6 +455,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     double wait = latency_of(g, at);
     add_traffic(a, &x, times);
     s->from_dram += at == AT_DRAM ? times : 0;
+    s->from_l2 += times;
     if (cached && !store) s->l1.ready[place] = s->clock + wait;
     return wait;
 }
@@ -577,7 +593,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
     bool known = false;
-    s->from_dram = 0;
+    s->from_dram = s->from_l2 = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
@@ -590,10 +606,11 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         if (one > wait) wait = one;
     }
     if (!known) return;
-    double far = s->from_dram < c.lines ? s->from_dram : c.lines;
+    double from_dram = s->from_dram < c.lines ? s->from_dram : c.lines,
+           lines = s->from_l2 < c.lines ? s->from_l2 : c.lines;
     if (i->flags & ORR_TF_LOAD) {
-        wait += refresh_wait(s->m, far);
-        add_far(s, inst, far);
+        wait += late(s->m, lines, from_dram);
+        add_far(s, inst, lines, from_dram);
     }
     s->timed[inst]++;
     a->latency += wait + spent.lag;
@@ -612,7 +629,29 @@ typedef struct reader {
     uint64_t local;
     double clock; // ready for its next block
     bool waits;   // at a barrier
+    // since its last barrier: how often it waited for loads that L1 did not serve, and lines of all of them
+    double waited, lines, from_dram;
 } reader;
+
+// Between its last barrier and its end a warp waits k times for the last of some lines; the block ends with
+// the warp for which that is the most. Once: that of all warps' lines. Sums of k are less far apart than k
+// times one.
+static void add_tail(sampler *s, const reader *all, uint32_t n) {
+    for (uint32_t k = 0; k < n;) {
+        double warps = 0, waited = 0, lines = 0, from_dram = 0;
+        uint32_t block = all[k].block;
+        for (; k < n && all[k].block == block; k++) {
+            warps += all[k].waited > 0;
+            waited += all[k].waited;
+            lines += all[k].lines;
+            from_dram += all[k].from_dram;
+        }
+        s->tails++;
+        if (warps < 2) continue;
+        double of_all = late(s->m, lines / waited * warps, from_dram / waited * warps);
+        s->tail += sqrt(waited / warps) * (of_all - late(s->m, lines / waited, from_dram / waited));
+    }
+}
 
 // One block of code of a warp: 1, 0 at its end, -1 damaged. *slots: issue slots it took.
 static int step(sampler *s, reader *r, double *slots) {
@@ -639,6 +678,13 @@ static int step(sampler *s, reader *r, double *slots) {
             one_access(s, n, &s->access[i->access], r->local);
         else if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK && i->access < x->naccess)
             bulk_access(s, n, &s->access[i->access]);
+    }
+    if (s->t->meets[block]) {
+        r->waited = r->lines = r->from_dram = 0;
+    } else if (s->nfar) {
+        r->waited++;
+        r->lines += s->far_lines;
+        r->from_dram += s->far_dram;
     }
     wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
     r->clock += s->late; // they are waited for, sooner or later
@@ -690,8 +736,10 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, 
         for (uint32_t w = 0; w < t->streams[k].nwarps; w++) {
             const an_stream *x = &t->streams[k];
             orr_warp_trace v = {x->bytes + x->at[w], x->at[w + 1] - x->at[w]};
-            all[n++] =
-                (reader){orr_trace_open(v), k + 1, UINT32_MAX - 1, ((uint64_t)k * 64 + w) << 18, 0, false};
+            all[n++] = (reader){.t = orr_trace_open(v),
+                                .block = k + 1,
+                                .from = UINT32_MAX - 1,
+                                .local = ((uint64_t)k * 64 + w) << 18};
         }
     bool ok = true, in_turn = s->gpu->core_policy == ORR_SCHED_LRR;
     double now = 0, slots = 0;
@@ -701,6 +749,7 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, 
         now += slots * slot;
         if (r->waits || r->t.at == r->t.end) release(all, n, r->block);
     }
+    add_tail(s, all, n);
     free(all);
     return ok;
 }
@@ -809,6 +858,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
             a->latency = latency;
         }
     g->bulk = s.bulks > 0 ? s.bulk / s.bulks : 0;
+    g->tail = s.tails > 0 ? s.tail / s.tails : 0;
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
     free(before);
