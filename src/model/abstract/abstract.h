@@ -310,9 +310,9 @@ typedef struct acore {
     uint64_t coming_from;         // stretch of time: of lines on their way this many come in it, and after it
     uint16_t coming[COMING];
     uint32_t nmisses;
-    orr_reservations send;                // of its port into the crossbar
+    orr_reservations send;              // of its port into the crossbar
     uint64_t stands_from, stands, sent; // ticks: the port stands still; what was sent last has left
-    struct {            // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
+    struct { // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
         uint64_t line, came, leaves;
         uint32_t number; // of all stores: only the last ones are still there (xbar.merge_lines)
         uint8_t sectors;

@@ -16,8 +16,8 @@ void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
     s->held = until;
 }
 
-// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it. Warps are not simulated
-// in order of time, so what is asked for later in the program may leave earlier.
+// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it. Warps are not
+// simulated in order of time, so what is asked for later in the program may leave earlier.
 static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, uint32_t bytes,
                              uint64_t *there) {
     const machine *m = s->m;
@@ -58,8 +58,8 @@ static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t
     return a.done;
 }
 
-// Of the stores of part of a sector that are on their way the first to be acknowledged makes room for one that
-// is, at `done`: a heap, the first at its top.
+// Of the stores of part of a sector that are on their way the first to be acknowledged makes room for one
+// that is, at `done`: a heap, the first at its top.
 static void replace_part(acore *s, uint32_t n, uint64_t done) {
     uint64_t *heap = s->parts.done;
     uint32_t at = 0;
@@ -224,8 +224,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     bool joins = m->gpu->xbar_join && !m->mem->strong;
     uint32_t places = m->c->core.port.stores ? m->c->core.port.stores : UINT32_MAX;
     if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS &&
-        s->stores[at].came <= when &&
-        s->nstores - s->stores[at].number < places) {
+        s->stores[at].came <= when && s->nstores - s->stores[at].number < places) {
         r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
         s->stores[at].sectors |= x->sectors;
         if (!r.sectors) return;

@@ -218,8 +218,8 @@ static double refresh_wait(const an_memory *m, double n) {
     return takes * (1 - (1 - pow(1 - p, n + 1)) / (p * (n + 1)));
 }
 
-// Of n lines that L2 is asked for at any time, how much later the last comes because it has further to go than
-// the mean: it is the other half's, or its slice is one of those further away (l2.spread).
+// Of n lines that L2 is asked for at any time, how much later the last comes because it has further to go
+// than the mean: it is the other half's, or its slice is one of those further away (l2.spread).
 static double way_wait(const orr_gpu *g, double n) {
     if (n <= 1) return 0;
     double parts = g->l2_partitions > 1 ? g->l2_partitions : 1, near = 1 / parts;
@@ -279,6 +279,7 @@ typedef struct sampler {
     uint64_t piece;            // of the last atomic, + 1 (l2.atomic_row)
     uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
+    uint32_t l1_ways;
     uint64_t regions;          // that L2 holds
     uint32_t block;            // the thread block at hand, + 1
     uint32_t blocks;           // looked at
@@ -334,6 +335,21 @@ static double latency_of(const orr_gpu *g, int level) {
     return level == AT_L1 ? g->l1_latency : (level == AT_L2 ? g->l2_latency : g->dram_latency) + far;
 }
 
+// Whether a line is still in a cache of so many lines when `distance` others have been touched since it was:
+// in a set of `ways` fewer than that many of them, of which the number in a set is random (Poisson). Decided
+// by a hash, as often as that is likely. 0 ways: it has one set.
+static bool is_kept(uint64_t line, uint32_t distance, double times, double lines, uint32_t ways) {
+    double others = (double)distance * times, mean = others * ways / lines;
+    if (!ways || others > 8 * lines) return others <= lines;
+    double chance = 0, term = exp(-mean);
+    for (uint32_t k = 0; k < ways; k++) {
+        chance += term;
+        term *= mean / (k + 1);
+    }
+    uint64_t draw = (line ^ (uint64_t)distance << 40) * 0x9e3779b97f4a7c15u >> 32;
+    return (double)draw < chance * 0x1p32;
+}
+
 // Sectors of a line at L2, of a store so many of them `whole`: which level has them.
 static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool store, uint32_t whole) {
     uint32_t place, n = (uint32_t)orr_popc(sectors);
@@ -351,7 +367,8 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
     }
     s->out->l2_sectors += n;
     if (store) add_store(s->m, a, whole, n - whole);
-    bool lost = d != UINT32_MAX && !s->fits && (double)d * s->every > s->l2_lines;
+    bool lost =
+        d != UINT32_MAX && !s->fits && !is_kept(line, d, s->every, s->l2_lines, (uint32_t)s->gpu->l2_ways);
     if (store && !lost && d == UINT32_MAX) { // written back when there is no room
         if (!s->fits) add_dram_write(s->m, a, sectors);
         return AT_L2;
@@ -427,7 +444,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     uint8_t have = 0, asked = sectors;
     if (cached) {
         uint32_t d = touch(&s->l1, line, &place);
-        if (d == UINT32_MAX || (double)d * s->every > s->l1_lines) s->l1.sectors[place] = 0;
+        if (d == UINT32_MAX || !is_kept(line, d, s->every, s->l1_lines, s->l1_ways)) s->l1.sectors[place] = 0;
         have = s->l1.sectors[place] & sectors;
         if (!store || g->l1_write_allocate || local)
             s->l1.sectors[place] |= store ? sectors : orr_l1_fetched(g, sectors);
@@ -809,6 +826,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     if (l1_times < 1) l1_times = 1;
     if (l2_times < 1) l2_times = 1;
     s.l1_lines = (occ->l1_bytes > ORR_LINE ? (double)occ->l1_bytes : ORR_LINE) / ORR_LINE / l1_times;
+    s.l1_ways = (uint32_t)(gpu->l1_tag_ways ? gpu->l1_tag_ways : gpu->l1_ways);
     s.l2_lines = (double)gpu->l2_size / ORR_LINE / l2_times;
     s.regions = (uint64_t)gpu->l2_size >> REGION_BITS;
     s.fits = allocated && allocated <= (uint64_t)gpu->l2_size;

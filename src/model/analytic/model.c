@@ -34,7 +34,7 @@ typedef struct code {
 typedef struct state {
     ORR_VEC(code *) codes;
     an_memory *memory;
-    abt_state *in_time; // for kernels whose threads wait for each other; NULL: there was none
+    abt_state *in_time;     // for kernels whose threads wait for each other; NULL: there was none
     uint64_t insts, looked; // so far: warp instructions executed, accesses looked at
 } state;
 
