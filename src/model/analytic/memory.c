@@ -286,12 +286,14 @@ typedef struct sampler {
     bool fits;                 // all that is allocated lies in L2
     uint64_t *runs;            // [blocks of code]
     uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
+    double *by_first;          // [insts] of their latency, what memory adds for lines touched first
     double first, again;       // sectors from memory: of the first touch; because L2 had lost them
-    double from_dram, from_l2; // lines of the access at hand; with those of DRAM
+    // lines of the access at hand: from DRAM, of them touched first, from L2 or DRAM
+    double from_dram, first_touch, from_l2;
     // of the block of code at hand: loads that L1 does not serve, and the lines of all of them
     struct far_load {
         uint32_t inst;
-        double lines, from_dram;
+        double lines, from_dram, share; // of those from DRAM, which are touched first
     } far[FAR_LOADS];
     uint32_t nfar;
     double far_lines, far_dram;
@@ -311,17 +313,21 @@ enum { AT_L1, AT_L2, AT_DRAM };
 
 // A load that L1 does not serve, of so many lines. What comes behind a block of code, or behind the barrier
 // that ends it, waits for the last line of all its loads, not for that of one of them.
-static void add_far(sampler *s, uint32_t inst, double lines, double from_dram) {
+static void add_far(sampler *s, uint32_t inst, double lines, double from_dram, double share) {
     if (!(lines > 0) || s->nfar >= FAR_LOADS) return;
-    s->far[s->nfar++] = (struct far_load){inst, lines, from_dram};
+    s->far[s->nfar++] = (struct far_load){inst, lines, from_dram, share};
     s->far_lines += lines;
     s->far_dram += from_dram;
 }
 
 static void wait_for_far(sampler *s, double warps) {
-    double last = late(s->m, s->far_lines * warps, s->far_dram * warps);
-    for (uint32_t n = 0; n < s->nfar; n++)
-        s->g->access[s->far[n].inst].latency += last - late(s->m, s->far[n].lines, s->far[n].from_dram);
+    double last = late(s->m, s->far_lines * warps, s->far_dram * warps),
+           near = late(s->m, s->far_lines * warps, 0);
+    for (uint32_t n = 0; n < s->nfar; n++) {
+        double own = late(s->m, s->far[n].lines, s->far[n].from_dram);
+        s->g->access[s->far[n].inst].latency += last - own;
+        s->by_first[s->far[n].inst] += s->far[n].share * (last - near);
+    }
     s->nfar = 0;
     s->far_lines = s->far_dram = 0;
 }
@@ -384,6 +390,7 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
             s->again += n * s->every;
         else
             s->first += n * s->every;
+        if (!lost) s->first_touch += s->every;
         return AT_DRAM;
     }
     s->out->l2_hits += n;
@@ -610,7 +617,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
     bool known = false;
-    s->from_dram = s->from_l2 = 0;
+    s->from_dram = s->from_l2 = s->first_touch = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
@@ -626,8 +633,10 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     double from_dram = s->from_dram < c.lines ? s->from_dram : c.lines,
            lines = s->from_l2 < c.lines ? s->from_l2 : c.lines;
     if (i->flags & ORR_TF_LOAD) {
+        double share = s->from_dram > 0 ? s->first_touch / s->from_dram : 0;
         wait += late(s->m, lines, from_dram);
-        add_far(s, inst, lines, from_dram);
+        add_far(s, inst, lines, from_dram, share);
+        if (share > 0) s->by_first[inst] += share * (latency_of(g, AT_DRAM) - latency_of(g, AT_L2));
     }
     s->timed[inst]++;
     a->latency += wait + spent.lag;
@@ -771,7 +780,8 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, 
     return ok;
 }
 
-// Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up.
+// Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up. The
+// others have been touched before by blocks that are not in the sample, and are in L2.
 static double first_share(const sampler *s, const an_tally *t, uint64_t allocated) {
     double once = 0, more = 0;
     for (uint32_t n = 0; n < s->l2.slots; n++)
@@ -837,6 +847,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
     s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
     s.timed = orr_calloc(p->ninsts + 1, sizeof *s.timed);
+    s.by_first = orr_calloc(p->ninsts + 1, sizeof *s.by_first);
     s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
     an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
     an_memory_assume(gpu, p, assumed);
@@ -869,7 +880,8 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
                 continue;
             }
             double *v = (double *)a,
-                   latency = s.timed[n] ? a->latency / (double)s.timed[n] : assumed[n].latency;
+                   latency = s.timed[n] ? (a->latency - (1 - share) * s.by_first[n]) / (double)s.timed[n]
+                                        : assumed[n].latency;
             a->dram *= rest;
             a->atomics *= spread;
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
@@ -882,6 +894,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     free(before);
     free(s.runs);
     free(s.timed);
+    free(s.by_first);
     free(s.access);
     reuse_free(&s.l1);
     reuse_free(&s.l2);
