@@ -151,8 +151,9 @@ double app_clock_all(void);           // on all of them
 // ---- what has not been timed (queue.c) ----------------------------------------------------------------
 bool app_queue_on(void);                   // operations of streams are timed later
 bool app_queue_takes(const orr_launch *l); // this one too
-bool app_queue_launch(app_stream *s, const orr_launch *l, orr_err *e); // executes it
-void app_queue_timed(app_stream *s, const orr_launch *l, size_t result);
+// early: it may start before the kernel ahead of it in the stream has ended.
+bool app_queue_launch(app_stream *s, const orr_launch *l, bool early, orr_err *e); // executes it
+void app_queue_timed(app_stream *s, const orr_launch *l, bool early, size_t result);
 void app_queue_add(app_stream *s, int engine, const char *name, double ns, uint64_t bytes);
 void app_queue_record(app_stream *s, app_event *ev);
 void app_queue_wait(app_stream *s, const app_event *ev);
@@ -182,6 +183,7 @@ typedef struct app_call {
     dim3 cluster; // thread blocks; 0: what the kernel asks for
     uint32_t dynamic_shared;
     bool cooperative;
+    bool early; // it may start before the kernel ahead of it has ended (programmatic launch)
     uint8_t *params;
     uint32_t nparams;     // bytes
     pitched_ptr dst, src; // DO_COPY; DO_FILL: dst
@@ -318,7 +320,8 @@ typedef struct app {
     app_function *functions;
     app_variable *variables;
     app_stream *streams; // those with a handle, of all devices
-    bool overlaps;       // a CUDA program has made one: kernels may run at the same time (queue.c)
+    bool overlaps; // it has made one, or has kernels that may start early: they may run at the same time
+                   // (queue.c)
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;

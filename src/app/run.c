@@ -319,7 +319,7 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     exchange(a, true);
     bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
     if (queued && a->model->run_group)
-        ok = app_queue_launch(s, &l, &e);
+        ok = app_queue_launch(s, &l, c->early, &e);
     else if (!known || !a->only_time)
         ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
                                  : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
@@ -340,7 +340,7 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     if (a->alike && simulated && !known) app_alike_add(key, ns);
     if (a->node) app_managed_here(s, c);
     if (queued) {
-        if (!a->model->run_group) app_queue_timed(s, &l, had);
+        if (!a->model->run_group) app_queue_timed(s, &l, c->early, had);
         return E_OK;
     }
     double start = app_clock_start(s, ENGINE_KERNELS);

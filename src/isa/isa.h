@@ -109,6 +109,8 @@ enum orr_tkind {
     ORR_TK_PRODUCT_WAIT, // waits until at most `imm` groups of products are unfinished (WARPGROUP.DEPBAR)
     ORR_TK_CLOCK,        // reads the SM's clock
     ORR_TK_INDEXED,      // a uniform load of a constant by an index (ULDC): its warp waits until it is there
+    ORR_TK_NEXT_GRID,    // imm 0: the kernel behind it in its stream may start; 1: waits for the one ahead to
+                         // end
 };
 // orr_inst.imm of machine code's products, and of WARPGROUP: ORR_PRODUCT_WAITS + how many groups.
 enum { ORR_PRODUCT_SIGNALS = 1, ORR_PRODUCT_REGISTERS = 2, ORR_PRODUCT_WAITS = 64 };
@@ -340,6 +342,7 @@ enum {
 };
 enum { ORR_SHFL_UP, ORR_SHFL_DOWN, ORR_SHFL_BFLY, ORR_SHFL_IDX };
 enum { ORR_VOTE_ALL, ORR_VOTE_ANY, ORR_VOTE_UNI, ORR_VOTE_BALLOT };
+enum { ORR_GRID_NEXT = 1, ORR_GRID_WAIT }; // orr_inst.sub of NOP: griddepcontrol
 enum { ORR_BAR_SYNC, ORR_BAR_ARRIVE, ORR_BAR_RED_POPC, ORR_BAR_RED_AND, ORR_BAR_RED_OR };
 // mbarrier: dsts and srcs as in PTX. TEST_WAIT/TRY_WAIT with mods: cmp 1 = .parity form.
 enum {
