@@ -13,6 +13,7 @@
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
 //   children.c        what kernels launch
 //   queue.c           launches of several streams that run at the same time
+//   record.c          launches that are kept (--record)
 //   clock.c           simulated time: when each of them would have started and ended
 //   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
 //   copies
@@ -161,6 +162,14 @@ void app_queue_wait(app_stream *s, const app_event *ev);
 app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n);
 void app_queue_flush(void); // all of it is timed now
 
+// ---- what is kept (record.c) ----------------------------------------------------------------------------
+struct app;
+// `format` is Accel-Sim's (orr_accel_format); NULL: streams. A path of NULL: nothing is kept.
+bool app_record_open(struct app *a, const char *path, const char *format, orr_err *e);
+bool app_record_launch(struct app *a, const orr_launch *l, orr_work w, orr_err *e); // runs it, too
+void app_record_copy(struct app *a, uint64_t to, uint64_t bytes);                   // from the host
+void app_record_close(struct app *a, orr_err *e);                                   // e->status: thrown away
+
 // ---- what streams do ------------------------------------------------------------------------------------
 enum {
     DO_KERNEL,
@@ -308,8 +317,7 @@ typedef struct app {
     const char *kernels, *launches, *source, *output, *timeline, *program;
     const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
     bool json, quiet, lines;
-    const char *record; // --record
-    char *recorded;     // the folder that streams go to, until the end
+    struct app_record *record; // of --record; NULL: nothing is recorded
     orr_progress progress;
     bool counts_only;
     uint32_t nlaunches, skipped; // all; of them not simulated
