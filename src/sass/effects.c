@@ -36,6 +36,7 @@ typedef struct effects {
     bool *waiting;  // [block]: to be looked at again
     uint32_t steps; // blocks that may still be looked at
     bool lost;      // something the analysis does not follow
+    bool meet;      // blocks may store to the same place
 } effects;
 
 static int place_of(const orr_operand *o) {
@@ -275,7 +276,7 @@ typedef struct access {
     int32_t lo, hi, up; // who wrote the parts of its address
     int64_t disp;
     uint32_t bytes;
-    bool store, own, reduces;
+    bool store, own, reduces, meets;
     origin from;
 } access;
 
@@ -328,14 +329,15 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
     }
     if (!to->from.bases) { // out of memory, or made of numbers
         if (to->store)
-            x->lost = true;
+            x->meet = k->writes_anywhere = true;
         else
             k->reads_anywhere = true;
         return false;
     }
     to->reduces = k->reduces && reduction_of(k, n);
     if (to->reduces) return true;
-    if (to->store && (to->from.loaded || !to->from.block) && !stores_constant(x, s, n)) x->lost = true;
+    to->meets = to->store && (to->from.loaded || !to->from.block);
+    if (to->meets && !stores_constant(x, s, n)) x->meet = true;
     return true;
 }
 
@@ -357,13 +359,14 @@ static void note(effects *x) {
             step(x, s, n);
         }
     }
-    if (all.n > 20000) x->lost = true;
+    if (all.n > 20000 || (x->meet && all.n > 4000)) x->lost = true;
     for (size_t n = 0; n < all.n && !x->lost; n++) {
         access *a = &all.at[n];
         for (size_t m = 0; m < all.n && !a->store && !a->own; m++)
             a->own = all.at[m].store && !all.at[m].reduces && same_place(a, &all.at[m]);
         for (uint64_t m = a->from.bases; m; m &= m - 1) {
             orr_base *base = &k->bases[__builtin_ctzll(m)];
+            base->stores_meet |= a->meets;
             if (a->reduces)
                 base->reduces = true;
             else if (a->store)
@@ -419,7 +422,7 @@ static bool regular(const effects *x) {
 void sass_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     k->nbases = 0;
-    k->blocks_meet = k->reads_anywhere = true;
+    k->blocks_meet = k->reads_anywhere = k->untraced = true;
     k->reduces = orr_only_reduces(k, reduction_of);
     if (k->nfuncs > 1 || k->nblocks > MAX_BLOCKS || k->recursive) return;
     effects x = {.k = k, .steps = 64 * k->nblocks + 1000};
@@ -429,7 +432,8 @@ void sass_effects(orr_kernel *k) {
     follow(&x);
     k->regular = !x.lost && regular(&x);
     if (!x.lost) note(&x);
-    k->blocks_meet = x.lost;
+    k->untraced = x.lost;
+    k->blocks_meet = x.lost || x.meet;
     free(x.in);
     free(x.waiting);
 }

@@ -473,7 +473,7 @@ static bool begin_kernel(parser *p) {
     k->func.name = o->name;
     o->barriers = 1;
     o->machine = true;
-    o->atomics = o->blocks_meet = o->reads_anywhere = true; // nobody executes it
+    o->atomics = o->blocks_meet = o->reads_anywhere = o->untraced = true; // nobody executes it
     uint64_t threads = 0, regs = 32, shared = 0;
     while (!at_end(p)) {
         bool ok;
