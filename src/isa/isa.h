@@ -588,7 +588,7 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     bool loads, stores;
     bool loads_own;   // loads only what the same thread stores
     bool stores_meet; // stores to a place that depends on loaded data, or not on the block's index
-    bool reduces;   // reductions whose order does not matter (orr_kernel.reduces)
+    bool reduces;     // reductions whose order does not matter (orr_kernel.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
