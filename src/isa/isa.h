@@ -621,8 +621,9 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     bool param;           // else a variable
     uint32_t which;       // offset in the parameter buffer, or index of the variable
     bool loads, stores;
-    bool loads_own; // loads only what the same thread stores
-    bool reduces;   // reductions whose order does not matter (orr_kernel.reduces)
+    bool loads_own;   // loads only what the same thread stores
+    bool stores_meet; // stores to a place that depends on loaded data, or not on the block's index
+    bool reduces;     // reductions whose order does not matter (orr_kernel.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
@@ -660,6 +661,8 @@ typedef struct orr_kernel {
     bool reduces;           // and all that does is integer reductions of one kind, whose results nobody has
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
     bool reads_anywhere;    // loads through addresses of unknown base
+    bool writes_anywhere;   // stores, likewise
+    bool untraced;          // what it accesses has not been found out: bases are not all there
     bool regular;           // what it accesses does not depend on loaded data, as far as the code tells
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;
