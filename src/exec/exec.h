@@ -140,6 +140,10 @@ typedef struct orr_exec_counts { // what an execution did, in total
     uint64_t warp_insts, thread_insts, blocks;
 } orr_exec_counts;
 
+// Do its threads race through plain loads and stores: does a warp load what another one has stored, or the
+// other way round, with no barrier between? It is executed to see, and memory is as before.
+bool orr_launch_races(const orr_launch *l);
+
 // Run the whole launch on `threads` host threads. When `visit` is not NULL, streams are made and it is
 // called once for each finished thread block, on the worker that ran it (0 <= worker < threads); with
 // `in_order` in grid order, one call at a time. A kernel whose blocks may see each other

@@ -109,6 +109,8 @@ enum orr_tkind {
     ORR_TK_PRODUCT_WAIT, // waits until at most `imm` groups of products are unfinished (WARPGROUP.DEPBAR)
     ORR_TK_CLOCK,        // reads the SM's clock
     ORR_TK_INDEXED,      // a uniform load of a constant by an index (ULDC): its warp waits until it is there
+    ORR_TK_NEXT_GRID,    // imm 0: the kernel behind it in its stream may start; 1: waits for the one ahead to
+                         // end
 };
 // orr_inst.imm of machine code's products, and of WARPGROUP: ORR_PRODUCT_WAITS + how many groups.
 enum { ORR_PRODUCT_SIGNALS = 1, ORR_PRODUCT_REGISTERS = 2, ORR_PRODUCT_WAITS = 64 };
@@ -340,6 +342,7 @@ enum {
 };
 enum { ORR_SHFL_UP, ORR_SHFL_DOWN, ORR_SHFL_BFLY, ORR_SHFL_IDX };
 enum { ORR_VOTE_ALL, ORR_VOTE_ANY, ORR_VOTE_UNI, ORR_VOTE_BALLOT };
+enum { ORR_GRID_NEXT = 1, ORR_GRID_WAIT }; // orr_inst.sub of NOP: griddepcontrol
 enum { ORR_BAR_SYNC, ORR_BAR_ARRIVE, ORR_BAR_RED_POPC, ORR_BAR_RED_AND, ORR_BAR_RED_OR };
 // mbarrier: dsts and srcs as in PTX. TEST_WAIT/TRY_WAIT with mods: cmp 1 = .parity form.
 enum {
@@ -618,8 +621,9 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     bool param;           // else a variable
     uint32_t which;       // offset in the parameter buffer, or index of the variable
     bool loads, stores;
-    bool loads_own; // loads only what the same thread stores
-    bool reduces;   // reductions whose order does not matter (orr_kernel.reduces)
+    bool loads_own;   // loads only what the same thread stores
+    bool stores_meet; // stores to a place that depends on loaded data, or not on the block's index
+    bool reduces;     // reductions whose order does not matter (orr_kernel.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
@@ -657,6 +661,8 @@ typedef struct orr_kernel {
     bool reduces;           // and all that does is integer reductions of one kind, whose results nobody has
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
     bool reads_anywhere;    // loads through addresses of unknown base
+    bool writes_anywhere;   // stores, likewise
+    bool untraced;          // what it accesses has not been found out: bases are not all there
     bool regular;           // what it accesses does not depend on loaded data, as far as the code tells
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;

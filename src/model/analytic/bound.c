@@ -202,6 +202,8 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
         held += sum * scale;
         path = path * scale + g->launch_block_latency + x->d->bulk;
         core *c;
+        if (path > 0) share *= path / (path + x->d->tail);
+        path += x->d->tail;
         if (given < full) {
             c = &x->cores[given % (uint64_t)n];
             begin(x, c, when, path + x->d->cold, path > 0 ? share * path / (path + x->d->cold) : share);
