@@ -254,6 +254,7 @@ void app_conditional_free(app_conditional *c);
 int app_conditional_run(const app_conditional *c, app_stream *s);
 app_graph *app_graph_new(void);
 void app_condition_set(uint64_t handle, unsigned value); // of a conditional node
+void app_node_free(app_node *n);
 void app_graph_free(app_graph *g);
 app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
@@ -410,6 +411,8 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
+void app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // device: index in the_app.devices
+void app_block_remove(uint64_t addr);
 app_stream *app_stream_of(void *handle);
 void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."
 int app_missing(const char *function);                                    // names it, E_NOT_SUPPORTED
