@@ -310,8 +310,8 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     (void)worker;
     if (x->gpc) {
         receivers to = receivers_of(x, k, c->crossbar.ngpcs);
-        for (uint32_t g = to.first; g < to.first + to.n; g++)
-            cyc_crossbar_answer_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
+        cyc_crossbar_answer_gpcs(c, to.first, to.n, x->gpc, x->replies,
+                                 (uint32_t)orr_memsys_partitions(c->mem));
         return;
     }
     receivers to = receivers_of(x, k, c->nsms);
@@ -381,18 +381,20 @@ static void sample(engine *x) {
         now.blocks += block_cycles(s, x->until);
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
-    if (!c->perfect) {
-        orr_memsys_stats m;
-        orr_memsys_stats_sum(c->mem, &m);
-        for (int k = 0; k < ORR_FROMS; k++) now.l2_sectors += m.read[k] + m.write[k];
-        now.l2_sectors += m.atomic + m.far_read + m.far_write + m.far_atomic + m.notified; // both halves
-        now.dram_sectors = m.dram_read + m.dram_write;
-    }
+    if (!c->perfect) orr_memsys_sectors(c->mem, &now.l2_sectors, &now.dram_sectors);
     while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
     uint64_t at = (x->until - 1) / r->sample_cycles;
     if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
     add_sample(&r->samples[at], &now, &x->last);
     x->last = now;
+}
+
+// Whether what happens until then belongs to the sample of the window that is over: then one of both is
+// taken.
+static bool in_same_sample(const engine *x, uint64_t until) {
+    uint64_t cycles = x->out->sample_cycles;
+    while (until / cycles >= MAX_SAMPLES) cycles *= 2;
+    return !x->out->pieces && (x->until - 1) / cycles == (until - 1) / cycles;
 }
 
 // ---- room for a program that has grown ----------------------------------------------------------
@@ -611,7 +613,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         run_sms(x);
         memory(x);
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
-        sample(x);
+        if (x->out->pieces) sample(x);
         collect_blocks(x, progress);
         if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
@@ -622,19 +624,18 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
                                 "%s: the stream of a thread block on SM %u is damaged; record it again",
                                 c->kernel->name, n);
         x->from = x->until;
-        bool running = resident(c);
-        if (!running && x->ended) return true;
-        if (!running) continue;
-        uint64_t t = next_event(x);
-        if (t == NEVER && release_waits(c)) continue;
-        if (t == NEVER)
+        bool running = resident(c), over = !running && x->ended;
+        uint64_t t = running ? next_event(x) : x->from;
+        // Windows without anything to do are left out; the others begin where they would anyway, so that it
+        // does not matter for the result whether somebody looks and finds nothing.
+        if (t > x->from && t != NEVER) x->from += (t - x->from) / c->window * c->window;
+        if (!x->out->pieces && (over || t == NEVER || !in_same_sample(x, x->from + c->window))) sample(x);
+        if (over) return true;
+        if (t == NEVER && !release_waits(c))
             return orr_fail(
                 e, ORR_PROGRAM_FAILED,
                 "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
                 c->kernel->name);
-        // Windows without anything to do are left out; the others begin where they would anyway, so that it
-        // does not matter for the result whether somebody looks and finds nothing.
-        if (t > x->from) x->from += (t - x->from) / c->window * c->window;
     }
 }
 
