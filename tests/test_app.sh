@@ -175,6 +175,22 @@ fi
 "$orrery" run rec --model cycle --json >again.json
 insts() { grep -o '"warp_insts": *[0-9]*' "$1" | sed -n 1p | tr -dc 0-9; }
 [ -n "$(insts r.json)" ] && [ "$(insts r.json)" = "$(insts again.json)" ] || fail "replayed: $(insts again.json) instructions, not $(insts r.json)"
+# As Accel-Sim's traces, what was copied among them, the whole program takes the same cycles; so do traces of the streams
+# as the streams, within what their header's machine code tells.
+all() { grep -o '"cycles": *[0-9]*' "$1" | tr -dc '0-9\n' | tr '\n' ' '; }
+"$orrery" app -q --model cycle --record traces --format accel-sim-plain ./program "$fatbin" axpy >out || fail "recorded as traces"
+[ "$(sed 's/,0x.*,/ /' traces/kernelslist.g | tr '\n' ' ')" = "MemcpyHtoD 4000 MemcpyHtoD 4000 kernel-1.traceg " ] || fail "the list of traces"
+"$orrery" run traces/kernelslist.g --model cycle --json >traced.json
+[ -n "$(all r.json)" ] && [ "$(all r.json)" = "$(all traced.json)" ] || fail "from traces: $(all traced.json)cycles, not $(all r.json)"
+"$orrery" record rec --gpu h200 --format accel-sim-plain -o traces || fail "traces of streams"
+"$orrery" run traces/kernelslist.g --model functional --json >traced.json
+[ "$(insts r.json)" = "$(insts traced.json)" ] || fail "traces of streams: $(insts traced.json) instructions"
+for wrong in "record rec -o x.orr" "app --format accel-sim ./program" "app --record x --format cuda ./program" \
+    "app --record x --format accel-sim --sample ./program"; do
+    rc=0
+    "$orrery" $wrong >out2 2>err || rc=$?
+    [ $rc = 2 ] && grep -q -e --format err || { cat err; fail "orrery $wrong: status $rc"; }
+done
 grep -q 'wrong: 0' <<<"$("$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy)" ||
     fail "launches that are not chosen must still be executed"
 grep -q '"axpy"' none.json && fail "--kernels chose what it should not"

@@ -69,11 +69,6 @@ static int settings(orr_arena *arena, const char **sets, int room) {
     return n;
 }
 
-static bool is_ours(const char *name) { // what an earlier --record left
-    size_t n = strlen(name);
-    return n > 4 && !strcmp(name + n - 4, ".orr");
-}
-
 // The report of the first process that uses the GPU goes to whoever started it; others of the same program
 // print their own.
 static void claim_forms(app *a) {
@@ -151,7 +146,6 @@ static bool open_device(app *a, orr_err *e) {
     a->on_gpu = option("ON") && !strcmp(option("ON"), "gpu");
     a->output = option("OUTPUT");
     a->timeline = option("TIMELINE");
-    a->record = option("RECORD");
     a->program = option("PROGRAM");
     a->forms = option("FORMS");
     a->json = option("JSON") != NULL;
@@ -172,7 +166,7 @@ static bool open_device(app *a, orr_err *e) {
     if (!a->quiet && isatty(STDERR_FILENO))
         orr_progress_start(&a->progress, terminal, a->result.input, "launches", "blocks", 0);
     a->progress.what = a->result.input; // also where nobody watches
-    return !a->record || (a->recorded = orr_out_folder(a->record, is_ours, e));
+    return app_record_open(a, option("RECORD"), option("FORMAT"), e);
 }
 
 // ---- in and out of every function ----------------------------------------------------------------------
@@ -432,8 +426,7 @@ static void write_report(app *a) {
         fwrite(out.s, 1, out.n, a->json ? stdout : stderr);
     }
     if (!e.status && a->timeline) app_timeline_write(a->timeline, &e);
-    if (a->recorded) orr_out_folder_end(a->recorded, a->record, !e.status, &e);
-    a->recorded = NULL;
+    app_record_close(a, &e);
     if (e.status) app_say("%s", e.text);
     free(out.s);
 }

@@ -19,7 +19,9 @@ static void free_node(app_node *n) {
 void app_graph_free(app_graph *g) {
     if (!g) return;
     for (size_t i = 0; i < g->nodes.n; i++) {
-        if (g->nodes.at[i]->call.what == DO_GRAPH) app_graph_free(g->nodes.at[i]->call.graph);
+        const app_call *c = &g->nodes.at[i]->call;
+        if (c->what == DO_GRAPH) app_graph_free(c->graph);
+        if (c->what == DO_CONDITION) app_conditional_free(c->conditional);
         free_node(g->nodes.at[i]);
     }
     free(g->nodes.at);
@@ -43,10 +45,12 @@ app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs,
 
 app_graph *app_graph_copy(const app_graph *g) {
     app_graph *to = app_graph_new();
+    to->origin = g->origin ? g->origin : g;
     for (size_t i = 0; i < g->nodes.n; i++) {
         const app_node *n = g->nodes.at[i];
         app_node *c = app_graph_add(to, &n->call, NULL, 0);
         if (n->call.what == DO_GRAPH) c->call.graph = app_graph_copy(n->call.graph);
+        if (n->call.what == DO_CONDITION) c->call.conditional = app_conditional_copy(n->call.conditional);
         c->off = n->off;
         c->origin = g->nodes.at[i];
     }

@@ -251,6 +251,7 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     c[ORR_C_L2_EVICTED] = (double)m->evicted;
     c[ORR_C_L2_WRITTEN_BACK] = (double)m->written_back;
     c[ORR_C_L2_FETCHED] = (double)m->fetched_for_write;
+    c[ORR_C_L2_FULL] = (double)sum(m->failed[0], 2 * ORR_FAILS);
     c[ORR_C_DRAM_READ] = (double)m->dram_read;
     c[ORR_C_DRAM_WRITE] = (double)m->dram_write;
     c[ORR_C_DRAM_BUSY] = (double)m->dram_busy / (double)ORR_TICKS;
