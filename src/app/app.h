@@ -102,6 +102,11 @@ typedef struct app_stream {
     struct app_stream *next;
 } app_stream;
 
+typedef struct app_shared_event { // of several processes, in memory that they share
+    uint64_t recorded;             // how often
+    double when;                   // ns
+} app_shared_event;
+
 typedef struct app_event {
     unsigned flags; // 2: no timing
     bool recorded;
@@ -109,7 +114,7 @@ typedef struct app_event {
     app_op_ref at;                   // what it waits for, of what has not been
     struct app_graph *capture;       // recorded in a stream that was being captured,
     ORR_VEC(struct app_node *) tail; // behind these nodes
-    struct app_shared_event *shared; // of several processes; NULL: of this one
+    app_shared_event *shared;        // of several processes; NULL: of this one
 } app_event;
 void app_event_look(app_event *ev); // at what another process has recorded
 void app_event_tell(app_event *ev); // the others that it is recorded

@@ -80,12 +80,6 @@ RT(cudaIpcCloseMemHandle)(void *p) {
 }
 
 // ---- events --------------------------------------------------------------------------------------------
-struct app_shared_event {
-    uint64_t recorded; // how often
-    double when;       // ns
-};
-typedef struct app_shared_event app_shared_event;
-
 static struct {
     app_shared_event *at;
     int file;
@@ -104,18 +98,6 @@ static bool open_mine(void) {
     if (ftruncate(fd, EVENTS * sizeof(app_shared_event)) == 0) mine.at = events_of(fd);
     mine.file = fd;
     return mine.at != NULL;
-}
-
-void app_event_tell(app_event *ev) {
-    if (!ev->shared) return;
-    __atomic_store(&ev->shared->when, &ev->when, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&ev->shared->recorded, 1, __ATOMIC_RELEASE);
-}
-
-void app_event_look(app_event *ev) {
-    if (!ev->shared) return;
-    ev->recorded = __atomic_load_n(&ev->shared->recorded, __ATOMIC_ACQUIRE) > 0;
-    __atomic_load(&ev->shared->when, &ev->when, __ATOMIC_RELAXED);
 }
 
 RT(cudaIpcGetEventHandle)(ipc_handle *h, void *event) {
