@@ -203,6 +203,7 @@ void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they m
 // run/apart.c
 bool orr_keep_apart(const orr_launch *l); // its blocks may run in any order
 bool orr_may_race(const orr_launch *l);   // plain loads may find what other threads have stored
+void orr_stored_extent(const orr_launch *l, uint64_t *from, uint64_t *bytes); // where it stores at most
 
 // run/races.c: an access of global memory; false: there is no need to go on
 bool orr_watch_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint32_t lanes, uint32_t bytes);

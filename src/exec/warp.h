@@ -122,7 +122,7 @@ typedef struct live {
     bool at_issue;                  // it does all that it does then
     bool watch;                     // it is only looked at (races.c)
     uint64_t sleeps;                // cycles that it is to sleep
-    uint8_t (*values)[32];          // a load is given these; NULL: none
+    uint8_t *values;                // a load is given these, lane by lane; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
     const uint64_t *addr;           //   and its lanes'
 } live;

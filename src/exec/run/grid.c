@@ -410,8 +410,8 @@ static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, o
 static bool run(const orr_launch *l, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     decoded p;
     if (!orr_decode(&p, l, e)) return false;
-    bool ok =
-        orr_keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
+    bool ok = orr_keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e)
+                                : run_turns(&p, to, counts, e);
     orr_decoded_free(&p);
     return ok;
 }
