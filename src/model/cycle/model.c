@@ -239,6 +239,7 @@ static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_
         if (!p || !orr_program_fits(gpu, p, &w->info, &o, e)) return false;
         bool with = shares(w, p) && (!n || orr_program_joins(j->programs.at[0], p)) &&
                     (!j->local || same_local(gpu, j->local, w->info.kernel));
+        if (m->after && !cyc_grids_has(all, m->after)) with = false; // it comes behind one that is not here
         if (!with && !n) return false;
         if (!with) continue;
         if (orr_kernel_local(w->info.kernel)) j->local = w->info.kernel;
