@@ -153,6 +153,7 @@ bool orr_launch_races(const orr_launch *l) {
     decoded p;
     orr_err e = {0};
     const char *why;
+    if (orr_calls_system(l->kernel)) return false; // what it prints and takes cannot be put back
     if (!orr_may_race(l) || !orr_step_can(l, ORR_STEP_AT_ISSUE, &why) || !orr_decode(&p, l, &e)) return false;
     watch x = {.live = {.ns = 1, .at_issue = true, .watch = true}};
     worker k;

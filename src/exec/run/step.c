@@ -64,8 +64,6 @@ struct orr_step_block {
 // What is the SM's own business, and not executed instruction by instruction.
 static const char *never(uint16_t op, const orr_code *c) {
     uint16_t code = c ? c->op : ORR_SASS_NONE;
-    bool calls = code == ORR_SASS_CALL && orr_code_mod(c, ORR_SM_RELABS); // as the system is called
-    if (op == ORR_OP_SYSCALL || calls) return "it prints, asserts or takes memory of the heap";
     if (op == ORR_OP_MBARRIER || op == ORR_OP_CPMBAR || code == ORR_SASS_SYNCS || code == ORR_SASS_ARRIVES)
         return "it waits at mbarriers";
     if ((op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) || orr_sass_group_product(code) ||
@@ -74,8 +72,21 @@ static const char *never(uint16_t op, const orr_code *c) {
     return NULL;
 }
 
+static bool calls_system(const orr_kernel *k, uint32_t n) {
+    if (k->insts[n].op == ORR_OP_SYSCALL) return true;
+    return k->codes && k->codes[n].op == ORR_SASS_CALL && orr_code_mod(&k->codes[n], ORR_SM_RELABS);
+}
+
+bool orr_calls_system(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (calls_system(k, n)) return true;
+    return false;
+}
+
+// What all SMs share is one host thread's business.
 static const char *not_served(const orr_kernel *k, uint32_t n) {
     uint16_t op = k->insts[n].op;
+    if (calls_system(k, n)) return "it prints, asserts or takes memory of the heap";
     if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS)
         return "it copies to shared memory asynchronously";
     return NULL;
