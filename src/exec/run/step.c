@@ -487,8 +487,8 @@ static frag *who_goes_on(orr_step_warp *lw) {
     warp *w = lw->w;
     frag *f = lw->f;
     const xblock *x = lw->left;
-    bool yields = f && w->switches;
-    w->switches = false;
+    bool yields = f && w->said.switches;
+    w->said.switches = false;
     // Lanes of PTX that only poll give way to others of their warp; machine code says so itself, by YIELD.
     if (x && !yields && f) yields = orr_warp_polled(w, f, x, x->spins ? POLL_QUANTUM : 1);
     if (f && !yields && f->state == FRAG_READY && f->mask && orr_warp_meets(w, f)) return f;
