@@ -13,8 +13,10 @@ static void kernel_row(orr_text *t, const orr_kernel *k) {
     if (k->reqntid[0]) orr_text_add(t, "   block %u x %u x %u", k->reqntid[0], k->reqntid[1], k->reqntid[2]);
     if (k->maxntid[0])
         orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
-    if (orr_kernel_observable(k)) orr_text_add(t, "   ");
-    orr_observable_text(k, t);
+    orr_text why = {0};
+    orr_observable_text(k, &why);
+    if (why.n) orr_text_add(t, "   %s", why.s);
+    free(why.s);
     orr_text_add(t, "\n");
 }
 

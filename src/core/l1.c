@@ -328,6 +328,7 @@ void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready) {
         l1_waiter x = c->waiters.at[n];
         give_waiter(c, n);
         l1_load *f = &c->loads.at[x.load];
+        if (f->live) __builtin_prefetch(f->live);
         if (c->spec->fill_interval) { // one sector after the other, of whichever load
             c->filled_until = latest(c->filled_until, ready) + (uint64_t)x.sectors * c->spec->fill_interval;
             ready = c->filled_until - c->spec->fill_interval;

@@ -202,8 +202,10 @@ bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it n
 void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they may go on
 
 // run/apart.c
-bool orr_keep_apart(const orr_launch *l); // its blocks may run in any order
-bool orr_may_race(const orr_launch *l);   // plain loads may find what other threads have stored
+bool orr_keep_apart(const orr_launch *l);   // its blocks may run in any order
+bool orr_calls_system(const orr_kernel *k); // run/step.c: it prints, asserts or takes memory of the heap
+bool orr_may_race(const orr_launch *l);     // plain loads may find what other threads have stored
+void orr_stored_extent(const orr_launch *l, uint64_t *from, uint64_t *bytes); // where it stores at most
 
 // run/races.c: an access of global memory; false: there is no need to go on
 bool orr_watch_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint32_t lanes, uint32_t bytes);

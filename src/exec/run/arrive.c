@@ -61,15 +61,15 @@ static mbar_count *count_of(tblock *tb, const uint8_t *host) {
 static void let_held(tblock *tb, const warp *by) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *o = &tb->warps[n];
-        if (!o->held) continue;
+        if (!o->tries.held) continue;
         uint32_t exec = o->exec;
-        bool holds = orr_mbar_holds(o, o->paused, o->frag->mask);
+        bool holds = orr_mbar_holds(o, o->tries.paused, o->frag->mask);
         set_exec(o, exec);
         if (holds) continue;
-        o->held = false;
-        o->let = true;
+        o->tries.held = false;
+        o->tries.let = true;
         if (!by) continue;
-        if (o->clock < by->clock) o->clock = by->clock;
+        if (o->tally.clock < by->tally.clock) o->tally.clock = by->tally.clock;
     }
 }
 
@@ -100,9 +100,9 @@ bool orr_mbar_let(tblock *tb) {
     if (tb->vain >= VAIN_TRIES) return false;
     for (uint32_t k = 0; k < warps; k++) {
         warp *w = &tb->warps[(tb->next_let + k) % warps];
-        if (!w->live || !w->held || w->paused->inst->op != ORR_OP_MBARRIER) continue;
-        w->held = false;
-        w->let = true;
+        if (!w->live || !w->tries.held || w->tries.paused->inst->op != ORR_OP_MBARRIER) continue;
+        w->tries.held = false;
+        w->tries.let = true;
         tb->next_let = (tb->next_let + k + 1) % warps;
         tb->vain++;
         return true;

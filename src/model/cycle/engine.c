@@ -273,10 +273,12 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     }
     x->replies[p].n = 0;
     const foreign_memory *o = x->c->foreign;
-    if (o)
+    if (o) {
         x->c->net.free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
-    else
+    } else {
+        if (x->c->live) cyc_step_expect(x->c, x->in[p].at, x->in[p].n);
         orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
+    }
     x->in[p].n = 0;
 }
 
