@@ -57,7 +57,7 @@ static struct {
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->recorded &&
+    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->record &&
            !a->on_gpu && !a->counts_only && !queue.busy;
 }
 

@@ -247,6 +247,8 @@ typedef struct orr_work { // one launch
 // The launch as a model of time sees it: PTX with its blocks as ptxas makes them (program/program.h). *own is
 // where that is put; w itself when there is nothing to do. It lives as long as the result.
 const orr_work *orr_work_rewritten(const orr_work *w, orr_work *own, orr_result *r);
+// Why a launch is to be executed as it is timed, where that can be done (isa/observable.h); 0: it need not.
+uint32_t orr_launch_observable(const orr_launch *l);
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
 

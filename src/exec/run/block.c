@@ -104,7 +104,7 @@ static bool try_release(tblock *tb, uint32_t id) {
             f->state = FRAG_READY;
         }
     }
-    tb->released = true;
+    tb->releases++;
     memset(b, 0, sizeof *b);
     tb->bars_open &= ~(1u << id);
     // Lanes that were let go may stand at a join. (Not inside the loop above: settling may free and
@@ -282,7 +282,8 @@ static tblock *start_block(worker *k, uint64_t index) {
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
     tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
     tb->mbars.n = 0;
-    tb->faulted = tb->released = false;
+    tb->faulted = false;
+    tb->releases = 0;
     tb->next = NULL;
     tb->sm = 0;
     // Real shared and local memory start with whatever was there; zero is the same on every host.

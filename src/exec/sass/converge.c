@@ -172,7 +172,7 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
     uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
-    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
+    if (!name || address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
         orr_fault(w, u, orr_ffs(lanes), "call of '%s', which nobody has", name ? name : "?");
         return false;
     }
