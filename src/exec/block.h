@@ -191,10 +191,11 @@ void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived
 void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over); // what a wait needed
 bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
-                    uint32_t lanes);                  // a block of one instruction, executed once more
-frag *orr_sass_choose(warp *w, bool yields);          // sass/converge.c: who goes on, of machine code
-frag *orr_warp_part(warp *w, frag v);                 // a new fragment, ready
-void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
+                    uint32_t lanes);                   // a block of one instruction, executed once more
+uint32_t orr_sass_seen(const warp *w, uint32_t *gone); // other lanes whose registers a SHFL reads; and cannot
+frag *orr_sass_choose(warp *w, bool yields);           // sass/converge.c: who goes on, of machine code
+frag *orr_warp_part(warp *w, frag v);                  // a new fragment, ready
+void orr_warp_exit(warp *w, frag *f, uint32_t lanes);  // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others

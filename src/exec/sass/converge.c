@@ -357,6 +357,17 @@ frag *orr_sass_choose(warp *w, bool yields) {
     }
 }
 
+uint32_t orr_sass_seen(const warp *w, uint32_t *gone) {
+    uint32_t seen = 0;
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
+        const frag *f = &w->frags[n];
+        if (f == w->frag) continue;
+        if (f->state == FRAG_READY || (f->state == FRAG_SYNC && f->bar == BY_WARP)) seen |= f->mask;
+    }
+    *gone = ~(seen | w->frag->mask);
+    return seen;
+}
+
 static bool anyone_else(const warp *w, const frag *f) {
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (&w->frags[n] != f && (w->frags[n].state == FRAG_READY || w->frags[n].state == FRAG_SYNC))
