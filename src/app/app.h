@@ -109,7 +109,10 @@ typedef struct app_event {
     app_op_ref at;                   // what it waits for, of what has not been
     struct app_graph *capture;       // recorded in a stream that was being captured,
     ORR_VEC(struct app_node *) tail; // behind these nodes
+    struct app_shared_event *shared; // of several processes; NULL: of this one
 } app_event;
+void app_event_look(app_event *ev); // at what another process has recorded
+void app_event_tell(app_event *ev); // the others that it is recorded
 
 enum { // what works on something at a time, of each device
     ENGINE_NONE,
@@ -267,6 +270,7 @@ typedef struct app_block { // memory the program has asked for
     int device;    // where it is: of managed memory the device that used it last
     uint8_t place; // PLACE_*
     bool kept;     // of a graph: it stays when it is freed
+    bool foreign;  // another process's (rt_ipc.c)
 } app_block;
 
 typedef struct app_registered { // memory of the program's own that kernels may use (cudaHostRegister)
@@ -411,8 +415,8 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
-void app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // device: index in the_app.devices
-void app_block_remove(uint64_t addr);
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // sorted in; device: index in the_app.devices
+void app_block_remove(app_block *b);
 app_stream *app_stream_of(void *handle);
 void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."
 int app_missing(const char *function);                                    // names it, E_NOT_SUPPORTED

@@ -157,7 +157,8 @@ API int cuMemMap(devptr p, size_t bytes, size_t offset, uint64_t handle, unsigne
     return app_leave_driver(E_OK);
 }
 static void unmap(physical *m) {
-    app_block_remove(m->at);
+    app_block *b = app_block_of(m->at);
+    if (b && b->addr == m->at) app_block_remove(b);
     if (m->holders > 1) { // its contents may be mapped again
         m->kept = orr_malloc(m->bytes);
         memcpy(m->kept, (void *)(uintptr_t)m->at, m->bytes);

@@ -137,6 +137,7 @@ RT(cudaEventSynchronize)(void *event) {
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
     app_queue_flush();
+    app_event_look(ev);
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }

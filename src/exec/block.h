@@ -128,6 +128,7 @@ typedef struct tblock {
     uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
     uint32_t next_let;         // the warp whose try fails next when all are held
+    uint32_t vain;             // such tries since somebody last arrived
     orr_trace_out *traces;
     orr_warp_trace *views;
     cluster *cluster;    // NULL: it is in none

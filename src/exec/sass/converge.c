@@ -277,11 +277,39 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     w->polled = 0;
 }
 
+// Lanes wait at a WARPSYNC for others, which wait at BSYNCs for them: those at the WARPSYNC go on, those at
+// one place together. (H200: micro/hopper, collective: with a mask and .COLLECTIVE. Where the others wait at
+// another WARPSYNC, at the block's barrier or in a loop of their own, nobody goes on.)
+static frag *pass_sync(warp *w) {
+    uint32_t at_bsync = 0;
+    frag *go = NULL;
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
+        const frag *f = &w->frags[n];
+        if (f->state == FRAG_SYNC && f->bar != BY_WARP) at_bsync |= f->mask;
+    }
+    for (int n = next_frag(w, 0); n < ORR_WARP && !go; n = next_frag(w, n + 1)) {
+        frag *f = &w->frags[n];
+        if (f->state == FRAG_SYNC && f->bar == BY_WARP && !(needs(w, f) & ~(f->mask | at_bsync))) go = f;
+    }
+    for (int n = next_frag(w, 0); n < ORR_WARP && go; n = next_frag(w, n + 1)) {
+        frag *g = &w->frags[n];
+        if (g == go || !alike(w, go, g) || g->pc != go->pc || g->need != go->need) continue;
+        go->mask |= g->mask;
+        free_frag(w, g);
+    }
+    if (!go) return NULL;
+    go->state = FRAG_READY;
+    go->turn = ++w->turn;
+    w->polled = 0;
+    return go;
+}
+
 // All lanes of the warp wait at BSYNCs for each other, as may be in a recursion whose code saves barriers
 // around calls: those that came last go on alone.
 static frag *break_circle(warp *w) {
     uint32_t waiting = 0;
-    frag *last = NULL;
+    frag *last = pass_sync(w);
+    if (last) return last;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;

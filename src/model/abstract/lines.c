@@ -78,7 +78,8 @@ static void add_part(acore *s, uint64_t done) {
 }
 
 // A store of part of a sector leaves when there are not too many on their way; meanwhile it waits beside the
-// port, and when there is no room left L1 takes nothing. When it left.
+// port, and when there is no room left L1 takes nothing. Returns when the port was free for it: later ones
+// are merged with it until then.
 static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
                           uint8_t whole) {
     machine *m = s->m;
@@ -89,11 +90,8 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
     bool full = s->parts.out == most;
     uint64_t free = full ? s->parts.done[0] : 0, room = n < places ? 0 : s->parts.left[n % places];
     if (room > when * ORR_TICKS) abt_lines_hold(s, when, room / ORR_TICKS);
-    uint64_t t = leave(s, p, when, bytes, &r->time);
-    if (free > t) {
-        r->time += free - t;
-        t = free;
-    }
+    uint64_t merged_until = leave(s, p, when, bytes, &r->time), t = latest(merged_until, free);
+    r->time += t - merged_until;
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
     s->parts.left[n % places] = t;
@@ -103,7 +101,7 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
         add_part(s, a.done + port->reply_ticks);
     uint64_t held = s->sent / ORR_TICKS;
     if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
-    return t;
+    return merged_until;
 }
 
 // ---- lines on their way: how many come in each stretch of time ---------------------------------------

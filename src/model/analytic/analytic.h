@@ -156,6 +156,7 @@ typedef struct an_demand { // of the whole launch
     double cold;  // cycles that the first blocks of an SM wait for code
     double bulk;  // cycles that every block waits for its first bulk load
     double tail;  // cycles that every block waits for its last warp
+    double batch; // warps that come to a resource together, because a barrier has let them go together
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one

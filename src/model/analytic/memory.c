@@ -280,14 +280,14 @@ typedef struct sampler {
     uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
     uint32_t l1_ways;
-    uint64_t regions;          // that L2 holds
-    uint32_t block;            // the thread block at hand, + 1
-    uint32_t blocks;           // looked at
-    bool fits;                 // all that is allocated lies in L2
-    uint64_t *runs;            // [blocks of code]
-    uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
-    double *by_first;          // [insts] of their latency, what memory adds for lines touched first
-    double first, again;       // sectors from memory: of the first touch; because L2 had lost them
+    uint64_t regions;    // that L2 holds
+    uint32_t block;      // the thread block at hand, + 1
+    uint32_t blocks;     // looked at
+    bool fits;           // all that is allocated lies in L2
+    uint64_t *runs;      // [blocks of code]
+    uint64_t *timed;     // [insts] accesses whose latency is known: one of their lines is followed
+    double *by_first;    // [insts] of their latency, what memory adds for lines touched first
+    double first, again; // sectors from memory: of the first touch; because L2 had lost them
     // lines of the access at hand: from DRAM, of them touched first, from L2 or DRAM
     double from_dram, first_touch, from_l2;
     // of the block of code at hand: loads that L1 does not serve, and the lines of all of them
@@ -780,16 +780,22 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, 
     return ok;
 }
 
-// Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up. The
-// others have been touched before by blocks that are not in the sample, and are in L2.
-static double first_share(const sampler *s, const an_tally *t, uint64_t allocated) {
+// Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up.
+// *wait: how many of them are waited for. Lines that sampled blocks share they touch at about the same time,
+// and wait for them together; but where the sample blown up has more lines than there is memory, blocks that
+// are not in the sample have touched the rest before.
+static double first_share(const sampler *s, const an_tally *t, uint64_t allocated, double *wait) {
     double once = 0, more = 0;
     for (uint32_t n = 0; n < s->l2.slots; n++)
         if (s->l2.key[n]) *(s->l2.block[n] == UINT32_MAX ? &more : &once) += 1;
+    *wait = 1;
     if (once + more == 0 || !s->blocks) return 1;
     double blow = (double)t->ntbs / s->blocks, all = (once * blow + more) * s->every;
     double most = (double)allocated / ORR_LINE;
-    if (allocated && all > most) all = most;
+    if (allocated && all > most) {
+        *wait = most / all;
+        all = most;
+    }
     double share = all / ((once + more) * s->every * blow);
     return share < 1 ? share : 1;
 }
@@ -870,7 +876,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
         reuse_free(&s.l1); // another SM, another time
         reuse_init(&s.l1, 128);
     }
-    double share = first_share(&s, t, allocated), spread = hottest(&s);
+    double wait, share = first_share(&s, t, allocated, &wait), spread = hottest(&s);
     double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;
     for (uint32_t b = 0; b < p->nblocks; b++)
         for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
@@ -880,7 +886,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
                 continue;
             }
             double *v = (double *)a,
-                   latency = s.timed[n] ? (a->latency - (1 - share) * s.by_first[n]) / (double)s.timed[n]
+                   latency = s.timed[n] ? (a->latency - (1 - wait) * s.by_first[n]) / (double)s.timed[n]
                                         : assumed[n].latency;
             a->dram *= rest;
             a->atomics *= spread;

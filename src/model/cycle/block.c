@@ -30,7 +30,7 @@ static warp *place_warp(sm *s, uint32_t block) {
 static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t when) {
     uint32_t id = warp_id(w);
     orr_trace trace = orr_trace_open(b->buf->warps[index]);
-    scoreboard_reset(&w->board, s->c->places);
+    scoreboard_reset(&w->board, s->c->program->control ? 0 : s->c->places);
     const orr_program_part *part = b->buf->grid ? &b->buf->grid->code : NULL;
     *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access, .part = part},
                 .since = when,

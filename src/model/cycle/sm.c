@@ -543,6 +543,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
     event_queue *clock = &s->clock;
     s->shared.memo = s->worker->memo;
     s->lsu.traffic = s->worker->traffic;
+    l1_prefetch_fills(&s->l1);
     while (!s->damaged && !s->starved) {
         uint64_t t = cyc_sm_next(s);
         if (t >= until) break;
