@@ -63,6 +63,7 @@ graph: 4 edges, 4 nodes, type 0
 reversed: 9 9 7 7
 pool: 2 0
 X
+"$orrery" app -q --model functional -- ./program "$fatbin" axpy >got 2>err && grep -q '^wrong: 0' got || fail "-- before the program"
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
 too much shared memory: cudaErrorInvalidValue

@@ -107,11 +107,11 @@ API int cuStreamAttachMemAsync(void *stream, devptr p, size_t bytes, unsigned fl
 // ---- pointers -------------------------------------------------------------------------------------------
 // Attributes that a pointer does not have are zero.
 API int cuPointerGetAttributes(unsigned n, const int *which, void **data, devptr p) {
-    enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ORDINAL = 9, RANGE_SIZE = 12, MAPPED = 13 };
+    enum { MEMORY_TYPE = 2, ORDINAL = 9, MAPPED = 13 };
     if (!n || !which || !data) return E_VALUE;
     for (unsigned i = 0; i < n; i++) {
-        bool small = which[i] == MEMORY_TYPE || which[i] == IS_MANAGED || which[i] == ORDINAL ||
-                     which[i] == MAPPED || (which[i] >= 6 && which[i] <= 10 && which[i] != 7);
+        bool small = which[i] == MEMORY_TYPE || (which[i] >= 6 && which[i] <= 10 && which[i] != 7) ||
+                     which[i] == MAPPED || which[i] == 15 || which[i] == 16;
         if (!data[i] || which[i] == 5) return E_VALUE;
         memset(data[i], 0, small ? 4 : 8);
         if (which[i] == ORDINAL) *(int *)data[i] = -2;

@@ -41,6 +41,7 @@ static int remove_needs(void *const *from, void *const *to, size_t n) {
     for (size_t i = 0; i < n; i++) forget(to[i], from[i]);
     return app_leave(E_OK);
 }
+IN_12(cudaGraphRemoveDependencies, cudaGraphRemoveDependencies_v2) // of 12.3 and later
 RT_13(cudaGraphRemoveDependencies)
 (void *graph, void *const *from, void *const *to, const void *edges, size_t n) {
     (void)graph, (void)edges;

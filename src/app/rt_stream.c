@@ -203,6 +203,8 @@ static int capture_info(void *stream, int *status, unsigned long long *id, void 
     if (n) *n = g && g->last;
     return app_leave(status ? E_OK : E_VALUE);
 }
+IN_12(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3) // of 12.3 and later
+IN_12(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3_ptsz)
 IN_13(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
 RT_13(cudaStreamGetCaptureInfo)
 (void *stream, int *status, unsigned long long *id, void **graph, void ***needs, const void **edges,

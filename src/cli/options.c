@@ -321,6 +321,10 @@ static bool parse_words(const cli_subcommand *c, int argc, char **argv, cli_opti
             o->rest = argv + i + 1;
             o->nrest = argc - i - 1;
             return true;
+        } else if (strcmp(word, "--") == 0 && strstr(c->takes, " ! ")) {
+            o->rest = argv + i + 1;
+            o->nrest = argc - i - 1;
+            return true;
         } else if (strcmp(word, "--") == 0) {
             while (++i < argc) o->inputs[o->ninputs++] = argv[i];
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
