@@ -16,12 +16,12 @@ endif()
 # after a math function.
 set(orrery_semantics -ffp-contract=off -fno-math-errno)
 
-# The executor's SIMD code. The command checks at start that the processor can run it.
-set(orrery_exec_machine "")
+# The processor: the executor is SIMD code, and the models count bits. The command checks at start that the processor can run it.
+set(orrery_machine "")
 if(ORRERY_MARCH)
-  set(orrery_exec_machine -march=${ORRERY_MARCH})
+  set(orrery_machine -march=${ORRERY_MARCH})
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
-  set(orrery_exec_machine -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt -mmovbe)
+  set(orrery_machine -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt -mmovbe)
 endif()
 
 set(orrery_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -64,10 +64,7 @@ RT(cudaIpcOpenMemHandle)(void **p, ipc_handle h, unsigned flags) {
         app_say("%s", e.text);
         return app_leave(E_HANDLE);
     }
-    app_block *b = app_block_add(addr, h.bytes);
-    b->owner = b->device = app_device_index(h.device);
-    b->place = PLACE_DEVICE;
-    b->foreign = true;
+    app_block_add(addr, h.bytes, app_device_index(h.device), PLACE_DEVICE)->foreign = true;
     if (h.device != now) app_device_at(now)->peers |= (uint64_t)1 << h.device;
     *p = (void *)(uintptr_t)addr;
     return app_leave(E_OK);
@@ -83,12 +80,6 @@ RT(cudaIpcCloseMemHandle)(void *p) {
 }
 
 // ---- events --------------------------------------------------------------------------------------------
-struct app_shared_event {
-    uint64_t recorded; // how often
-    double when;       // ns
-};
-typedef struct app_shared_event app_shared_event;
-
 static struct {
     app_shared_event *at;
     int file;
@@ -107,18 +98,6 @@ static bool open_mine(void) {
     if (ftruncate(fd, EVENTS * sizeof(app_shared_event)) == 0) mine.at = events_of(fd);
     mine.file = fd;
     return mine.at != NULL;
-}
-
-void app_event_tell(app_event *ev) {
-    if (!ev->shared) return;
-    __atomic_store(&ev->shared->when, &ev->when, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&ev->shared->recorded, 1, __ATOMIC_RELEASE);
-}
-
-void app_event_look(app_event *ev) {
-    if (!ev->shared) return;
-    ev->recorded = __atomic_load_n(&ev->shared->recorded, __ATOMIC_ACQUIRE) > 0;
-    __atomic_load(&ev->shared->when, &ev->when, __ATOMIC_RELAXED);
 }
 
 RT(cudaIpcGetEventHandle)(ipc_handle *h, void *event) {

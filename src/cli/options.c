@@ -151,7 +151,8 @@ static const option options[] = {
     {"stats", 0, STRING, AT(out.stats), "accel-sim",
      "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
     {"format", 0, JOB, 0, "NAME",
-     "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or "
+     "of what record and app --record write: orrery (default; streams), accel-sim (a folder with .traceg.xz) "
+     "or "
      "accel-sim-plain "
      "(.traceg)"},
     {"log", 0, STRING, AT(out.log), "FILE",

@@ -85,6 +85,30 @@ bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, 
 
 // ---- a launch -------------------------------------------------------------------------------
 typedef struct orr_elsewhere orr_elsewhere;
+
+// What a kernel asks for while it runs: launches, copies and fills of memory, and values of conditional nodes
+// of graphs, in the order in which its threads ask. Whoever started the kernel does them when it has ended.
+enum { ORR_CHILD_KERNEL, ORR_CHILD_COPY, ORR_CHILD_FILL, ORR_CHILD_CONDITION };
+enum { ORR_CHILD_TAIL = 3, ORR_CHILD_FORGET = 4 }; // streams that a kernel has from the beginning
+typedef struct orr_child {
+    uint8_t what;
+    uint64_t block, stream; // the thread block that asks, and in which of its streams
+    const orr_kernel *kernel;
+    uint32_t grid[3], dim[3], dynamic_shared;
+    uint8_t *params;          // malloc'd
+    uint64_t to, from, bytes; // of a copy or a fill; `to` is the handle of a condition, `from` a value
+} orr_child;
+typedef struct orr_children {
+    ORR_VEC(orr_child) at;
+    ORR_VEC(orr_child) open;   // their parameters are being written; params is NULL
+    ORR_VEC(uint64_t) buffers; // where to, in device memory: chunks,
+    uint64_t used;             // bytes of the last one that are taken
+    uint64_t handles;          // streams and events made so far
+    int error;                 // the last one, a number of cudaError
+    int device;                // what cudaGetDevice says
+} orr_children;
+void orr_children_free(orr_children *c, orr_mem *mem);
+
 typedef struct orr_launch {
     const orr_kernel *kernel;
     const orr_image *image;
@@ -103,6 +127,7 @@ typedef struct orr_launch {
         workspace;     // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
     const char *range; // orr_launch_info.range
     int *fault;        // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
+    orr_children *children; // what the kernel asks for; NULL: it is an error to ask
 } orr_launch;
 
 // What kind of failure of a kernel e->text tells of.
@@ -121,6 +146,10 @@ orr_launch_info orr_info_of(const orr_launch *l); // as models see it
 typedef struct orr_exec_counts { // what an execution did, in total
     uint64_t warp_insts, thread_insts, blocks;
 } orr_exec_counts;
+
+// Do its threads race through plain loads and stores: does a warp load what another one has stored, or the
+// other way round, with no barrier between? It is executed to see, and memory is as before.
+bool orr_launch_races(const orr_launch *l);
 
 // Run the whole launch on `threads` host threads. When `visit` is not NULL, streams are made and it is
 // called once for each finished thread block, on the worker that ran it (0 <= worker < threads); with

@@ -195,7 +195,9 @@ enum { ORR_L2_FREE, ORR_L2_BLOCKED_LINES, ORR_L2_BLOCKED_WRITES, ORR_L2_BLOCKED_
 typedef struct orr_l2_lane { // in order: a ring
     orr_l2_request *at;
     uint32_t head, n, cap;
-    uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*
+    uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*,
+    uint8_t why;     // orr_fail, for the statistics,
+    uint64_t since;  // and since when
     uint32_t parts;  // of them that store part of a sector
     uint64_t free;   // the next one is taken then
     uint64_t masked; // and the next one that stores part of a sector
@@ -329,6 +331,14 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, co
 // ------------------------------------------------------------------------------------- Functions that return
 // false, or ORR_NO_LINE, have blocked the slice and done nothing else.
 
+// The request that is being taken has to wait, and all behind it.
+static inline void orr_l2_block(const orr_l2 *p, orr_l2_slice *s, uint8_t until, enum orr_fail why) {
+    orr_l2_lane *in = &s->in[s->front.lane];
+    in->blocked = until;
+    in->why = (uint8_t)why;
+    in->since = p->now;
+}
+
 // l2.c
 // Without time: the line, or a place for it, as the one used last; ORR_NO_LINE: all of its set are on their
 // way.
@@ -363,6 +373,7 @@ uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);
 void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out);
 void orr_l2_next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_replies *out);
 // l2_merge.c
+void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r);
 void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r);
 uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
 bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out);

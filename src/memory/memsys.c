@@ -399,6 +399,9 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->evicted += s->evicted;
         sum->written_back += s->written_back;
         sum->fetched_for_write += s->fetched_for_write;
+        for (int k = 0; k < 2; k++)
+            for (int why = 0; why < ORR_FAILS; why++)
+                sum->failed[k][why] += s->failed[k][why] / p->spec->cycle;
         sum->far_read += s->far_read;
         sum->far_write += s->far_write;
         sum->far_atomic += s->far_atomic;
@@ -432,6 +435,16 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             sum->row_miss += d->n.row_miss;
             sum->dram_busy += d->n.busy;
         }
+    }
+}
+
+void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram) {
+    *l2 = *dram = 0;
+    EACH_L2(m, p) {
+        const orr_memsys_stats *s = &p->stats;
+        for (int k = 0; k < ORR_FROMS; k++) *l2 += s->read[k] + s->write[k];
+        *l2 += s->atomic + s->far_read + s->far_write + s->far_atomic + s->notified;
+        for (uint32_t k = 0; k < p->channels; k++) *dram += p->channel[k].n.reads + p->channel[k].n.writes;
     }
 }
 

@@ -179,6 +179,14 @@ orr_strays orr_mem_strays(orr_mem *m) {
     return s;
 }
 
+void orr_mem_count_strays(orr_mem *m, orr_strays s) { m->strays = s; }
+
+void orr_mem_extent(const orr_mem *m, uint64_t *from, uint64_t *bytes) {
+    uint64_t end = m->n ? m->at[m->n - 1].lo + m->at[m->n - 1].size : m->base;
+    *from = m->base & ~(uint64_t)(PAGE - 1);
+    *bytes = ((end + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - *from;
+}
+
 // A GPU maps memory in pages of 2 MB: small allocations share one, a large one has its last to itself.
 static bool is_mapped(const orr_mem *m, uint64_t page) {
     const range *below = find(m, page), *above = below ? below + 1 : m->at;

@@ -30,7 +30,7 @@ static warp *place_warp(sm *s, uint32_t block) {
 static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t when) {
     uint32_t id = warp_id(w);
     orr_trace trace = orr_trace_open(b->buf->warps[index]);
-    scoreboard_reset(&w->board, s->c->places);
+    scoreboard_reset(&w->board, s->c->program->control ? 0 : s->c->places);
     const orr_program_part *part = b->buf->grid ? &b->buf->grid->code : NULL;
     *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access, .part = part},
                 .since = when,
@@ -78,6 +78,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->tb.started++;
         barriers_reset(&b->barriers);
         b->buf = buf;
+        buf->said = 0;
         b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;

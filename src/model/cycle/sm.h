@@ -35,6 +35,7 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t earliest;       // cycle: it does not start before
     struct grid *grid;       // whose it is, of several on the machine (grids.h); NULL: there is one
     uint64_t started, ended; // cycles
+    uint64_t said; // cycle: the next grid may start, as far as this block goes; 0: it has not said so
     struct tbuf *next;
 } tbuf;
 
@@ -88,6 +89,7 @@ typedef struct warp {
     struct orr_step_warp *exec;        // executed as it is timed (step.c); NULL: it is not
     bool again;                        // its block of code has been executed
     bool parked;                       // all lanes wait at a barrier
+    bool behind;                       // it waits for the grid ahead of its own to end (griddepcontrol.wait)
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
