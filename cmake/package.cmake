@@ -4,11 +4,10 @@ set(CPACK_PACKAGE_NAME orrery)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The Orrery authors <orrery@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-# Debug symbols are five sixths of what is built: those of programs and shared libraries have a package of their own
-# (orrery-dbgsym, for gdb and perf), which takes them out of the files; the static library goes without.
+# Debug symbols are five sixths of what is built: they have a package of their own (orrery-dbgsym), which `./run package`
+# makes of what this script takes out.
 set(CPACK_STRIP_FILES OFF)
-set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/strip_archive.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/debug_symbols.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

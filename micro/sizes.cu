@@ -1,4 +1,4 @@
-// One kernel of each kind of traffic, to be run over sizes from 1 MB to 256 MB: what makes a prediction worse as work
+// One kernel of each kind of traffic, to be run over sizes from 1 MB to 512 MB: what makes a prediction worse as work
 // grows. A thread has an element, unless said otherwise.
 //
 //   size_read, size_write, size_copy   streams of words

@@ -36,6 +36,8 @@ int main(int argc, char **argv) {
     cuMemAlloc_v2(&unused, 3 << 20);
     for (int i = 0; i < N; i++) h[i] = (float)i * 0.25f;
     memcpy(h, &far, sizeof far); // a pointer where a kernel can reach it
+    uint32_t nan = 0x7fa12345;   // half of a pointer may be one, too
+    memcpy(h + 2, &nan, sizeof nan);
     cuMemcpyHtoD_v2(x, h, sizeof h);
     int n = N;
     float a = 3;
@@ -73,7 +75,7 @@ int main(int argc, char **argv) {
     range_pop();
     cuMemcpyDtoH_v2(h, y, sizeof h);
     double sum = 0;
-    for (int i = 2; i < N; i++) sum += (double)h[i];
-    printf("%.1f\n", sum); // 4.5 x 0.25 x (2 + 3 + ... + 4999)
+    for (int i = 3; i < N; i++) sum += (double)h[i];
+    printf("%.1f\n", sum); // 4.5 x 0.25 x (3 + 4 + ... + 4999)
     return 0;
 }

@@ -47,6 +47,22 @@ gone: 700
 X
     grep -q "is no texture or surface object" err || fail "a texture that is gone is not named"
 done
+# The driver's virtual memory, graphs, fills of rows, pools, contexts.
+"${CC:-cc}" -O1 "$source/tests/app/driver.c" -o driver -L"$build/cuda" -l:libcuda.so.1
+"$orrery" app -q --gpu h200 --model functional ./driver "$fatbin" >got 2>err || { cat got err; fail "driver failed"; }
+diff - got <<'X' || { cat err; fail "driver: not as expected"; }
+pushed: 1 1 1
+granularity 2097152, taken 4194304
+across: 11223344 11223344
+where something is: 1
+moved: 11223344 11223344
+in use: 1
+left: 0
+rows: 7 7 0 102 7 0 102
+graph: 4 edges, 4 nodes, type 0
+reversed: 9 9 7 7
+pool: 2 0
+X
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
 too much shared memory: cudaErrorInvalidValue
@@ -175,6 +191,22 @@ fi
 "$orrery" run rec --model cycle --json >again.json
 insts() { grep -o '"warp_insts": *[0-9]*' "$1" | sed -n 1p | tr -dc 0-9; }
 [ -n "$(insts r.json)" ] && [ "$(insts r.json)" = "$(insts again.json)" ] || fail "replayed: $(insts again.json) instructions, not $(insts r.json)"
+# As Accel-Sim's traces, what was copied among them, the whole program takes the same cycles; so do traces of the streams
+# as the streams, within what their header's machine code tells.
+all() { grep -o '"cycles": *[0-9]*' "$1" | tr -dc '0-9\n' | tr '\n' ' '; }
+"$orrery" app -q --model cycle --record traces --format accel-sim-plain ./program "$fatbin" axpy >out || fail "recorded as traces"
+[ "$(sed 's/,0x.*,/ /' traces/kernelslist.g | tr '\n' ' ')" = "MemcpyHtoD 4000 MemcpyHtoD 4000 kernel-1.traceg " ] || fail "the list of traces"
+"$orrery" run traces/kernelslist.g --model cycle --json >traced.json
+[ -n "$(all r.json)" ] && [ "$(all r.json)" = "$(all traced.json)" ] || fail "from traces: $(all traced.json)cycles, not $(all r.json)"
+"$orrery" record rec --gpu h200 --format accel-sim-plain -o traces || fail "traces of streams"
+"$orrery" run traces/kernelslist.g --model functional --json >traced.json
+[ "$(insts r.json)" = "$(insts traced.json)" ] || fail "traces of streams: $(insts traced.json) instructions"
+for wrong in "record rec -o x.orr" "app --format accel-sim ./program" "app --record x --format cuda ./program" \
+    "app --record x --format accel-sim --sample ./program"; do
+    rc=0
+    "$orrery" $wrong >out2 2>err || rc=$?
+    [ $rc = 2 ] && grep -q -e --format err || { cat err; fail "orrery $wrong: status $rc"; }
+done
 grep -q 'wrong: 0' <<<"$("$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy)" ||
     fail "launches that are not chosen must still be executed"
 grep -q '"axpy"' none.json && fail "--kernels chose what it should not"

@@ -48,4 +48,10 @@ done
 # Timed: as many launches in the report as the program makes.
 "$orrery" app --model cycle --json -o r.json ./host small "${names[0]}" >out
 grep -q '"cycles": *[1-9]' r.json || { echo "no cycles in the report"; exit 1; }
-echo "all right: ${names[*]}"
+# Launches from kernels, conditional nodes: linked device code.
+nvcc -cudart shared -arch=sm_90 -rdc=true "$source/tests/app/children.cu" -lcudadevrt -o children
+for model in functional cycle; do
+    "$orrery" app -q --model "$model" ./children >out || { cat out; exit 1; }
+    grep -q 'launches and conditions: right' out || { cat out; exit 1; }
+done
+echo "all right: ${names[*]} children"

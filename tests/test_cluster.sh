@@ -70,6 +70,119 @@ awk -v a="$fast" -v b="$(value elapsed_ns)" 'BEGIN { exit !(b > 2 * a) }' || fai
 run -n 64 --alike time ./program "$kernels" jacobi 128 2 # what is alike is not executed: wrong, and fast
 [ "$(value ranks)" = 64 ] || fail "--alike time"
 
+# Task lists with ranks. A kernel takes what it takes by itself; GPUs work at the same time; 50 us are 50 us.
+cat >one.tasks <<'T'
+kernel k threads 256
+    loop 100
+        0: sp x 8
+    end
+end
+launch k grid 132
+T
+alone=$("$orrery" run one.tasks --model partial --json -q | grep -o '"time_ns": *[0-9.]*' | head -1 | grep -o '[0-9.]*$')
+cat >two.tasks <<'T'
+kernel k threads 256
+    loop 100
+        0: sp x 8
+    end
+end
+on gpu 0 launch k grid 132
+on gpu 1 launch k grid 132
+sync
+host 50
+T
+run -n 1 two.tasks
+# the second begins a launch (2.5 us) later, and the program waits for both
+awk -v a="$alone" -v all="$(value elapsed_ns)" -v k="$(value kernel_ns)" \
+    'BEGIN { d = all - 50000 - a; exit !(k > 1.99 * a && k < 2.01 * a && d > 0 && d < 6000) }' ||
+    { cat report.json; fail "two GPUs: $alone alone"; }
+# 100 MiB over links of 1 GB/s: 105 ms, and what SimGrid's model takes off bandwidth, at most 10 %
+printf 'if rank == 0\n send 100M to 1 tag 3\nelse\n recv 100M from 0 tag 3\nend\n' >message.tasks
+run -n 2 --per-node 1 --platform ./slow.xml message.tasks
+awk -v t="$(value elapsed_ns)" 'BEGIN { exit !(t > 104.8e6 && t < 116e6) }' || fail "a message took $(value elapsed_ns)"
+# Collectives by MPI among groups and by NCCL, whose time hides behind a kernel that follows
+cat >many.tasks <<'T'
+let bytes = 64M
+kernel k threads 256
+    loop 4000
+        0: sp x 8
+    end
+end
+allreduce bytes nccl
+launch k grid 1320
+sync
+broadcast 1M from rank - rank % 4 among rank / 4
+allgather 1K among rank % 4
+alltoall 1K
+reducescatter 1K
+gather 1K to 0
+scatter 1K from 0
+reduce 1K to 0
+barrier
+copy to gpu (local + 1) % gpus, 1M
+T
+run -n 16 many.tasks
+both=$(value elapsed_ns)
+for name in Bcast Allgather Alltoall Reduce_scatter_block Gather Scatter Reduce Barrier; do
+    grep -q "\"name\":\"$name\",\"times\":16" report.json || { cat report.json; fail "$name of a task list"; }
+done
+nccl=$(value nccl_ns)
+run -n 16 many.tasks --set bytes=4
+awk -v a="$both" -v b="$(value elapsed_ns)" -v n="$nccl" -v k="$(value kernel_ns)" \
+    'BEGIN { less = n < k ? n : k; exit !(n > 1e5 && a - b < n - 0.9 * less + 1e4) }' || fail "NCCL does not hide: $both, $(value elapsed_ns)"
+run -n 8 --set n=2048 "$source/docs/tutorials/halo.tasks"
+grep -q '"name":"Isend","times":1400' report.json || { cat report.json; fail "the tutorial's halo exchange"; }
+rc=0 # who waits for ever is named
+printf 'host 5\nif rank == 0\n recv 4K from 1\nend\n' >stuck.tasks
+"$orrery" cluster -q -n 2 stuck.tasks >got 2>err || rc=$?
+[ $rc -eq 1 ] && grep -q 'rank 0 waits for ever at line 3' err || { cat err; fail "a rank that waits for ever: $rc"; }
+printf 'if rank == 1\n dance\nend\n' >bad.tasks
+refused cluster -n 2 bad.tasks
+grep -q 'bad.tasks:2: ' err || { cat err; fail "the line of what is wrong"; }
+rc=0
+"$orrery" run two.tasks >out 2>err || rc=$?
+[ $rc -eq 2 ] && grep -q 'two.tasks:6: this takes ranks' err || { cat err; fail "run takes ranks"; }
+
+# Execution traces; what they take is worked out by hand.
+traces=$source/tests/corpus/operators
+train() { value elapsed_ns | cut -d. -f1; }
+# 300 + 200 us, gradients of the second layer behind the first, those of the first alone, 100 us
+run -n 4 --timeline t.json "$traces/train.et"
+comm=$(grep -o '"name":"all-reduce","times":8,"bytes":[0-9]*,"time_ns":[0-9]*' report.json | grep -o '[0-9]*$')
+[ "$(train)" -ge $((600000 + comm / 8 - 50)) ] && [ "$(train)" -le $((600000 + comm / 8 + 50)) ] || { cat report.json; fail "train.et"; }
+grep -q '"cat":"NCCL","name":"gradients 2"' t.json && grep -q '"bound_by":"kernels"' report.json || fail "the timeline of a trace"
+# Over two nodes an all-reduce of 16 ranks is a flow of 2 * 15 / 16 MiB at 8 * 50 GB/s, and latency
+run -n 16 "$traces/train.et"
+[ "$(train)" -gt "$((605000 + 2 * 15 * 1048576 / 16 / 400))" ] && [ "$(train)" -lt 1000000 ] || { cat report.json; fail "train.et on two nodes"; }
+# A pipeline of two stages: 1000 us, 64 MiB over 1 GB/s, 500 us
+run -n 2 --per-node 1 --platform ./slow.xml "$traces/stage-%r.et"
+awk -v t="$(value elapsed_ns)" 'BEGIN { t -= 1500e3; exit !(t > 67.1e6 && t < 75e6) }' || fail "stages: $(value elapsed_ns)"
+# PyTorch's own: kernels joined by trace_link, 2 x 400.5 us, the collective beside the second
+run -n 4 "$traces/linked.json"
+[ "$(value elapsed_ns)" = 801000.000 ] || { cat report.json; fail "linked.json"; }
+grep -q '"name":"all-reduce","times":4,"bytes":65536' report.json || fail "a collective's bytes"
+run -n 4 "$traces/host.json" # no kernels: operators by their shapes, from the model
+grep -q '"name":"aten::addmm","times":4' report.json && grep -q '"name":"all-reduce","times":4,"bytes":16777216' report.json ||
+    { cat report.json; fail "host.json"; }
+# Kineto: 200.25 + 100 us of kernels, a copy of 10 us; with the host's time, a gap of 59.75 us
+run -n 4 "$traces/kineto.json"
+[ "$(value elapsed_ns)" = 310250.000 ] || { cat report.json; fail "kineto.json"; }
+run -n 4 --host 1 "$traces/kineto.json"
+[ "$(value elapsed_ns)" = 370000.000 ] || { cat report.json; fail "kineto.json with the host's time: $(value elapsed_ns)"; }
+# Kernels' times from a report, by name and shape; what is not in it as recorded
+cat >times.json <<'T'
+{"launches": [{"kernel": "_Z4gemm", "demangled": "void gemm<float,128>(float const*, int)", "grid": [16, 8, 1],
+ "block": [256, 1, 1], "time_ns": 1000}]}
+T
+run -n 4 --times times.json "$traces/kineto.json"
+[ "$(value elapsed_ns)" = 111000.000 ] || { cat report.json; fail "--times FILE: $(value elapsed_ns)"; }
+# From the model: 2 * 4096^3 operations are not done faster than the H200 can, 989 T a second, nor at a third of it
+run -n 1 "$traces/gemm.et"
+awk -v t="$(value elapsed_ns)" 'BEGIN { exit !(t > 138.9e3 && t < 417e3) }' || fail "gemm.et: $(value elapsed_ns)"
+for t in old.et circle.et cut.et bad.json deep.json; do refused cluster -n 2 "$traces/$t"; done
+refused cluster -n 2 --times nothing.json "$traces/train.et"
+refused cluster -n 2 none.et
+
 refused cluster ./program "$kernels" jacobi
 refused cluster -n 5 --per-node 1 --platform ./slow.xml ./program "$kernels" jacobi
 grep -q 'has 4 hosts' err || { cat err; fail "too few hosts"; }

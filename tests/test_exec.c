@@ -768,6 +768,69 @@ static void printing(void **state) {
     close_bench(&b);
 }
 
+// ---- plain races ----------------------------------------------------------------------------
+// Does a launch of a kernel that goes on with `body` from %rd3, the address of out[thread], race? What the
+// look at it does to memory is undone. 1024 words, word i has i + 5.
+static bool races(const char *ptx, uint32_t grid, uint32_t block) {
+    bench b;
+    open_bench(&b, ptx, "k", grid, block, 1024);
+    uint32_t *out = orr_mem_host(b.mem, b.out, 4096);
+    for (uint32_t i = 0; i < 1024; i++) out[i] = i + 5;
+    bool race = orr_launch_races(&b.launch);
+    for (uint32_t i = 0; i < 1024; i++) assert_int_equal(out[i], i + 5);
+    close_bench(&b);
+    return race;
+}
+
+static void plain_loads_of_what_others_store(void **state) {
+    (void)state;
+    // out[i] = out[i + 1]: the last thread of a warp loads what the next warp stores, of its block or
+    // another.
+    const char *next = KERNEL("", "ld.global.u32 %r1,[%rd3+4];\n");
+    assert_false(races(next, 1, 32));
+    assert_true(races(next, 1, 64));
+    assert_true(races(next, 2, 32));
+    // A barrier between the load and the store orders the warps of a block, and not its neighbour's.
+    const char *meet = KERNEL("", "ld.global.u32 %r1,[%rd3+4]; bar.sync 0;\n");
+    assert_false(races(meet, 1, 128));
+    assert_true(races(meet, 2, 128));
+    // out[i] = out[i] + 1 is the thread's own; out[i] = out[i + 512] is so as long as there are 512 threads.
+    assert_false(races(KERNEL("", "ld.global.u32 %r1,[%rd3]; add.u32 %r1,%r1,1;\n"), 4, 64));
+    const char *far = KERNEL("", "ld.global.u32 %r1,[%rd3+2048];\n");
+    assert_false(races(far, 8, 64));
+    assert_true(races(far, 9, 32 * 3));
+    // All threads store to one word, and nobody loads it; or store if they find something there.
+    assert_false(races(KERNEL("", "mov.u32 %r1,1; st.global.u32 [%rd1],%r1;\n"), 4, 64));
+    const char *flag = KERNEL("", "ld.global.u32 %r1,[%rd1+2048]; setp.eq.u32 %p1,%r1,0;\n"
+                                  "mov.u32 %r5,0; @!%p1 st.global.u32 [%rd1+2048],%r5;\n");
+    assert_false(races(flag, 1, 32));
+    assert_true(races(flag, 2, 32));
+    // Where a pointer is loaded, nothing is known of it before: it leads to the word itself.
+    const char *loaded = KERNEL("", "cvta.global.u64 %rd4,%rd1; st.global.u64 [%rd1+1024],%rd4;\n"
+                                    "ld.global.u64 %rd5,[%rd1+1024]; ld.u32 %r1,[%rd5+4];\n");
+    assert_true(races(loaded, 2, 32));
+}
+
+// A thread loads one byte of a word and stores the next: the bytes of others are others.
+static void bytes_of_one_word_are_no_race(void **state) {
+    (void)state;
+#define BYTES(apart)                                                                                         \
+    KERNEL("", "mul.wide.u32 %rd4,%r0," apart "; add.s64 %rd4,%rd1,%rd4; ld.global.u8 %r1,[%rd4+2048];\n"    \
+               "st.global.u8 [%rd4+2049],%r1; add.s64 %rd3,%rd3,3072;\n")
+    assert_false(races(BYTES("2"), 4, 32));
+    assert_true(races(BYTES("1"), 4, 32));
+}
+
+// A kernel that fails is none of this look's business: the launch itself says so.
+static void faults_are_no_race(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b, KERNEL("", "ld.global.u32 %r1,[%rd3+4];\n"), "k", 1, 32, 32); // word 32 is not there
+    assert_false(orr_launch_races(&b.launch));
+    assert_int_equal(b.err.status, 0);
+    close_bench(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_part_and_meet),
@@ -794,6 +857,9 @@ int main(void) {
         cmocka_unit_test(blocks_that_look_take_turns),
         cmocka_unit_test(swaps_race),
         cmocka_unit_test(printing),
+        cmocka_unit_test(plain_loads_of_what_others_store),
+        cmocka_unit_test(bytes_of_one_word_are_no_race),
+        cmocka_unit_test(faults_are_no_race),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

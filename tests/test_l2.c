@@ -151,6 +151,7 @@ static void miss_limit(void **state) {
     ANSWERED(b, 1, 204); // tCCDL behind it
     ANSWERED(b, 2, 404);
     ANSWERED(b, 3, 205);
+    assert_int_equal(b->s.failed[0][ORR_FAIL_MSHR], 204 - 2); // the third, from when it came
     bench_free(b);
     sets[0] = "l2.mshrs=2";
     b = bench_of(sets);
@@ -177,6 +178,8 @@ static void merge_limit(void **state) {
     ANSWERED(b, 1, 201);
     ANSWERED(b, 3, 202);       // it is a hit by then
     ANSWERED(b, 4, 201 + 200); // and the port looks up this one
+    assert_int_equal(b->s.failed[0][ORR_FAIL_MERGE], 200 - 10);
+    assert_int_equal(b->s.failed[0][ORR_FAIL_MSHR], 0);
     assert_int_equal(b->s.read_pending[ORR_FROM_GLOBAL], 1);
     assert_int_equal(b->s.read_hit[ORR_FROM_GLOBAL], 1);
     bench_free(b);
@@ -184,6 +187,7 @@ static void merge_limit(void **state) {
     b = bench_of(sets);
     go(b, r, COUNT(r));
     assert_true(ticks_of(b, 4) < CYCLES(11 + 200 + 10)); // as if nobody were in front
+    assert_int_equal(b->s.failed[0][ORR_FAIL_MERGE], 0);
     assert_int_equal(b->s.read_pending[ORR_FROM_GLOBAL], 2);
     bench_free(b);
 }

@@ -3,7 +3,7 @@
 # whose headers its three parts share, includes none of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-order="base isa ptx sass clc stream capture exec exec/ops exec/sass exec/run gpu node lower program memory core accel tasks launch hw model input sample report lab sweep explain nvtx app mpi hook opencl api cli"
+order="base isa ptx sass clc stream capture exec exec/ops exec/sass exec/run gpu node lower program memory core accel tasks operators launch hw model input sample report lab sweep explain nvtx app mpi hook opencl api cli"
 
 bad=0
 seen=""

@@ -330,9 +330,25 @@ static void test_errors(void **state) {
         {"let n = 9000000000000000000 * 5\n", "1: a number is too large"},
         {"let n = (5\n", "1: a ) is missing"},
         {"let n = 5 5\n", "1: the line should end before"},
-        {"repeat 5\n", "the last repeat has no end"},
+        {"repeat 5\n", "the last repeat or if has no end"},
+        {"if 1 < 2\nend\nend\n", "3: an end without repeat"},
+        {"if 1 > 2\n", "the last repeat or if has no end"},
+        {"if 1 > 2\nrepeat 2\nend\n", "1: this if has no end"},
+        {"else\n", "1: an else without if"},
+        {"repeat 2\nelse\nend\n", "2: an else without if"},
+        {"if 1 > 2\nkernel k threads 32\nend\n", "2: a kernel inside if"},
+        {"let rank = 5\n", "1: where the list runs says what this is"},
+        {"send 5\n", "1: to whom is missing"},
+        {"recv 5 to 1\n", "1: from whom is missing"},
+        {"send 9G to 1\n", "1: bytes is 9663676416"},
+        {"send 5 to 1 tag 99999\n", "1: a tag is 99999"},
+        {"alltoall 4K nccl\n", "1: nccl is for allreduce"},
+        {"broadcast 4K\n", "1: from whom is missing"},
+        {"on gpu 64\n", "1: a GPU's number is 64"},
+        {"copy to gpu 1 4K\n", "1: a , is missing"},
+        {"host 0\n", "1: microseconds is 0"},
         {"end\n", "1: an end without repeat"},
-        {"dance\n", "1: let, kernel, launch, copy, repeat or end is expected, not \"dance\""},
+        {"dance\n", "1: let, kernel, launch, copy, repeat, if, a message or end is expected, not \"dance\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         orr_err e = {0};
@@ -356,17 +372,67 @@ static void test_application(void **state) {
         if (!t) fail_msg("%s", e.text);
         const orr_task_step *s;
         uint32_t n = with ? 32768 : 65536;
-        assert_int_equal(orr_tasks_steps(t, &s), 3);
+        assert_int_equal(orr_tasks_steps(t, &s), 7); // with where repetitions begin and end
+        assert_int_equal(orr_tasks_of_ranks(t), 0);
         assert_int_equal(s[0].kind, ORR_TASKS_COPY_TO);
         assert_int_equal(s[0].bytes, 2 * n);
-        assert_int_equal(s[1].times, 15);
-        assert_int_equal(s[1].launch.grid[0], n / 1024);
-        assert_int_equal(s[1].launch.grid[1], 2);
-        assert_int_equal(s[1].launch.block[0], n / 512);
-        assert_int_equal(s[2].times, 3);
-        assert_int_equal(s[2].bytes, n);
+        assert_int_equal(s[1].kind, ORR_TASKS_REPEAT);
+        assert_int_equal(s[1].match, 6);
+        assert_int_equal(s[3].times, 15);
+        assert_int_equal(s[3].launch.index, 1); // of launches and copies
+        assert_int_equal(s[3].launch.grid[0], n / 1024);
+        assert_int_equal(s[3].launch.grid[1], 2);
+        assert_int_equal(s[3].launch.block[0], n / 512);
+        assert_int_equal(s[5].times, 3);
+        assert_int_equal(s[5].bytes, n);
         orr_tasks_free(t);
     }
+}
+
+// What each of four ranks on two nodes reads in the same list.
+static void test_ranks(void **state) {
+    (void)state;
+    const char *text =
+        "let edge = rank == 0 or rank + 1 == ranks\nif edge and rank < 2\n send 4K to ranks - 1\n"
+        "else\n if edge\n  recv 4K from 0\n else\n  barrier\n end\nend\n"
+        "on gpu local + 2\nallreduce 8 among node nccl\non gpu 0 host 7\nsync\n";
+    for (int r = 0; r < 4; r++) {
+        orr_err e = {0};
+        const orr_task_rank place = {
+            .rank = r, .ranks = 4, .node = r / 2, .nodes = 2, .gpus = 8, .local = r % 2};
+        orr_tasks *t = orr_tasks_parse_rank("a.tasks", text, strlen(text), NULL, 0, &place, &e);
+        if (!t) fail_msg("%s", e.text);
+        const orr_task_step *s;
+        static const int first[] = {ORR_TASKS_SEND, ORR_TASKS_BARRIER, ORR_TASKS_BARRIER, ORR_TASKS_RECV};
+        assert_int_equal(orr_tasks_steps(t, &s), 4);
+        assert_int_equal(s[0].kind, first[r]);
+        assert_int_equal(s[0].line, r == 0 ? 3 : r == 3 ? 6 : 8);
+        if (r == 0) assert_int_equal(s[0].peer, 3);
+        assert_int_equal(s[1].kind, ORR_TASKS_ALL_REDUCE);
+        assert_int_equal(s[1].group, r / 2 + 1);
+        assert_true(s[1].nccl);
+        assert_int_equal(s[1].gpu, r % 2 + 2);
+        assert_int_equal(s[2].gpu, 0); // for this line
+        assert_int_equal(s[2].bytes, 7);
+        assert_int_equal(s[3].gpu, r % 2 + 2);
+        orr_tasks_free(t);
+    }
+    static const char *const wrong[] = {"send 4 to 4\n", "send 4 to rank\n", "recv 4 from 0 - 1\n",
+                                        "on gpu 8\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        orr_err e = {0};
+        const orr_task_rank place = {.rank = 1, .ranks = 4, .nodes = 1, .gpus = 8, .local = 1};
+        assert_null(orr_tasks_parse_rank("a.tasks", wrong[i], strlen(wrong[i]), NULL, 0, &place, &e));
+        assert_int_equal(e.status, ORR_BAD_INPUT);
+    }
+    orr_err e = {0};
+    const char *set = "rank=2";
+    assert_null(orr_tasks_parse("a.tasks", text, strlen(text), &set, 1, &e));
+    // Alone, who is at the other end is not looked at; what runs one GPU is told.
+    orr_tasks *t = orr_tasks_parse("a.tasks", "send 4 to rank + 1\n", 19, NULL, 0, &(orr_err){0});
+    assert_non_null(t);
+    assert_int_equal(orr_tasks_of_ranks(t), 1);
+    orr_tasks_free(t);
 }
 
 int main(void) {
@@ -390,6 +456,7 @@ int main(void) {
         cmocka_unit_test(test_reuse_decides_where_it_comes_from),
         cmocka_unit_test(test_grids_of_any_size),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_application),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

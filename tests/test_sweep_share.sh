@@ -7,7 +7,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 fail() { echo "$*"; exit 1; }
 "$orrery" sweep saxpy --size small --vary sm.count=66,132 -o probe.sqlite >/dev/null 2>err || { grep -q 'built without SQLite' err && { echo "skipped: no SQLite"; exit 0; }; cat err; fail "a sweep"; }
-sweep=("$orrery" sweep saxpy --size small --model analytic --threads 1 --vary sm.count=66,99,132 --vary clock.sm=1500,1980)
+sweep=("$orrery" sweep saxpy --size small --model analytic --threads 1 --vary "sm.count=66,99,132" --vary "clock.sm=1500,1980")
 figures() { cut -d, -f1-6 "$1"; } # without what the host took
 "${sweep[@]}" -o plain.sqlite >/dev/null
 same() { # FILE: as the sweep that nobody shared, and nothing is left over

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Tries a Debian package as it was unpacked: try_package.sh FILE.deb. The tests of the command and of its examples run with
+# Tries a Debian package as it was unpacked: try_package.sh FILE.deb SYMBOLS.deb. The tests of the command and of its examples run with
 # what is in it, and so do the library, the Python package and the man page. As root, where a private root can be made of
 # the machine's own (unshare and overlayfs), the package is installed there with dpkg, used from /usr and removed again.
 set -euo pipefail
 deb=$(readlink -f "${1:?the package}")
+symbols=$(readlink -f "${2:?the package of its debug symbols}")
 source=$(cd "$(dirname "$0")/.." && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -27,11 +28,16 @@ for file in bin/orrery include/orrery.h share/man/man1/orrery.1 share/bash-compl
     share/orrery/gpus/h200.conf share/orrery/workloads/saxpy/saxpy.launch lib/python3/dist-packages/orrery/__init__.py; do
     [ -e "$root/$file" ] || die "does not have $file"
 done
-kib=$(dpkg-deb -f "$deb" Installed-Size)
+kib=$(du -sk "$root" | cut -f 1) # the package says more: CPack counts links as what they point to
 [ "$kib" -lt 65536 ] || die "takes $kib KiB when installed: are there debug symbols in it?"
 find "$root" -type f \( -perm -100 -o -name '*.so*' -o -name '*.a' \) | while read -r file; do
     ! readelf -S "$file" 2>/dev/null | grep -q '[.]debug_info' || die "has debug symbols in $file"
 done
+cmp -s "$source/workloads/saxpy/saxpy.cubin" "$root/share/orrery/workloads/saxpy/saxpy.cubin" || die "has changed machine code"
+dpkg-deb -x "$symbols" "$dir/symbols"
+id=$(LC_ALL=C readelf -n "$root/bin/orrery" | sed -n 's/.*Build ID: //p')
+[ -n "$id" ] && readelf -S "$dir/symbols/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" 2>/dev/null | grep -q '[.]debug_info' ||
+    die "has no debug symbols for the command"
 ! grep -rlI "$source" "$root" || die "names the folder it was built in"
 [ "$("$root/bin/orrery" --version)" = "orrery $version" ] || die "is another version"
 "$root/bin/orrery" list --json >"$dir/list.json"

@@ -53,7 +53,10 @@ typedef struct orr_accel_writer orr_accel_writer;
 bool orr_accel_xz(void); // can this build write .xz?
 int orr_accel_binary(
     const orr_gpu *g); // the binary version written for a GPU: one that Accel-Sim has a table for
+int orr_accel_format(const char *name); // accel-sim: 1, .xz; accel-sim-plain: 0; another, and NULL: -1
 orr_accel_writer *orr_accel_create(const char *folder, bool xz, orr_err *e);
+// What was copied to the GPU before the next launch: a line of the list.
+void orr_accel_copy(orr_accel_writer *w, uint64_t to, uint64_t bytes);
 bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const struct orr_program *p,
                      orr_err *e);
 bool orr_accel_block(orr_accel_writer *w, const orr_tb *tb, orr_err *e); // in grid order

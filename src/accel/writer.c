@@ -68,6 +68,10 @@ bool orr_accel_xz(void) {
 #endif
 }
 
+int orr_accel_format(const char *name) {
+    return !name ? -1 : !strcmp(name, "accel-sim") ? 1 : !strcmp(name, "accel-sim-plain") ? 0 : -1;
+}
+
 orr_accel_writer *orr_accel_create(const char *folder, bool xz, orr_err *e) {
     if (xz && !orr_accel_xz()) {
         orr_fail(e, ORR_BAD_INPUT,
@@ -165,6 +169,10 @@ static bool open_file(orr_accel_writer *w, const char *name, orr_err *e) {
     }
 #endif
     return true;
+}
+
+void orr_accel_copy(orr_accel_writer *w, uint64_t to, uint64_t bytes) {
+    orr_text_add(&w->list, "MemcpyHtoD,0x%016" PRIx64 ",%" PRIu64 "\n", to, bytes);
 }
 
 // ---- a launch ---------------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ typedef struct orr_cluster_options {
     const char *platform; // a fabric by name, or a file of SimGrid's
     const char *host;     // "ignore", or the factor that measured host time is multiplied by
     const char *alike;    // "yes", "no", "time"
+    const char *times;    // of an execution trace's operators: "recorded", "model", or a report of `run --json`
 } orr_cluster_options;
 
 typedef struct orr_share_options { // of a sweep that several processes share
@@ -162,6 +163,8 @@ bool orr_correlate_rows(const orr_options *o, orr_hardware *h, orr_comparison *c
 // ---- a program of several ranks (app.c, for cluster.c) ---------------------------------------------
 // What a program needs in its environment, with `more` ("NAME=value", up to a NULL); reports go to the
 // folder.
+// What smpirun starts for an application that is no program, but a list of what ranks do.
+const char *orr_app_player(orr_arena *a, orr_err *e);
 char **orr_app_cluster_environment(const char *program, const orr_options *o, const char *forms,
                                    const char *const *more, orr_err *e);
 bool orr_app_wait(char *const *argv, char **env, int *status, orr_err *e); // runs it to its end

@@ -124,9 +124,30 @@ static bool is_stream(const char *name) { // what an earlier --record left
 // Whatever is to be written can be, before the program runs.
 static bool check_outputs(const orr_options *o, orr_err *e) {
     if (!orr_check_writable(o->files.output, e) || !orr_check_writable(o->run.timeline, e)) return false;
+    int packed = orr_accel_format(o->files.format);
+    if (o->files.record && packed >= 0) {
+        orr_accel_discard(orr_accel_create(o->files.record, packed != 0, e));
+        return !e->status;
+    }
     char *folder = o->files.record ? orr_out_folder(o->files.record, is_stream, e) : NULL;
     if (folder) orr_out_folder_end(folder, o->files.record, false, e);
     return !e->status;
+}
+
+// What --record writes: streams, unless it says otherwise.
+static bool check_format(const orr_options *o, orr_err *e) {
+    const char *format = o->files.format;
+    if (!format || !strcmp(format, "json") || !strcmp(format, "orrery")) return true;
+    if (orr_accel_format(format) < 0)
+        return orr_fail(e, ORR_BAD_INPUT, "app: --format is orrery, accel-sim or accel-sim-plain, not %.40s",
+                        format);
+    if (!o->files.record)
+        return orr_fail(e, ORR_BAD_INPUT, "app: --format says what --record DIR writes; name the folder");
+    if (o->sampling.on)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "app: --sample looks at streams; leave out --format, and make traces of them with "
+                        "orrery record DIR --format accel-sim");
+    return true;
 }
 
 static bool check_node(const orr_options *o, orr_err *e) {
@@ -167,7 +188,7 @@ static bool check_options(const orr_options *o, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT,
                         "app: --sample needs a model that predicts time, as --model cycle, and knows it only "
                         "when the program has ended; leave out --timeline and --counts-only");
-    return check_outputs(o, e);
+    return check_format(o, e) && check_outputs(o, e);
 }
 
 // ---- its environment ------------------------------------------------------------------------------------
@@ -212,6 +233,7 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     put(v, "OUTPUT", from_here(a, w->output));
     put(v, "TIMELINE", from_here(a, o->run.timeline));
     put(v, "RECORD", from_here(a, w->record));
+    put(v, "FORMAT", orr_accel_format(o->files.format) < 0 ? NULL : o->files.format);
     put(v, "FORMS", w->forms);
     put(v, "PROGRAM", program);
     put(v, "COUNTS_ONLY", flag(o->run.counts_only));
@@ -344,6 +366,11 @@ char **orr_app_cluster_environment(const char *program, const orr_options *o, co
                                    const char *const *more, orr_err *e) {
     wanted w = {.forms = forms, .more = more};
     return environment(program, o, &w, e);
+}
+
+const char *orr_app_player(orr_arena *a, orr_err *e) {
+    const char *dir = library_folder(a, "cluster", "orrery-player.so", "ORRERY_CLUSTER", e);
+    return dir ? orr_arena_printf(a, "%s/orrery-player.so", dir) : NULL;
 }
 
 char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e) {

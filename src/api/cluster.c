@@ -8,6 +8,8 @@
 #include "api/api.h"
 #include "base/temp.h"
 #include "node/platform.h"
+#include "operators/operators.h"
+#include "tasks/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,8 @@ typedef struct cluster {
     const orr_node *node;
     int ranks, per_node, nodes;
     const char *fabric, *temp;
+    const char *player; // what is started where there is no program
+    bool trace;         // but an execution trace
     unsigned launches, alike;
     rank_line *rank;
     total_lines kernels, calls;
@@ -117,8 +121,69 @@ static bool installed(const char *program) {
     return false;
 }
 
+// A task list is read for every rank before anything runs: what is wrong with it is said here.
+static bool check_tasks(const cluster *c, const char *path, orr_err *e) {
+    const orr_options *o = c->o;
+    for (int r = 0; r < c->ranks && !e->status; r++) {
+        orr_task_rank place = {.rank = r,
+                               .ranks = c->ranks,
+                               .node = r / c->per_node,
+                               .nodes = c->nodes,
+                               .gpus = c->node->gpus,
+                               .local = r % c->per_node};
+        orr_tasks_free(orr_tasks_load_rank(path, o->in.sets, o->in.nsets, &place, e));
+    }
+    return !e->status;
+}
+
+// The file of a rank: "%r" in the name is its number.
+static bool check_trace(const cluster *c, const char *path, orr_err *e) {
+    const char *at = strstr(path, "%r"), *times = c->o->cluster.times;
+    for (int r = 0; r < (at ? c->ranks : 1) && !e->status; r++) {
+        char name[4200];
+        snprintf(name, sizeof name, at ? "%.*s%d%s" : "%.*s", (int)(at ? (size_t)(at - path) : strlen(path)),
+                 path, r, at ? at + 2 : "");
+        orr_operators *o = orr_operators_load(name, e);
+        if (o && !o->at.n) orr_fail(e, ORR_BAD_INPUT, "%s: has no operators", name);
+        if (o && o->rank >= 0 && at && o->rank != r)
+            orr_fail(e, ORR_BAD_INPUT, "%s: was recorded by rank %d, and is to be that of rank %d", name,
+                     o->rank, r);
+        orr_operators_free(o);
+    }
+    bool file = times && strcmp(times, "recorded") != 0 && strcmp(times, "model") != 0;
+    if (!e->status && file && access(times, R_OK) != 0)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "--times is recorded, model, or a report of orrery run --json, not \"%.200s\"", times);
+    return !e->status;
+}
+
+static const char *from_here(orr_arena *a, const char *path) {
+    char *full = realpath(path, NULL);
+    const char *kept = orr_arena_strdup(a, full ? full : path);
+    free(full);
+    return kept;
+}
+
+static const char *full_name(orr_arena *a, const char *path) { // of what may not be there as it is written
+    char here[4096];
+    return *path == '/' || !getcwd(here, sizeof here) ? path : orr_arena_printf(a, "%s/%s", here, path);
+}
+
+static const char *joined(orr_arena *a, const orr_words *w) {
+    orr_text t = {0};
+    for (size_t i = 0; i < w->n; i++) orr_text_add(&t, "%s\n", w->at[i]);
+    const char *all = orr_arena_strdup(a, t.s ? t.s : "");
+    free(t.s);
+    return all;
+}
+
 static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
     orr_arena *a = &c->arena;
+    bool tasks = orr_tasks_probe(program[0]);
+    c->trace = !tasks && orr_operators_probe(program[0]);
+    if ((tasks && !check_tasks(c, program[0], e)) || (c->trace && !check_trace(c, program[0], e)))
+        return false;
+    if ((tasks || c->trace) && !(c->player = orr_app_player(a, e))) return false;
     const char *hostfile, *platform = make_platform(c, &hostfile, e);
     if (!platform) return false;
     const char *host = c->o->cluster.host;
@@ -127,8 +192,14 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         "ORRERY_APP_CLUSTER=1",
         orr_arena_printf(a, "ORRERY_APP_NODES=%d", c->nodes),
         orr_arena_printf(a, "ORRERY_APP_PER_NODE=%d", c->per_node),
+        orr_arena_printf(a, "ORRERY_APP_RANKS=%d", c->ranks),
         orr_arena_printf(a, "ORRERY_APP_ALIKE=%s", c->o->cluster.alike ? c->o->cluster.alike : "yes"),
-        scale > 0 ? "ORRERY_APP_MEASURED=1" : "ORRERY_APP_MEASURED=",
+        scale > 0 && !c->player ? "ORRERY_APP_MEASURED=1" : "ORRERY_APP_MEASURED=",
+        orr_arena_printf(a, "ORRERY_APP_PLAY=%s", tasks ? from_here(a, program[0]) : ""),
+        orr_arena_printf(a, "ORRERY_APP_TRACE=%s", c->trace ? full_name(a, program[0]) : ""),
+        orr_arena_printf(a, "ORRERY_APP_TIMES=%s", c->o->cluster.times ? c->o->cluster.times : ""),
+        orr_arena_printf(a, "ORRERY_APP_HOST=%g", scale),
+        orr_arena_printf(a, "ORRERY_APP_PLAY_SETS=%s", tasks ? joined(a, &c->o->script_sets) : ""),
         NULL};
     orr_words argv = {0};
     const char *const fixed[] = {
@@ -142,12 +213,21 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         orr_arena_printf(a, "--cfg=smpi/tmpdir:%s", c->temp),
         "--log=root.thresh:critical",
         "--cfg=contexts/stack-size:16384", // KiB: kernels are executed on a rank's stack
-        scale > 0 ? orr_arena_printf(a, "--cfg=smpi/host-speed:%gGf", scale)
-                  : "--cfg=smpi/simulate-computation:no"};
+        c->player ? "--cfg=smpi/privatization:no" : "--cfg=smpi/privatization:dlopen",
+        scale > 0 && !c->player ? orr_arena_printf(a, "--cfg=smpi/host-speed:%gGf", scale)
+                                : "--cfg=smpi/simulate-computation:no"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) *ORR_PUSH(&argv) = fixed[i];
-    for (char *const *w = program; *w; w++) *ORR_PUSH(&argv) = *w;
+    const char *started = c->player ? c->player : program[0];
+    *ORR_PUSH(&argv) = started;
+    for (char *const *w = program + 1; *w && !c->player; w++) *ORR_PUSH(&argv) = *w;
     *ORR_PUSH(&argv) = NULL;
-    char **env = orr_app_cluster_environment(program[0], c->o, c->temp, cuda, e);
+    orr_options o = *c->o;
+    if (tasks) { // the rest is the list's
+        o.sets = o.model.sets;
+        o.script_sets.n = 0;
+        o.in.nsets = 0;
+    }
+    char **env = orr_app_cluster_environment(started, &o, c->temp, cuda, e);
     bool ok = env && orr_app_wait((char *const *)argv.at, env, status, e);
     free(env);
     free(argv.at);
@@ -170,7 +250,7 @@ static bool read_ranks(cluster *c, int status, orr_err *e) {
         rank_line x = {0};
         total_line t = {0};
         if (sscanf(line, "launches %u alike %u", &c->launches, &c->alike) == 2) continue;
-        if (sscanf(line, "kernel %llu %lg %511s", &t.n, &t.ns, name) == 3) {
+        if (sscanf(line, "kernel %llu %lg %511[^\n]", &t.n, &t.ns, name) == 3) {
             t.name = orr_arena_strdup(&c->arena, name);
             *ORR_PUSH(&c->kernels) = t;
         } else if (sscanf(line, "mpi %llu %llu %lg %511s", &t.n, &t.bytes, &t.ns, name) == 4) {
@@ -210,19 +290,43 @@ static void text_totals(const total_lines *t, const char *what, orr_text *out) {
                      t->at[i].ns / 1e3 / (double)t->at[i].n, (double)t->at[i].bytes / 1e6);
 }
 
-static void text_of(const cluster *c, orr_text *out) {
-    int last = last_rank(c);
+// Of an execution trace it is known when kernels run, and when only messages do.
+static const char *trace_bound(const rank_line *x) {
+    double rest = x->end_ns - x->wait_ns - x->mpi_ns;
+    if (x->mpi_ns >= x->wait_ns && x->mpi_ns >= rest) return "communication";
+    return rest > x->wait_ns ? "neither kernels nor communication" : "kernels";
+}
+
+static const char *bound_of(const cluster *c, const rank_line *x) {
+    return c->trace ? trace_bound(x) : bound(x);
+}
+
+static void head_of(const cluster *c, int last, orr_text *out) {
     const rank_line *l = &c->rank[last];
     double end = l->end_ns > 0 ? l->end_ns : 1;
     orr_text_add(out, "%d ranks on %d x %s, %s\n", c->ranks, c->nodes, c->node->product, c->fabric);
+    if (c->trace) {
+        orr_text_add(
+            out,
+            "simulated time %.6f ms, bound by %s (rank %d, which ends last: kernels run for %.1f %%, "
+            "communication that nothing hides for %.1f %%)\n\n",
+            l->end_ns / 1e6, trace_bound(l), last, 100 * l->wait_ns / end, 100 * l->mpi_ns / end);
+        return;
+    }
     orr_text_add(
         out,
         "simulated time %.6f ms, bound by %s (rank %d, which ends last: %.1f %% waiting for its GPU, %.1f %% "
         "in MPI)\n",
         l->end_ns / 1e6, bound(l), last, 100 * l->wait_ns / end, 100 * l->mpi_ns / end);
     orr_text_add(out, "%u launches, of which %u took what one alike had taken\n\n", c->launches, c->alike);
+}
+
+static void text_of(const cluster *c, orr_text *out) {
+    int last = last_rank(c);
+    head_of(c, last, out);
     orr_text_add(out, "%6s %5s %12s %12s %12s %12s %12s %9s %12s\n", "rank", "node", "end ms", "kernels ms",
-                 "copies ms", "NCCL ms", "MPI ms", "messages", "sent MB");
+                 "copies ms", c->trace ? "comm. ms" : "NCCL ms", c->trace ? "not hidden" : "MPI ms",
+                 "messages", "sent MB");
     for (int r = 0; r < c->ranks; r++) {
         if (c->ranks > 16 && r >= 8 && r != last && r != c->ranks - 1)
             continue; // all of them are in the JSON
@@ -232,7 +336,7 @@ static void text_of(const cluster *c, orr_text *out) {
                      x->messages, (double)x->sent / 1e6);
     }
     text_totals(&c->kernels, "kernel", out);
-    text_totals(&c->calls, "MPI", out);
+    text_totals(&c->calls, c->trace ? "communication" : "MPI", out);
     if (!c->calls.n)
         orr_text_add(out, "\ncalls of MPI were not seen: link the program with smpicc and CUDA's library "
                           "before SimGrid's\n");
@@ -256,7 +360,7 @@ static void json_of(const cluster *c, orr_text *out) {
     orr_text_add(out, ",\"platform\":");
     orr_text_json(out, c->fabric);
     orr_text_add(out, ",\"elapsed_ns\":%.3f,\"bound_by\":\"%s\",\"launches\":%u,\"alike\":%u,\n\"by_rank\":[",
-                 last->end_ns, bound(last), c->launches, c->alike);
+                 last->end_ns, bound_of(c, last), c->launches, c->alike);
     for (int r = 0; r < c->ranks; r++) {
         const rank_line *x = &c->rank[r];
         orr_text_add(out,
@@ -272,8 +376,21 @@ static void json_of(const cluster *c, orr_text *out) {
     orr_text_add(out, "}\n");
 }
 
-static orr_report *report(cluster *c, int status, orr_err *e) {
-    if (!read_ranks(c, status, e)) return NULL;
+// Ranks of a list that wait for each other: SimGrid ends when nobody can go on.
+static bool all_ended(const cluster *c, int *status, orr_err *e) {
+    unsigned long long ended = 0;
+    for (size_t i = 0; i < c->calls.n; i++)
+        if (!strcmp(c->calls.at[i].name, "Finalize")) ended = c->calls.at[i].n;
+    if (!c->player || ended == (unsigned long long)c->ranks) return true;
+    if (!*status) *status = 1;
+    return orr_fail(e, ORR_PROGRAM_FAILED,
+                    "cluster: %llu of %d ranks wait for ever: what one sends another must receive, and all "
+                    "members come to a collective",
+                    (unsigned long long)c->ranks - ended, c->ranks);
+}
+
+static orr_report *report(cluster *c, int *status, orr_err *e) {
+    if (!read_ranks(c, *status, e) || !all_ended(c, status, e)) return NULL;
     orr_text text = {0}, json = {0};
     text_of(c, &text);
     json_of(c, &json);
@@ -318,7 +435,7 @@ orr_report *orr_mpi_run(char *const *argv, const orr_options *asked, int *status
     c.nodes = c.ranks > 0 ? (c.ranks + c.per_node - 1) / c.per_node : 1;
     orr_report *r = NULL;
     if (check(&c, e) && orr_temp_folder(temp, "cluster", e)) {
-        if (start(&c, argv, status, e)) r = report(&c, *status, e);
+        if (start(&c, argv, status, e)) r = report(&c, status, e);
         orr_temp_folder_end(temp);
     }
     free(c.rank);

@@ -83,6 +83,7 @@ static const struct option {
     {"threads", INT, AT(in.threads)},
     {"timed", FLAG, AT(code.timed)},
     {"timeline", STRING, AT(run.timeline)},
+    {"times", STRING, AT(cluster.times)},
     {"vary", LIST, AT(vary)},
     {"warm", STRING, AT(sampling.warm)},
     {"without", STRING, AT(lab.without)},

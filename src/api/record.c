@@ -26,6 +26,19 @@ static bool on_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     return ok || orr_fail(e, r->wrote.status, "%s", r->wrote.text);
 }
 
+static bool pull(recorder *r, orr_source *s, orr_err *e) { // what was recorded as streams
+    orr_tb tb;
+    int more;
+    while ((more = s->next(s, &tb, e)) > 0) {
+        if (!on_block(r, 0, &tb, e)) {
+            more = -1;
+            break;
+        }
+    }
+    s->close(s);
+    return more == 0;
+}
+
 static bool begin(recorder *r, const orr_launch_info *info, orr_err *e) {
     if (!r->accel) return orr_stream_begin(r->writer, info, &r->wrote);
     if (!r->program || r->program->kernel != info->kernel) {
@@ -38,7 +51,9 @@ static bool begin(recorder *r, const orr_launch_info *info, orr_err *e) {
 static bool on_work(void *arg, orr_work *w, orr_err *e) {
     recorder *r = arg;
     orr_progress_parts(&r->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
-    bool ok = begin(r, &w->info, e) && orr_exec_run(w->launch, w->threads, true, on_block, r, NULL, e) &&
+    bool ok = begin(r, &w->info, e) &&
+              (w->launch ? orr_exec_run(w->launch, w->threads, true, on_block, r, NULL, e)
+                         : pull(r, w->source, e)) &&
               (r->accel ? orr_accel_end(r->accel, &r->wrote) : orr_stream_end(r->writer, &r->wrote));
     orr_progress_step(&r->progress, ++r->launches);
     return ok || orr_fail(e, r->wrote.status, "%s", r->wrote.text);
@@ -47,9 +62,9 @@ static bool on_work(void *arg, orr_work *w, orr_err *e) {
 // ---- the file ---------------------------------------------------------------------------------------
 static bool create(recorder *r, const char *file, orr_err *e) {
     const char *format = r->o->files.format ? r->o->files.format : "orrery";
-    bool plain = strcmp(format, "accel-sim-plain") == 0;
+    int packed = orr_accel_format(format);
     if (strcmp(format, "orrery") == 0) return (r->writer = orr_stream_create(file, e)) != NULL;
-    if (!plain && strcmp(format, "accel-sim") != 0)
+    if (packed < 0)
         return orr_fail(e, ORR_BAD_INPUT,
                         "record: --format is orrery, accel-sim or accel-sim-plain, not %.40s", format);
     if (!r->gpu)
@@ -60,7 +75,7 @@ static bool create(recorder *r, const char *file, orr_err *e) {
         orr_note(&r->o->notes,
                  "Accel-Sim has no opcodes for compute capability %d.%d; written as binary version %d",
                  r->gpu->cc_major, r->gpu->cc_minor, binary);
-    return (r->accel = orr_accel_create(file, !plain, e)) != NULL;
+    return (r->accel = orr_accel_create(file, packed != 0, e)) != NULL;
 }
 
 static void finish(recorder *r, bool ok, orr_err *e) {
@@ -78,7 +93,10 @@ bool orr_record(const char *input, const char *file, const orr_options *o, orr_e
     if (e->status) return false;
     o = orr_asked(o);
     if (!orr_input_check(&o->in, e) || !orr_input_file(input, e)) return false;
-    if (orr_stream_probe(input)) return orr_fail(e, ORR_BAD_INPUT, "%s: is a recorded stream already", input);
+    bool stream = orr_stream_probe(input);
+    if (stream && (!o->files.format || !strcmp(o->files.format, "orrery")))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: is a recorded stream already; --format accel-sim makes traces of it", input);
     orr_gpu *gpu = NULL;
     if (!orr_check_output(file, input, "-o", e) || !orr_asked_gpu(o, &gpu, e)) return false;
     orr_input_options all = o->in; // every launch is recorded
@@ -88,7 +106,7 @@ bool orr_record(const char *input, const char *file, const orr_options *o, orr_e
                     .o = &all,
                     .gpu = gpu,
                     .check = !all.no_check,
-                    .only_script = true,
+                    .only_script = !stream,
                     .progress = &r.progress,
                     .notes = &o->notes,
                     .work = on_work,

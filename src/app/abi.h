@@ -88,9 +88,14 @@ typedef struct { // cudaLaunchAttribute: a number, and 64 bytes whose meaning it
         char bytes[64];
         int cooperative;
         dim3 cluster;
+        int early;
     } value;
 } launch_attribute;
-enum { LAUNCH_COOPERATIVE = 2, LAUNCH_CLUSTER = 4 };
+enum {
+    LAUNCH_COOPERATIVE = 2,
+    LAUNCH_CLUSTER = 4,
+    LAUNCH_EARLY = 6
+};               // cudaLaunchAttributeProgrammaticStreamSerialization
 typedef struct { // cudaLaunchConfig_t
     dim3 grid, block;
     size_t dynamic_shared;

@@ -11,7 +11,9 @@
 //                     rt_register.c has what nvcc's code calls to name them
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
+//   children.c        what kernels launch
 //   queue.c           launches of several streams that run at the same time
+//   record.c          launches that are kept (--record)
 //   clock.c           simulated time: when each of them would have started and ended
 //   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
 //   copies
@@ -107,7 +109,10 @@ typedef struct app_event {
     app_op_ref at;                   // what it waits for, of what has not been
     struct app_graph *capture;       // recorded in a stream that was being captured,
     ORR_VEC(struct app_node *) tail; // behind these nodes
+    struct app_shared_event *shared; // of several processes; NULL: of this one
 } app_event;
+void app_event_look(app_event *ev); // at what another process has recorded
+void app_event_tell(app_event *ev); // the others that it is recorded
 
 enum { // what works on something at a time, of each device
     ENGINE_NONE,
@@ -136,6 +141,9 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
 // A line of the timeline that keeps nobody waiting.
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
                     uint64_t bytes);
+// The same of a rank that is not the one that runs.
+void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
+                       double to, uint64_t bytes);
 void app_clock_wait(double until);           // the host waits
 double app_clock_known(const app_stream *s); // when something can begin in s, for all that has been timed
 double app_clock_end(app_stream *s);         // when what is in it is done
@@ -147,8 +155,9 @@ double app_clock_all(void);           // on all of them
 // ---- what has not been timed (queue.c) ----------------------------------------------------------------
 bool app_queue_on(void);                   // operations of streams are timed later
 bool app_queue_takes(const orr_launch *l); // this one too
-bool app_queue_launch(app_stream *s, const orr_launch *l, orr_err *e); // executes it
-void app_queue_timed(app_stream *s, const orr_launch *l, size_t result);
+// early: it may start before the kernel ahead of it in the stream has ended.
+bool app_queue_launch(app_stream *s, const orr_launch *l, bool early, orr_err *e); // executes it
+void app_queue_timed(app_stream *s, const orr_launch *l, bool early, size_t result);
 void app_queue_add(app_stream *s, int engine, const char *name, double ns, uint64_t bytes);
 void app_queue_record(app_stream *s, app_event *ev);
 void app_queue_wait(app_stream *s, const app_event *ev);
@@ -156,8 +165,28 @@ void app_queue_wait(app_stream *s, const app_event *ev);
 app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n);
 void app_queue_flush(void); // all of it is timed now
 
+// ---- what is kept (record.c) ----------------------------------------------------------------------------
+struct app;
+// `format` is Accel-Sim's (orr_accel_format); NULL: streams. A path of NULL: nothing is kept.
+bool app_record_open(struct app *a, const char *path, const char *format, orr_err *e);
+bool app_record_launch(struct app *a, const orr_launch *l, orr_work w, orr_err *e); // runs it, too
+void app_record_copy(struct app *a, uint64_t to, uint64_t bytes);                   // from the host
+void app_record_close(struct app *a, orr_err *e);                                   // e->status: thrown away
+
 // ---- what streams do ------------------------------------------------------------------------------------
-enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE, DO_ALLOC };
+enum {
+    DO_KERNEL,
+    DO_COPY,
+    DO_FILL,
+    DO_HOST,
+    DO_RECORD,
+    DO_WAIT,
+    DO_NOTHING,
+    DO_GRAPH,
+    DO_FREE,
+    DO_ALLOC,
+    DO_CONDITION
+};
 typedef struct app_array app_array; // array.h
 typedef struct app_call {
     uint8_t what;
@@ -166,6 +195,7 @@ typedef struct app_call {
     dim3 cluster; // thread blocks; 0: what the kernel asks for
     uint32_t dynamic_shared;
     bool cooperative;
+    bool early; // it may start before the kernel ahead of it has ended (programmatic launch)
     uint8_t *params;
     uint32_t nparams;     // bytes
     pitched_ptr dst, src; // DO_COPY; DO_FILL: dst
@@ -178,10 +208,13 @@ typedef struct app_call {
     void *user;
     app_event *event;
     struct app_graph *graph;
+    struct app_conditional *conditional;
 } app_call;
 
 int app_submit(app_stream *s, const app_call *c); // now, or into the graph that is being captured; copies *c
 int app_do(app_stream *s, const app_call *c);     // now
+int app_do_kernel(app_stream *s, const app_call *c, orr_children *children); // without what it launches
+int app_children_run(app_stream *s, app_module *m, orr_children *first);     // what a kernel asked for
 int app_kernel_params(app_function *f, void *const *args, app_call *c); // packs them: c->params, malloc'd
 enum { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_MANAGED };
 int app_place(const void *p); // PLACE_*
@@ -202,8 +235,29 @@ typedef struct app_graph {
     app_stream *stream; // while it is being captured
     app_node *last;     // captured so far
     bool broken;
+    const struct app_graph *origin; // that it is a copy of
 } app_graph;
+enum { COND_IF, COND_WHILE, COND_SWITCH };
+typedef struct app_condition { // condition.c
+    const app_graph *graph;
+    unsigned value, first;
+    bool assigned; // each launch of the graph begins with `first`
+} app_condition;
+typedef struct app_conditional { // a node
+    app_condition *condition;
+    int type; // COND_*
+    unsigned n;
+    app_graph **bodies;
+} app_conditional;
+uint64_t app_condition_new(const app_graph *g, unsigned value, bool assigned); // its handle
+app_condition *app_condition_of(uint64_t handle);                              // NULL: none
+void app_conditions_begin(app_graph *g);
+app_conditional *app_conditional_copy(const app_conditional *from);
+void app_conditional_free(app_conditional *c);
+int app_conditional_run(const app_conditional *c, app_stream *s);
 app_graph *app_graph_new(void);
+void app_condition_set(uint64_t handle, unsigned value); // of a conditional node
+void app_node_free(app_node *n);
 void app_graph_free(app_graph *g);
 app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
@@ -216,6 +270,7 @@ typedef struct app_block { // memory the program has asked for
     int device;    // where it is: of managed memory the device that used it last
     uint8_t place; // PLACE_*
     bool kept;     // of a graph: it stays when it is freed
+    bool foreign;  // another process's (rt_ipc.c)
 } app_block;
 
 typedef struct app_registered { // memory of the program's own that kernels may use (cudaHostRegister)
@@ -267,8 +322,7 @@ typedef struct app {
     const char *kernels, *launches, *source, *output, *timeline, *program;
     const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
     bool json, quiet, lines;
-    const char *record; // --record
-    char *recorded;     // the folder that streams go to, until the end
+    struct app_record *record; // of --record; NULL: nothing is recorded
     orr_progress progress;
     bool counts_only;
     uint32_t nlaunches, skipped; // all; of them not simulated
@@ -279,7 +333,8 @@ typedef struct app {
     app_function *functions;
     app_variable *variables;
     app_stream *streams; // those with a handle, of all devices
-    bool overlaps;       // a CUDA program has made one: kernels may run at the same time (queue.c)
+    bool overlaps; // it has made one, or has kernels that may start early: they may run at the same time
+                   // (queue.c)
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;
@@ -330,10 +385,12 @@ uint64_t app_rank_changes(void);                           // how often
 void app_rank_park(uint64_t seen); // waits for another change than the last; no lock is held
 void app_rank_tell(void);          // those who wait look again; no lock is held
 app_rank *app_rank_self(void);
+void app_mpi_count(int rank, const char *name, double seconds, uint64_t bytes, bool message);
 double app_mpi_begin(void); // s
 void app_mpi_end(const char *name, double from, uint64_t bytes, int to);
 size_t app_mpi_totals(const app_mpi_total **all);
 size_t app_rank_all(const app_rank **ranks);
+app_rank *app_rank_of(int rank); // NULL: it has done nothing yet
 uint64_t app_alike_key(const app_call *c, const orr_kernel *k);
 typedef struct app_kernel_total {
     const orr_kernel *kernel;
@@ -358,6 +415,8 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // sorted in; device: index in the_app.devices
+void app_block_remove(app_block *b);
 app_stream *app_stream_of(void *handle);
 void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."
 int app_missing(const char *function);                                    // names it, E_NOT_SUPPORTED

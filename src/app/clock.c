@@ -66,6 +66,24 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
     note(s, engine, (app_span){.name = name, .from = from, .to = s->end, .bytes = bytes, .launch = launch});
 }
 
+void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
+                       double to, uint64_t bytes) {
+    app *a = &the_app;
+    if (!a->timeline) return;
+    app_span span = {.name = name,
+                     .stream = stream,
+                     .device = device,
+                     .rank = rank,
+                     .engine = (uint8_t)engine,
+                     .from = from,
+                     .to = to,
+                     .bytes = bytes};
+    if (a->spans.n < MAX_TIMELINE)
+        *ORR_PUSH(&a->spans) = span;
+    else
+        a->spans_left_out++;
+}
+
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
                     uint64_t bytes) {
     note(s, engine, (app_span){.name = name, .from = from, .to = to, .bytes = bytes});

@@ -69,11 +69,6 @@ static int settings(orr_arena *arena, const char **sets, int room) {
     return n;
 }
 
-static bool is_ours(const char *name) { // what an earlier --record left
-    size_t n = strlen(name);
-    return n > 4 && !strcmp(name + n - 4, ".orr");
-}
-
 // The report of the first process that uses the GPU goes to whoever started it; others of the same program
 // print their own.
 static void claim_forms(app *a) {
@@ -151,7 +146,6 @@ static bool open_device(app *a, orr_err *e) {
     a->on_gpu = option("ON") && !strcmp(option("ON"), "gpu");
     a->output = option("OUTPUT");
     a->timeline = option("TIMELINE");
-    a->record = option("RECORD");
     a->program = option("PROGRAM");
     a->forms = option("FORMS");
     a->json = option("JSON") != NULL;
@@ -172,7 +166,7 @@ static bool open_device(app *a, orr_err *e) {
     if (!a->quiet && isatty(STDERR_FILENO))
         orr_progress_start(&a->progress, terminal, a->result.input, "launches", "blocks", 0);
     a->progress.what = a->result.input; // also where nobody watches
-    return !a->record || (a->recorded = orr_out_folder(a->record, is_ours, e));
+    return app_record_open(a, option("RECORD"), option("FORMAT"), e);
 }
 
 // ---- in and out of every function ----------------------------------------------------------------------
@@ -280,6 +274,23 @@ int app_place(const void *p) {
     return orr_mem_host(the_app.mem, addr, 1) ? PLACE_DEVICE : PLACE_HOST;
 }
 
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place) {
+    app *a = &the_app;
+    size_t at = above(addr);
+    (void)ORR_PUSH(&a->blocks);
+    memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
+    a->blocks.at[at] =
+        (app_block){.addr = addr, .bytes = bytes, .owner = device, .device = device, .place = (uint8_t)place};
+    return &a->blocks.at[at];
+}
+
+void app_block_remove(app_block *b) {
+    app *a = &the_app;
+    size_t at = (size_t)(b - a->blocks.at);
+    a->blocks.n--;
+    memmove(b, b + 1, (a->blocks.n - at) * sizeof *b);
+}
+
 int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
     app *a = &the_app;
     *p = NULL;
@@ -292,11 +303,7 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
     orr_err e = {0};
     uint64_t addr = orr_mem_alloc(a->mem, bytes, name, &e);
     if (!addr) return E_MEMORY;
-    size_t at = above(addr);
-    (void)ORR_PUSH(&a->blocks);
-    memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
-    a->blocks.at[at] =
-        (app_block){.addr = addr, .bytes = bytes, .owner = device, .device = device, .place = (uint8_t)place};
+    app_block_add(addr, bytes, device, place);
     if (place != PLACE_PINNED) d->used += bytes;
     if (d->used > d->peak) d->peak = d->used;
     *p = (void *)(uintptr_t)addr;
@@ -314,13 +321,11 @@ int app_free(void *p) {
     app *a = &the_app;
     if (!p) return E_OK;
     app_block *b = app_block_of((uintptr_t)p);
-    if (!b || b->addr != (uintptr_t)p) return E_VALUE;
+    if (!b || b->addr != (uintptr_t)p || b->foreign) return E_VALUE;
     if (b->kept) return E_OK;
     if (b->place != PLACE_PINNED) a->devices[b->owner].used -= b->bytes;
     orr_mem_free(a->mem, b->addr);
-    size_t at = (size_t)(b - a->blocks.at);
-    a->blocks.n--;
-    memmove(b, b + 1, (a->blocks.n - at) * sizeof *b);
+    app_block_remove(b);
     return E_OK;
 }
 
@@ -432,8 +437,7 @@ static void write_report(app *a) {
         fwrite(out.s, 1, out.n, a->json ? stdout : stderr);
     }
     if (!e.status && a->timeline) app_timeline_write(a->timeline, &e);
-    if (a->recorded) orr_out_folder_end(a->recorded, a->record, !e.status, &e);
-    a->recorded = NULL;
+    app_record_close(a, &e);
     if (e.status) app_say("%s", e.text);
     free(out.s);
 }

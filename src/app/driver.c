@@ -139,10 +139,24 @@ API int cuCtxSetCurrent(void *context) {
     bool known = none || app_device_use(device_of(context));
     return app_leave_driver(known ? E_OK : E_CONTEXT);
 }
-API int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
+// What is current lies under what is pushed on it.
+enum { DEEPEST = 64 };
+static _Thread_local void *under[DEEPEST];
+static _Thread_local int depth;
+API int cuCtxPushCurrent_v2(void *context) {
+    void *was = NULL;
+    int error = depth == DEEPEST ? E_MEMORY : cuCtxGetCurrent(&was);
+    if (!error) error = cuCtxSetCurrent(context);
+    if (!error) under[depth++] = was;
+    return error;
+}
 API int cuCtxPopCurrent_v2(void **context) {
-    void *now;
-    return cuCtxGetCurrent(context ? context : &now);
+    void *now = NULL;
+    int error = cuCtxGetCurrent(&now);
+    if (!error && !now) error = E_CONTEXT;
+    if (!error && depth) error = cuCtxSetCurrent(under[--depth]); // else: the one that a thread begins with
+    if (!error && context) *context = now;
+    return error;
 }
 API int cuCtxGetDevice(int *device) {
     DR_ENTER();

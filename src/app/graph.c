@@ -9,7 +9,9 @@
 
 app_graph *app_graph_new(void) { return orr_calloc(1, sizeof(app_graph)); }
 
-static void free_node(app_node *n) {
+void app_node_free(app_node *n) {
+    if (n->call.what == DO_GRAPH) app_graph_free(n->call.graph);
+    if (n->call.what == DO_CONDITION) app_conditional_free(n->call.conditional);
     free(n->call.params);
     free(n->needs);
     free(n->args);
@@ -18,10 +20,7 @@ static void free_node(app_node *n) {
 
 void app_graph_free(app_graph *g) {
     if (!g) return;
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        if (g->nodes.at[i]->call.what == DO_GRAPH) app_graph_free(g->nodes.at[i]->call.graph);
-        free_node(g->nodes.at[i]);
-    }
+    for (size_t i = 0; i < g->nodes.n; i++) app_node_free(g->nodes.at[i]);
     free(g->nodes.at);
     free(g);
 }
@@ -43,10 +42,12 @@ app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs,
 
 app_graph *app_graph_copy(const app_graph *g) {
     app_graph *to = app_graph_new();
+    to->origin = g->origin ? g->origin : g;
     for (size_t i = 0; i < g->nodes.n; i++) {
         const app_node *n = g->nodes.at[i];
         app_node *c = app_graph_add(to, &n->call, NULL, 0);
         if (n->call.what == DO_GRAPH) c->call.graph = app_graph_copy(n->call.graph);
+        if (n->call.what == DO_CONDITION) c->call.conditional = app_conditional_copy(n->call.conditional);
         c->off = n->off;
         c->origin = g->nodes.at[i];
     }

@@ -92,12 +92,23 @@ void app_module_close(app_module *m) {
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------
+// Does it say when the next kernel of its stream may start, or wait for the one ahead (griddepcontrol)?
+static bool names_next_grid(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        const orr_inst *i = &k->insts[n];
+        if (i->sass == ORR_SASS_PREEXIT || i->sass == ORR_SASS_ACQBULK || (i->op == ORR_OP_NOP && i->sub))
+            return true;
+    }
+    return false;
+}
+
 int app_function_ready(app_function *f) {
     if (f->kernel || f->failed) return f->failed;
     int error = app_module_ready(f->module);
     if (error) return f->failed = error;
     orr_err e = {0};
     f->kernel = f->module->module->load(f->module->module, f->name, &e);
+    if (f->kernel && names_next_grid(f->kernel)) the_app.overlaps = true;
     if (f->kernel) return E_OK;
     app_say("%s", e.text);
     return f->failed = E_DEVICE_FUNCTION;

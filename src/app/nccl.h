@@ -101,6 +101,9 @@ void nccl_team_ready(nccl_team *t); // all have joined
 nccl_team *nccl_team_new(int n);    // in the list of teams
 extern nccl_team *nccl_teams;
 
+// What a collective among so many ranks takes, as NCCL_ALGO and NCCL_PROTO allow.
+orr_coll_plan nccl_plan(int ranks, int nodes, int what, uint64_t bytes);
+
 // Waits, with the lock given back meanwhile, until something has changed.
 void app_wait_change(void);
 void app_changed(void);

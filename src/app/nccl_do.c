@@ -52,17 +52,17 @@ static unsigned allowed(const char *variable, const char *const *names, int n) {
     return not ? ~mask & ((1u << n) - 1) : mask;
 }
 
-static orr_coll_plan plan_of(const nccl_team *t, int what, uint64_t bytes) {
+orr_coll_plan nccl_plan(int ranks, int nodes, int what, uint64_t bytes) {
     static const orr_node alone; // no node is described: nothing is known of its links
     const orr_node *node = the_app.node ? the_app.node : &alone;
     orr_team team = {.node = node,
-                     .ranks = t->n,
-                     .nodes = t->nodes,
+                     .ranks = ranks,
+                     .nodes = nodes,
                      .nvlink = node->nvlink_kind == ORR_NVLINK_SWITCH || node->nvlink_kind == ORR_NVLINK_MESH,
                      .algos = allowed("NCCL_ALGO", orr_algo_name, ORR_ALGOS),
                      .protos = allowed("NCCL_PROTO", orr_proto_name, ORR_PROTOS)};
     if (!the_app.node) return (orr_coll_plan){ORR_ALGO_RING, ORR_PROTO_SIMPLE, 0};
-    if (t->nodes > 1) app_rank_network(&team.net, &team.net_latency);
+    if (nodes > 1) app_rank_network(&team.net, &team.net_latency);
     return orr_collective_plan(&team, what, bytes);
 }
 
@@ -247,7 +247,7 @@ static void do_collective(nccl_team *t) {
     } else {
         bool parts = op.what == ORR_COLL_REDUCE_SCATTER || op.what == ORR_COLL_ALL_GATHER;
         uint64_t bytes = op.count * nccl_size(op.type) * (parts ? (uint64_t)t->n : 1);
-        orr_coll_plan plan = plan_of(t, op.what, bytes);
+        orr_coll_plan plan = nccl_plan(t->n, t->nodes, op.what, bytes);
         double start = 0;
         for (int r = 0; r < t->n; r++) {
             double ready = app_clock_start(t->at[r]->collectives.at[0].stream, ENGINE_NCCL);

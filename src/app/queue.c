@@ -11,6 +11,10 @@
 // accesses, those of ranks of a cluster, and those that go elsewhere (--on gpu, --record) are timed at once,
 // alone.
 //
+// A kernel that may start early (programmatic launch) has the kernel ahead of it in its stream as `ahead`: it
+// is launched with that one, in the same group, and the model says when it starts. Where the two cannot be in
+// one group it starts when that one has ended, without launch overhead but for launch.early_wait.
+//
 // An operation names others by their place in the list and the list's number: when it has been emptied, all
 // of them have happened and their streams say when.
 #include "app/app.h"
@@ -32,12 +36,14 @@ typedef struct op {
     uint64_t bytes;
     double host; // ns: not before
     ORR_VEC(size_t) needs;
+    size_t ahead;     // + 1: of a kernel, the one that it need not wait for; 0: there is none
     app_event *event; // that it is recorded as
     const orr_kernel *kernel;
     orr_launch_info info;
     size_t item;   // of the tape,
     size_t result; // or in the result, of a kernel that has been timed
     bool timed, done;
+    double launched; // ns: of a kernel that may be under way; INFINITY: it is not
     double from, end;
 } op;
 
@@ -51,7 +57,7 @@ static struct {
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->recorded &&
+    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->record &&
            !a->on_gpu && !a->counts_only && !queue.busy;
 }
 
@@ -65,7 +71,11 @@ static op *add(app_stream *s, int engine, const char *name) {
     app *a = &the_app;
     if (queue.ops.n >= MOST_OPS) app_queue_flush();
     app_device *d = &a->devices[s->device];
-    op o = {.stream = s, .engine = (uint8_t)engine, .name = name, .host = app_clock_known(s)};
+    op o = {.stream = s,
+            .engine = (uint8_t)engine,
+            .name = name,
+            .host = app_clock_known(s),
+            .launched = INFINITY};
     need(&o, s->last);
     if (s == &d->legacy) {
         for (const app_stream *t = a->streams; t; t = t->next)
@@ -119,8 +129,29 @@ bool app_queue_takes(const orr_launch *l) {
     return app_queue_on() && (!a->model->run_group || !orr_kernel_observable(l->kernel));
 }
 
-static op *add_kernel(app_stream *s, const orr_launch *l) {
+// The kernels that an operation waits for, itself or by operations that take no time: how many, and the last
+// one. Of anything else that has not happened yet: two, so that it is none of them.
+static int kernels_ahead(const op *o, size_t *which) {
+    int n = 0;
+    for (size_t i = 0; i < o->needs.n; i++) {
+        const op *b = &queue.ops.at[o->needs.at[i]];
+        if (b->done) continue;
+        if (b->engine == ENGINE_NONE) {
+            n += kernels_ahead(b, which);
+        } else if (n && *which == o->needs.at[i]) {
+            continue;
+        } else {
+            n += b->engine == ENGINE_KERNELS ? 1 : 2;
+            *which = o->needs.at[i];
+        }
+    }
+    return n;
+}
+
+static op *add_kernel(app_stream *s, const orr_launch *l, bool early) {
     op *o = add(s, ENGINE_KERNELS, l->kernel->name);
+    size_t which = 0;
+    if (early && kernels_ahead(o, &which) == 1) o->ahead = which + 1;
     o->kernel = l->kernel;
     o->info = orr_info_of(l);
     the_app.host += the_app.gpu->launch_latency * 1e3;
@@ -128,29 +159,39 @@ static op *add_kernel(app_stream *s, const orr_launch *l) {
 }
 
 // Executes it: what it did is timed later.
-bool app_queue_launch(app_stream *s, const orr_launch *l, orr_err *e) {
+bool app_queue_launch(app_stream *s, const orr_launch *l, bool early, orr_err *e) {
     if (!queue.tape) queue.tape = orr_tape_new(TAPE_MEMORY);
     if (!orr_tape_launch(queue.tape, l, the_app.threads, NULL, e)) return false;
-    op *o = add_kernel(s, l);
+    op *o = add_kernel(s, l, early);
     o->item = orr_tape_items(queue.tape) - 1;
     return true;
 }
 
 // It has been timed, with the GPU to itself.
-void app_queue_timed(app_stream *s, const orr_launch *l, size_t result) {
-    op *o = add_kernel(s, l);
+void app_queue_timed(app_stream *s, const orr_launch *l, bool early, size_t result) {
+    op *o = add_kernel(s, l, early);
     o->timed = true;
     o->result = result;
 }
 
 // ---- when it happened ---------------------------------------------------------------------------
+// When it is done, and with a kernel that started early what that need not have waited for; INFINITY: not
+// known yet.
+static double over(const op *o) {
+    double t = o->done ? o->end : INFINITY;
+    return o->ahead ? fmax(t, over(&queue.ops.at[o->ahead - 1])) : t;
+}
+
 // When it can begin; INFINITY: something that it waits for has not been timed.
 static double ready(const op *o) {
     double t = o->host;
-    for (size_t i = 0; i < o->needs.n; i++) {
-        const op *before = &queue.ops.at[o->needs.at[i]];
-        if (!before->done) return INFINITY;
-        if (before->end > t) t = before->end;
+    const op *ahead = o->ahead ? &queue.ops.at[o->ahead - 1] : NULL;
+    if (ahead && !ahead->done) return fmax(t, ahead->launched);
+    for (size_t i = 0; i < o->needs.n; i++) t = fmax(t, over(&queue.ops.at[o->needs.at[i]]));
+    if (ahead && isfinite(t)) { // that one was not in a group with it
+        const orr_gpu *g = the_app.gpu;
+        double early = (g->launch_overhead - g->launch_early_wait) * 1e3 / g->clock_sm;
+        if (early > 0) t = fmax(o->host, t - early);
     }
     const app_device *d = &the_app.devices[o->stream->device];
     bool engine = o->engine != ENGINE_NONE && o->engine != ENGINE_KERNELS;
@@ -192,7 +233,9 @@ static void set_launched(launches *l) {
         orr_member *m = &l->group.at[i];
         if (m->ran || isfinite(m->launched)) continue;
         double t = ready(l->op[i]);
-        if (isfinite(t)) m->launched = t - l->t0;
+        if (!isfinite(t)) continue;
+        m->launched = t - l->t0;
+        l->op[i]->launched = t;
     }
 }
 
@@ -277,7 +320,7 @@ static bool run_group(launches *l, orr_err *e) {
     app *a = &the_app;
     uint32_t n = l->group.n, others = 0;
     size_t first = (size_t)(l->op[0] - queue.ops.at);
-    for (uint32_t i = 1; i < n; i++) others += !waits_for(l->op[i], first);
+    for (uint32_t i = 1; i < n; i++) others += !waits_for(l->op[i], first) || l->op[i]->ahead == first + 1;
     if (!others) l->group.n = n = 1; // all others come after it
     l->group.at = orr_calloc(n, sizeof *l->group.at);
     l->group.ended = ended;
@@ -286,6 +329,8 @@ static bool run_group(launches *l, orr_err *e) {
         orr_member *m = &l->group.at[i];
         *m = (orr_member){
             .priority = o->stream->priority, .launched = INFINITY, .result = o->result, .timed = o->timed};
+        for (uint32_t k = 0; k < i && o->ahead; k++)
+            if (l->op[k] == &queue.ops.at[o->ahead - 1]) m->after = k + 1;
         m->work =
             (orr_work){.info = o->info, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
         if (!o->timed) m->work.source = orr_player_open(&l->player[i], queue.tape, o->item);

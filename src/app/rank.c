@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
     bool asked, here;
@@ -81,6 +82,8 @@ size_t app_rank_all(const app_rank **all) {
     *all = app_in_cluster() ? ranks.at : &alone;
     return app_in_cluster() ? ranks.n : 1;
 }
+
+app_rank *app_rank_of(int rank) { return rank >= 0 && (size_t)rank < ranks.n ? &ranks.at[rank] : NULL; }
 
 int *app_rank_device(void) { return &app_rank_self()->device; }
 int *app_rank_error(void) { return &app_rank_self()->error; }
@@ -162,6 +165,20 @@ void app_rank_network(double *bandwidth, double *latency) {
 
 // ---- calls of MPI -----------------------------------------------------------------------------------
 static ORR_VEC(app_mpi_total) functions;
+
+void app_mpi_count(int rank, const char *name, double seconds, uint64_t bytes, bool message) {
+    app_rank *r = app_rank_of(rank);
+    if (r) {
+        r->messages += message;
+        r->sent += bytes;
+    }
+    size_t i = 0;
+    while (i < functions.n && strcmp(functions.at[i].name, name) != 0) i++;
+    if (i == functions.n) *ORR_PUSH(&functions) = (app_mpi_total){.name = name};
+    functions.at[i].calls++;
+    functions.at[i].bytes += bytes;
+    functions.at[i].ns += seconds * 1e9;
+}
 
 double app_mpi_begin(void) { return in_rank() ? simgrid.clock() : 0; }
 

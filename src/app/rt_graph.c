@@ -164,9 +164,9 @@ RT(cudaGraphGetRootNodes)(void *graph, void **nodes, size_t *n) {
     return app_leave(E_OK);
 }
 RT(cudaGraphNodeGetType)(void *node, int *type) {
-    static const int types[] = {
-        [DO_KERNEL] = 0,  [DO_COPY] = 1, [DO_FILL] = 2,   [DO_HOST] = 3,  [DO_GRAPH] = 4,
-        [DO_NOTHING] = 5, [DO_WAIT] = 6, [DO_RECORD] = 7, [DO_FREE] = 11, [DO_ALLOC] = 10};
+    static const int types[] = {[DO_KERNEL] = 0, [DO_COPY] = 1,    [DO_FILL] = 2,      [DO_HOST] = 3,
+                                [DO_GRAPH] = 4,  [DO_NOTHING] = 5, [DO_WAIT] = 6,      [DO_RECORD] = 7,
+                                [DO_FREE] = 11,  [DO_ALLOC] = 10,  [DO_CONDITION] = 13};
     ENTER();
     if (!node || !type) return app_leave(E_VALUE);
     *type = types[((app_node *)node)->call.what];
@@ -195,7 +195,10 @@ RT_S(cudaGraphLaunch)(void *graph, void *stream) {
     app_stream *s = app_stream_of(stream);
     if (!s || !graph) return app_leave(s ? E_VALUE : E_HANDLE);
     app_call c = {.what = DO_GRAPH, .graph = graph};
-    if (s->capture || s->joined) c.graph = app_graph_copy(graph);
+    if (s->capture || s->joined)
+        c.graph = app_graph_copy(graph);
+    else
+        app_conditions_begin(graph);
     int error = app_submit(s, &c);
     return app_leave(error == the_app.sticky ? E_OK : error);
 }
@@ -251,7 +254,8 @@ RT(cudaGraphExecUpdate)(void *exec, void *graph, void *result) {
     bool same = to && from && to->nodes.n == from->nodes.n;
     for (size_t i = 0; same && i < to->nodes.n; i++)
         same = to->nodes.at[i]->call.what == from->nodes.at[i]->call.what &&
-               to->nodes.at[i]->nneeds == from->nodes.at[i]->nneeds && to->nodes.at[i]->call.what != DO_GRAPH;
+               to->nodes.at[i]->nneeds == from->nodes.at[i]->nneeds &&
+               to->nodes.at[i]->call.what != DO_GRAPH && to->nodes.at[i]->call.what != DO_CONDITION;
     if (result) *(int *)result = same ? 0 : 1;
     for (size_t i = 0; same && i < to->nodes.n; i++) {
         app_call c = from->nodes.at[i]->call;

@@ -42,6 +42,7 @@ RT(__cudaPopCallConfiguration)(dim3 *grid, dim3 *block, size_t *shared, void *st
 typedef struct launch_how {
     bool cooperative;
     dim3 cluster;
+    bool early; // it may start before the kernel ahead of it has ended
 } launch_how;
 
 static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream,
@@ -58,7 +59,8 @@ static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t s
                   .block = block,
                   .cluster = how.cluster,
                   .dynamic_shared = (uint32_t)shared,
-                  .cooperative = how.cooperative};
+                  .cooperative = how.cooperative,
+                  .early = how.early};
     int error = app_kernel_params(f, args, &c);
     if (!error) error = app_submit(s, &c);
     free(c.params);
@@ -84,6 +86,7 @@ RT_S(cudaLaunchKernelExC)(const launch_config *config, const void *func, void **
         const launch_attribute *a = &config->attributes[i];
         if (a->id == LAUNCH_COOPERATIVE) how.cooperative = a->value.cooperative != 0;
         if (a->id == LAUNCH_CLUSTER) how.cluster = a->value.cluster;
+        if (a->id == LAUNCH_EARLY) how.early = a->value.early != 0;
     }
     return launch(func, config->grid, config->block, args, config->dynamic_shared, config->stream, how);
 }

@@ -137,6 +137,7 @@ RT(cudaEventSynchronize)(void *event) {
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
     app_queue_flush();
+    app_event_look(ev);
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }
@@ -170,10 +171,10 @@ RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
 
 RT_S(cudaStreamEndCapture)(void *stream, void **graph) {
     STREAM();
-    if (!graph) return app_leave(E_VALUE);
-    *graph = NULL;
+    if (graph) *graph = NULL;
     if (!s->capture) return app_leave(E_CAPTURE_UNMATCHED);
-    app_graph *g = *graph = s->capture;
+    app_graph *g = s->capture;
+    if (graph) *graph = g; // NULL: who captures into a graph has it already
     s->capture = NULL;
     g->stream = NULL;
     for (app_stream *o = the_app.streams; o; o = o->next)

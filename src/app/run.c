@@ -115,6 +115,7 @@ static int copy(app_stream *s, const app_call *c) {
         the_app.times.copy_bytes += bytes;
         the_app.times.copy_ns += ns;
     }
+    if (engine == ENGINE_IN) app_record_copy(&the_app, (uintptr_t)c->dst.ptr, bytes);
     if (the_app.model->copy && engine == ENGINE_IN) {
         orr_err e = {0};
         the_app.model->copy(g, (uintptr_t)c->dst.ptr, bytes, &the_app.result, &e);
@@ -171,64 +172,13 @@ static int fault_code(int fault) {
     return codes[fault];
 }
 
-// Streams go to a file on their way to the model (--record), one file a launch.
-typedef struct tee {
-    orr_source source;
-    orr_source *from;
-    orr_stream_writer *writer;
-} tee;
-
-static int tee_next(orr_source *s, orr_tb *tb, orr_err *e) {
-    tee *t = (tee *)s;
-    int more = t->from->next(t->from, tb, e);
-    return more > 0 && !orr_stream_block(t->writer, tb, e) ? -1 : more;
-}
-
-static void tee_close(orr_source *s) { // the model is done with it
-    tee *t = (tee *)s;
-    if (t->from) t->from->close(t->from);
-    t->from = NULL;
-}
-
-static orr_stream_writer *new_file(const app *a, const orr_launch_info *info, orr_err *e) {
-    char name[64], *path = orr_malloc(strlen(a->recorded) + sizeof name + 16);
-    size_t n = 0;
-    for (const char *c = info->kernel->name; *c && n < sizeof name - 1; c++)
-        name[n++] = (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') ? *c : '_';
-    name[n] = 0;
-    sprintf(path, "%s/%07u-%s.orr", a->recorded, info->index, name);
-    orr_stream_writer *w = orr_stream_create(path, e);
-    if (w && !orr_stream_begin(w, info, e)) {
-        orr_stream_discard(w);
-        w = NULL;
-    }
-    free(path);
-    return w;
-}
-
-static bool record(app *a, const orr_launch *l, orr_work w, orr_err *e) {
-    tee t = {.source = {.info = w.info, .next = tee_next, .close = tee_close}};
-    t.writer = new_file(a, &w.info, e);
-    t.from = t.writer ? orr_exec_source(l, NULL, e) : NULL;
-    if (t.from) {
-        w.launch = NULL;
-        w.source = &t.source;
-    }
-    bool ok = t.from && a->model->run(a->gpu, &w, &a->result, e);
-    tee_close(&t.source);
-    ok = ok && orr_stream_end(t.writer, e);
-    if (ok) return orr_stream_commit(t.writer, e);
-    if (t.writer) orr_stream_discard(t.writer);
-    return false;
-}
-
 // *least: what it takes at least, for what it does beside what the model sees.
 static bool simulate(app *a, const orr_launch *l, int device, double *least, orr_err *e) {
     *least = 0;
     orr_work w = {
         .launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress, .part = a->only_time};
     w.info = orr_info_of(l);
-    if (a->recorded) return record(a, l, w, e);
+    if (a->record) return app_record_launch(a, l, w, e);
     if (a->devices[device].peers && !a->counts_only && !l->elsewhere)
         return app_peer_run(l, &w, device, least, e);
     if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
@@ -257,7 +207,7 @@ static void tell_strays(app *a, const orr_kernel *k) {
     a->strays += s.n;
 }
 
-static int kernel(app_stream *s, const app_call *c) {
+int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     app *a = &the_app;
     const orr_gpu *g = a->gpu;
     app_function *f = c->function;
@@ -282,7 +232,8 @@ static int kernel(app_stream *s, const app_call *c) {
                     .index = a->nlaunches,
                     .max_insts = a->max_insts,
                     .range = orr_nvtx_path(),
-                    .fault = &fault};
+                    .fault = &fault,
+                    .children = children};
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);
     memcpy(l.cluster, &c->cluster, sizeof l.cluster);
@@ -318,7 +269,7 @@ static int kernel(app_stream *s, const app_call *c) {
     exchange(a, true);
     bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
     if (queued && a->model->run_group)
-        ok = app_queue_launch(s, &l, &e);
+        ok = app_queue_launch(s, &l, c->early, &e);
     else if (!known || !a->only_time)
         ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
                                  : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
@@ -339,7 +290,7 @@ static int kernel(app_stream *s, const app_call *c) {
     if (a->alike && simulated && !known) app_alike_add(key, ns);
     if (a->node) app_managed_here(s, c);
     if (queued) {
-        if (!a->model->run_group) app_queue_timed(s, &l, had);
+        if (!a->model->run_group) app_queue_timed(s, &l, c->early, had);
         return E_OK;
     }
     double start = app_clock_start(s, ENGINE_KERNELS);
@@ -355,6 +306,14 @@ static int kernel(app_stream *s, const app_call *c) {
     return E_OK;
 }
 
+static int kernel(app_stream *s, const app_call *c) {
+    orr_children children = {.device = s->device};
+    int error = app_do_kernel(s, c, &children);
+    if (!error && children.at.n) error = app_children_run(s, c->function->module, &children);
+    orr_children_free(&children, the_app.mem);
+    return error;
+}
+
 // ---- anything ----------------------------------------------------------------------------------
 int app_do(app_stream *s, const app_call *c) {
     switch (c->what) {
@@ -368,21 +327,25 @@ int app_do(app_stream *s, const app_call *c) {
     case DO_RECORD:
         c->event->recorded = true;
         c->event->capture = NULL;
-        if (app_queue_on()) {
+        if (app_queue_on() && !c->event->shared) {
             app_queue_record(s, c->event);
             return E_OK;
         }
         c->event->when = app_clock_start(s, ENGINE_NONE);
+        app_event_tell(c->event);
         return E_OK;
     case DO_WAIT:
-        if (app_queue_on()) {
+        app_event_look(c->event);
+        if (app_queue_on() && !c->event->shared) {
             if (c->event->recorded) app_queue_wait(s, c->event);
             return E_OK;
         }
+        if (c->event->shared) app_queue_flush();
         if (c->event->recorded && c->event->when > s->end) s->end = c->event->when;
         return E_OK;
     case DO_FREE: return app_free(c->user);
     case DO_GRAPH: return app_graph_run(c->graph, s);
+    case DO_CONDITION: return app_conditional_run(c->conditional, s);
     default: return E_OK;
     }
 }

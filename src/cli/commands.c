@@ -52,15 +52,18 @@ const cli_subcommand cli_subcommands[] = {
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
      "compressed,\n"
      "checksummed file that can be replayed without the program or its data. With --format accel-sim, to a\n"
-     "folder with kernelslist.g and traces that Accel-Sim runs: the code as lowered for --gpu.",
+     "folder with kernelslist.g and traces that Accel-Sim runs: the code as lowered for --gpu. INPUT may "
+     "then\n"
+     "also be a folder of streams (orrery app --record) or a capture.",
      "orrery record bfs -o bfs.orr\n"
      "orrery run bfs.orr --gpu v100 --model cycle\n"
      "orrery record saxpy --gpu v100 --format accel-sim -o traces\n" WITH_YOUR_FILES
+     "orrery record streams --gpu v100 --format accel-sim -o traces\n"
      "orrery record my.launch --size medium -o my.orr"},
     {"app", cli_app,
      " gpu node model on set source kernels launches threads max-insts bounds counts-only sample precision "
      "warm: "
-     "record lines timeline json html output quiet "
+     "record format lines timeline json html output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
      "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the "
@@ -78,9 +81,10 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --gpu h200 --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --node dgx_h200 ./simpleMultiGPU\n"
      "orrery app --lines --json -o run.json ./matrixMul\n"
+     "orrery app --gpu v100 --record traces --format accel-sim ./vectorAdd\n"
      "orrery app --model abstract --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"cluster", cli_cluster,
-     " ranks per-node node platform host alike gpu model set source kernels launches threads max-insts "
+     " ranks per-node node platform host alike times gpu model set source kernels launches threads max-insts "
      "bounds "
      "timeline json output quiet ! ",
      "[options] -n N PROGRAM [ARGUMENTS]", "run an unmodified MPI program with CUDA on a simulated cluster",

@@ -73,6 +73,10 @@ static const option options[] = {
      "the network: fat-tree, fat-tree:K, rail, dragonfly, crossbar, or a platform of SimGrid's (*.xml)"},
     {"host", 0, JOB, 0, "ignore|FACTOR",
      "host code takes no time (ignore, the default), or what it takes here times FACTOR"},
+    {"times", 0, JOB, 0, "recorded|model|FILE",
+     "of an execution trace's operators: as recorded (default), from --model, or as a report of `run --json` "
+     "has "
+     "kernels of the same name and shape"},
     {"alike", 0, JOB, 0, "yes|no|time",
      "launches that are alike over ranks are simulated once and executed all (yes), simulated each (no), or "
      "only "
@@ -145,7 +149,8 @@ static const option options[] = {
     {"stats", 0, STRING, AT(out.stats), "accel-sim",
      "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
     {"format", 0, JOB, 0, "NAME",
-     "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or "
+     "of what record and app --record write: orrery (default; streams), accel-sim (a folder with .traceg.xz) "
+     "or "
      "accel-sim-plain "
      "(.traceg)"},
     {"log", 0, STRING, AT(out.log), "FILE",

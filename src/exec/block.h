@@ -21,6 +21,9 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr); // NULL: in none
 // not.
 uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes);
 uint8_t *orr_mem_at(const orr_mem *m, uint64_t addr); // host pointer of a device address
+// Where memory begins, and how far it goes: to the end of the last page that has an allocation.
+void orr_mem_extent(const orr_mem *m, uint64_t *from, uint64_t *bytes);
+void orr_mem_count_strays(orr_mem *m, orr_strays s); // these are all that there have been
 
 // ---- decoded --------------------------------------------------------------------------------
 typedef struct xblock {     // a basic block, ready to run
@@ -112,7 +115,7 @@ typedef struct tblock {
     const decoded *prog;
     struct worker *worker;
     bool faulted;
-    bool released; // a barrier has let warps go (run/step.c)
+    uint32_t releases; // how often a barrier has let warps go
     uint64_t index;
     uint32_t ctaid[3];
     warp *warps;
@@ -125,6 +128,7 @@ typedef struct tblock {
     uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
     uint32_t next_let;         // the warp whose try fails next when all are held
+    uint32_t vain;             // such tries since somebody last arrived
     orr_trace_out *traces;
     orr_warp_trace *views;
     cluster *cluster;    // NULL: it is in none
@@ -153,6 +157,7 @@ typedef struct worker { // one host thread's share
     uint64_t fault_index;
     int fault;                   // ORR_FAULT_*
     uint64_t unobserved;         // blocks before this make no streams
+    live *watch;                 // its warps' step (run/races.c); NULL: nobody watches
     void *products;              // ops/wgmma.c: matrices multiplied by of late; NULL: none
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
@@ -195,6 +200,13 @@ bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 
 void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they may go on
+
+// run/apart.c
+bool orr_keep_apart(const orr_launch *l); // its blocks may run in any order
+bool orr_may_race(const orr_launch *l);   // plain loads may find what other threads have stored
+
+// run/races.c: an access of global memory; false: there is no need to go on
+bool orr_watch_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint32_t lanes, uint32_t bytes);
 
 // run/cluster.c
 uint32_t orr_cluster_size(const orr_launch *l); // blocks

@@ -30,6 +30,13 @@ orr_mem *orr_mem_new_at(uint64_t lo, uint64_t bytes, orr_err *e);
 void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n);
 // A zeroed allocation, 512-byte aligned, with a gap after it so that overruns are caught. `name` is
 // for messages. 0 on error (out of memory, with e set).
+// Memory of several processes: the file through which others see these bytes, at their distance from the
+// beginning of device memory; -1: that cannot be. It stays the memory's own.
+int orr_mem_share(orr_mem *m, uint64_t addr, uint64_t bytes);
+// Another process's bytes, as an allocation here: where they are. 0 on error.
+uint64_t orr_mem_attach(orr_mem *m, int file, uint64_t offset, uint64_t bytes, const char *name, orr_err *e);
+bool orr_mem_detach(orr_mem *m,
+                    uint64_t addr); // the allocation that addr is in is no more; the bytes stay the other's
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e);
 bool orr_mem_free(orr_mem *m, uint64_t addr);
 // Host pointer to [addr, addr + bytes), or NULL when that is not inside one allocation.
@@ -78,6 +85,30 @@ bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, 
 
 // ---- a launch -------------------------------------------------------------------------------
 typedef struct orr_elsewhere orr_elsewhere;
+
+// What a kernel asks for while it runs: launches, copies and fills of memory, and values of conditional nodes
+// of graphs, in the order in which its threads ask. Whoever started the kernel does them when it has ended.
+enum { ORR_CHILD_KERNEL, ORR_CHILD_COPY, ORR_CHILD_FILL, ORR_CHILD_CONDITION };
+enum { ORR_CHILD_TAIL = 3, ORR_CHILD_FORGET = 4 }; // streams that a kernel has from the beginning
+typedef struct orr_child {
+    uint8_t what;
+    uint64_t block, stream; // the thread block that asks, and in which of its streams
+    const orr_kernel *kernel;
+    uint32_t grid[3], dim[3], dynamic_shared;
+    uint8_t *params;          // malloc'd
+    uint64_t to, from, bytes; // of a copy or a fill; `to` is the handle of a condition, `from` a value
+} orr_child;
+typedef struct orr_children {
+    ORR_VEC(orr_child) at;
+    ORR_VEC(orr_child) open;   // their parameters are being written; params is NULL
+    ORR_VEC(uint64_t) buffers; // where to, in device memory: chunks,
+    uint64_t used;             // bytes of the last one that are taken
+    uint64_t handles;          // streams and events made so far
+    int error;                 // the last one, a number of cudaError
+    int device;                // what cudaGetDevice says
+} orr_children;
+void orr_children_free(orr_children *c, orr_mem *mem);
+
 typedef struct orr_launch {
     const orr_kernel *kernel;
     const orr_image *image;
@@ -96,6 +127,7 @@ typedef struct orr_launch {
         workspace;     // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
     const char *range; // orr_launch_info.range
     int *fault;        // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
+    orr_children *children; // what the kernel asks for; NULL: it is an error to ask
 } orr_launch;
 
 // What kind of failure of a kernel e->text tells of.
@@ -114,6 +146,10 @@ orr_launch_info orr_info_of(const orr_launch *l); // as models see it
 typedef struct orr_exec_counts { // what an execution did, in total
     uint64_t warp_insts, thread_insts, blocks;
 } orr_exec_counts;
+
+// Do its threads race through plain loads and stores: does a warp load what another one has stored, or the
+// other way round, with no barrier between? It is executed to see, and memory is as before.
+bool orr_launch_races(const orr_launch *l);
 
 // Run the whole launch on `threads` host threads. When `visit` is not NULL, streams are made and it is
 // called once for each finished thread block, on the worker that ran it (0 <= worker < threads); with

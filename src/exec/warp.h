@@ -120,6 +120,7 @@ typedef struct live {
     uint64_t now;                   // cycle
     double ns;                      // of a cycle
     bool at_issue;                  // it does all that it does then
+    bool watch;                     // it is only looked at (races.c)
     uint64_t sleeps;                // cycles that it is to sleep
     uint8_t (*values)[32];          // a load is given these; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
@@ -270,7 +271,13 @@ handlers orr_pick_system(const orr_kernel *k, const orr_inst *i,
                          const char **why); // system.c: special registers, printf, the heap
 
 // A function of the device runtime (ORR_SYS_*) called by one lane: its result (system.c).
-uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]);
+uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which,
+                         const uint32_t arg[ORR_SYSCALL_WORDS]);
+// Those that launch kernels, and what goes with them (device.c).
+uint64_t orr_device_call(warp *w, const uop *u, int lane, unsigned which,
+                         const uint32_t arg[ORR_SYSCALL_WORDS]);
+// Bytes at a generic address as one lane sees them; NULL when they are not all there.
+uint8_t *orr_bytes_at(const warp *w, int lane, uint64_t addr, uint64_t n);
 
 // One element at `at` is reduced with another (ops/atomic.c). False: there is no such operation (ORR_ATOM_*)
 // on the type.

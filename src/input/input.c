@@ -127,11 +127,15 @@ static bool run_tasks(orr_input *in, orr_err *e) {
     in->tasks = orr_tasks_load(in->name, in->o->sets, in->o->nsets, e);
     if (!in->tasks) return false;
     size_t n = orr_tasks_steps(in->tasks, &steps);
+    if (orr_tasks_of_ranks(in->tasks))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s:%d: this takes ranks or several GPUs; run the list by orrery cluster -n RANKS %s",
+                        in->name, orr_tasks_of_ranks(in->tasks), in->name);
     bool ok = true;
     for (size_t k = 0; ok && k < n; k++) {
         const orr_task_step *s = &steps[k];
         if (s->kind != ORR_TASKS_LAUNCH) {
-            if (in->moved) in->moved(in->arg, s);
+            if (in->moved && s->kind <= ORR_TASKS_COPY_FROM) in->moved(in->arg, s);
             continue;
         }
         if (!orr_progress_go(in->progress, e)) return false;

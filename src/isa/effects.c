@@ -45,7 +45,7 @@ static uint64_t base_bit(effects *x, bool param, uint32_t which) {
     for (uint32_t n = 0; n < k->nbases; n++)
         if (k->bases[n].param == param && k->bases[n].which == which) return 1ull << n;
     if (k->nbases == ORR_MAX_BASES) {
-        k->blocks_meet = true;
+        k->blocks_meet = k->untraced = true;
         return 1ull << (ORR_MAX_BASES - 1);
     }
     k->bases[k->nbases] = (orr_base){.param = param, .which = which};
@@ -170,17 +170,18 @@ static void note(effects *x, uint32_t n, uint32_t block) {
     bool store = (flags & (ORR_F_STORE | ORR_F_ATOMIC)) && i->op != ORR_OP_CPASYNC;
     if (!o.bases) { // out of memory, or made of numbers
         if (store)
-            k->blocks_meet = true;
+            k->blocks_meet = k->writes_anywhere = true;
         else
             k->reads_anywhere = true;
         return;
     }
     bool own = !store && own_place(x, n, block);
     bool reduces = k->reduces && orr_reduction(i);
-    if (store && !reduces && (o.loaded || !o.block) && !(i->op == ORR_OP_ST && constant_values(x, i)))
-        k->blocks_meet = true;
+    bool meets = store && !reduces && (o.loaded || !o.block);
+    if (meets && !(i->op == ORR_OP_ST && constant_values(x, i))) k->blocks_meet = true;
     for (uint64_t m = o.bases; m; m &= m - 1) {
         orr_base *b = &k->bases[__builtin_ctzll(m)];
+        b->stores_meet |= meets;
         if (reduces)
             b->reduces = true;
         else if (store)
@@ -217,7 +218,7 @@ void orr_effects(orr_kernel *k) {
     k->reduces = orr_only_reduces(k, NULL);
     for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(k, f);
     if (others) { // addresses go through memory from function to function
-        k->blocks_meet = true;
+        k->blocks_meet = k->untraced = true;
         return;
     }
     effects x = {.k = k, .effort = EFFORT};
@@ -234,10 +235,10 @@ void orr_effects(orr_kernel *k) {
                 x.defs[index_of(&x, orr_dst(k, &k->insts[n], d))]++;
     trace_origins(&x);
     k->regular = x.effort > own_insts(k) && regular(&x);
-    for (uint32_t b = 0; b < k->funcs[0].nblocks && !k->blocks_meet; b++)
+    for (uint32_t b = 0; b < k->funcs[0].nblocks && !k->untraced; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
             if (global(&k->insts[n])) note(&x, n, b);
-    if (x.effort < own_insts(k)) k->blocks_meet = true;
+    if (x.effort < own_insts(k)) k->blocks_meet = k->untraced = true;
     free(x.of);
     free(x.defs);
 }

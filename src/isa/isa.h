@@ -109,6 +109,8 @@ enum orr_tkind {
     ORR_TK_PRODUCT_WAIT, // waits until at most `imm` groups of products are unfinished (WARPGROUP.DEPBAR)
     ORR_TK_CLOCK,        // reads the SM's clock
     ORR_TK_INDEXED,      // a uniform load of a constant by an index (ULDC): its warp waits until it is there
+    ORR_TK_NEXT_GRID,    // imm 0: the kernel behind it in its stream may start; 1: waits for the one ahead to
+                         // end
 };
 // orr_inst.imm of machine code's products, and of WARPGROUP: ORR_PRODUCT_WAITS + how many groups.
 enum { ORR_PRODUCT_SIGNALS = 1, ORR_PRODUCT_REGISTERS = 2, ORR_PRODUCT_WAITS = 64 };
@@ -340,6 +342,7 @@ enum {
 };
 enum { ORR_SHFL_UP, ORR_SHFL_DOWN, ORR_SHFL_BFLY, ORR_SHFL_IDX };
 enum { ORR_VOTE_ALL, ORR_VOTE_ANY, ORR_VOTE_UNI, ORR_VOTE_BALLOT };
+enum { ORR_GRID_NEXT = 1, ORR_GRID_WAIT }; // orr_inst.sub of NOP: griddepcontrol
 enum { ORR_BAR_SYNC, ORR_BAR_ARRIVE, ORR_BAR_RED_POPC, ORR_BAR_RED_AND, ORR_BAR_RED_OR };
 // mbarrier: dsts and srcs as in PTX. TEST_WAIT/TRY_WAIT with mods: cmp 1 = .parity form.
 enum {
@@ -356,7 +359,39 @@ enum {
     ORR_MBAR_COPIES_ARRIVE, // when the thread's copies are there; ORR_OP_SYNCS
     ORR_MBAR_BULK           // of programs: a bulk copy, which arrives when it is there
 };
-enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
+enum {
+    ORR_SYS_VPRINTF,
+    ORR_SYS_MALLOC,
+    ORR_SYS_FREE,
+    ORR_SYS_ASSERTFAIL,
+    ORR_SYS_PARAMETERS_2,
+    ORR_SYS_LAUNCH_2,
+    ORR_SYS_PARAMETERS,
+    ORR_SYS_LAUNCH,
+    ORR_SYS_LAST_ERROR,
+    ORR_SYS_PEEK_ERROR,
+    ORR_SYS_HANDLE_NEW,
+    ORR_SYS_HANDLE_END,
+    ORR_SYS_ORDERED,
+    ORR_SYS_COPY,
+    ORR_SYS_FILL,
+    ORR_SYS_CUDA_MALLOC,
+    ORR_SYS_CUDA_FREE,
+    ORR_SYS_DEVICE,
+    ORR_SYS_CONDITION,
+    ORR_SYS_COUNT
+};
+enum { ORR_SYSCALL_ARGS = 6, ORR_SYSCALL_WORDS = 14 };
+typedef struct orr_syscall { // syscalls.def: a name of a function of the device runtime
+    const char *name;
+    uint8_t sys, result, nargs, bytes[ORR_SYSCALL_ARGS];
+} orr_syscall;
+const orr_syscall *orr_syscall_named(const char *name); // NULL: none
+bool orr_syscall_linked(const orr_syscall *s);          // nvcc links one in, whose place it takes
+// Arguments as 32-bit words, one after the other at their natural alignment: where argument n begins.
+uint32_t orr_syscall_word(const orr_syscall *s, uint32_t n);
+uint32_t orr_syscall_result(unsigned sys);  // bytes
+const char *orr_syscall_name(unsigned sys); // one of its names; NULL: there is none of that number
 // video: sub is the operation, type = d, stype = a; srcs a, b[, c].
 // VIDEO (scalar): imm packs, 4 bits each from bit 0: selector of a, b, c, d (0 none, 1..4 = b0..b3,
 // 5 h0, 6 h1), then at bit 16 the secondary op (0 none, 1 add, 2 min, 3 max, 4 merge: d's selected
@@ -586,8 +621,9 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     bool param;           // else a variable
     uint32_t which;       // offset in the parameter buffer, or index of the variable
     bool loads, stores;
-    bool loads_own; // loads only what the same thread stores
-    bool reduces;   // reductions whose order does not matter (orr_kernel.reduces)
+    bool loads_own;   // loads only what the same thread stores
+    bool stores_meet; // stores to a place that depends on loaded data, or not on the block's index
+    bool reduces;     // reductions whose order does not matter (orr_kernel.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
@@ -625,6 +661,8 @@ typedef struct orr_kernel {
     bool reduces;           // and all that does is integer reductions of one kind, whose results nobody has
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
     bool reads_anywhere;    // loads through addresses of unknown base
+    bool writes_anywhere;   // stores, likewise
+    bool untraced;          // what it accesses has not been found out: bases are not all there
     bool regular;           // what it accesses does not depend on loaded data, as far as the code tells
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;
@@ -689,6 +727,8 @@ typedef struct orr_module {
     uint32_t nfiles;
     void *front;                                                             // what the front end keeps
     orr_kernel *(*load)(struct orr_module *m, const char *name, orr_err *e); // owned by the module
+    // The name of the kernel whose address in kernels' eyes is this; NULL: none has it.
+    const char *(*kernel_at)(const struct orr_module *m, uint64_t address);
     void (*free)(struct orr_module *m);
     orr_arena arena;
 } orr_module;

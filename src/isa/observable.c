@@ -93,6 +93,26 @@ uint32_t orr_kernel_observable(const orr_kernel *k) {
     return looks_first(k) ? why | ORR_OBS_LOOK : why;
 }
 
+// ---- plain loads of what is stored ----------------------------------------------------------------
+// Of a kernel whose accesses the analysis has not found out (isa/effects.c): does it load and store at all?
+static bool loads_and_stores(const orr_kernel *k) {
+    uint16_t flags = 0;
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (in_memory(&k->insts[n])) flags |= orr_ops[k->insts[n].op].flags;
+    return flags & ORR_F_LOAD && flags & (ORR_F_STORE | ORR_F_ATOMIC);
+}
+
+bool orr_kernel_may_race(const orr_kernel *k) {
+    if (k->grows) return false;
+    if (k->untraced) return loads_and_stores(k);
+    bool loads = k->reads_anywhere, stores = k->writes_anywhere;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        loads |= k->bases[n].loads || k->bases[n].loads_own;
+        stores |= k->bases[n].stores || k->bases[n].reduces;
+    }
+    return loads && stores;
+}
+
 bool orr_kernel_orders(const orr_kernel *k) {
     uint8_t order = 0;
     for (uint32_t n = 0; n < k->ninsts && !k->grows; n++) order |= orr_inst_order(&k->insts[n]);

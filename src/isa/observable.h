@@ -13,10 +13,14 @@ enum orr_observable {
     ORR_OBS_SHARED = 4, // an atomic of shared memory whose result is used
     ORR_OBS_CLOCK = 8,  // a clock is read
     ORR_OBS_LOOK = 16,  // a load decides whether the word that it has loaded is reduced
+    ORR_OBS_RACE = 32,  // a plain load finds what a plain store of another warp has left (orr_launch_races)
 };
 
 uint32_t orr_inst_observable(const orr_kernel *k, uint32_t inst); // of one instruction; 0: it is private
 uint32_t orr_kernel_observable(const orr_kernel *k);              // of all of them; 0: none is
+// May plain loads find what plain stores of other threads have left, as far as its code tells? Whether they
+// do is seen when it is launched: it has to do with addresses (exec/exec.h, orr_launch_races).
+bool orr_kernel_may_race(const orr_kernel *k);
 bool orr_kernel_orders(const orr_kernel *k);                // its threads write what others poll or swap
 void orr_observable_text(const orr_kernel *k, orr_text *t); // why, a line; nothing if it is not
 

@@ -196,7 +196,8 @@ static int parse_arg_type(parser *p) {
     return ORR_T_NONE;
 }
 
-// tensor(BUFFER dims e, ... box e, ... [strides e, ...] [steps e, ...] [swizzle e] [nan]), of im2col
+// tensor(BUFFER dims e, ... box e, ... [strides e, ...] [steps e, ...] [swizzle e] [interleave e] [nan]),
+// of im2col
 // lower e, ... upper e, ... channels e pixels e instead of the box
 static tensor *parse_tensor(parser *p) {
     static const char *const lists[TENSOR_LISTS] = {"dims", "strides", "box", "steps", "lower", "upper"};
@@ -213,6 +214,8 @@ static tensor *parse_tensor(parser *p) {
             while (t->n[which] < 5 && orr_lex_take(p, ','));
         } else if (!t->swizzle && orr_lex_take_word(p, "swizzle")) {
             t->swizzle = orr_expr(p);
+        } else if (!t->interleave && orr_lex_take_word(p, "interleave")) {
+            t->interleave = orr_expr(p);
         } else if (!t->channels && orr_lex_take_word(p, "channels")) {
             t->channels = orr_expr(p);
         } else if (!t->pixels && orr_lex_take_word(p, "pixels")) {
@@ -221,7 +224,8 @@ static tensor *parse_tensor(parser *p) {
             t->nan = true;
         } else {
             bad(p, p->t.line,
-                "dims, box, strides, steps, swizzle, nan, lower, upper, channels or pixels is expected, "
+                "dims, box, strides, steps, swizzle, interleave, nan, lower, upper, channels or pixels is "
+                "expected, "
                 "each once, not %s",
                 orr_lex_text(&p->t, buf));
         }

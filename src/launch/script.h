@@ -114,7 +114,8 @@ typedef struct tensor { // a tensor map (exec/tensormap.h)
     expr *buffer;
     expr *list[TENSOR_LISTS][5];
     uint32_t n[TENSOR_LISTS];
-    expr *swizzle, *channels, *pixels; // channels: it is im2col
+    expr *swizzle, *interleave;
+    expr *channels, *pixels; // channels: it is im2col
     bool nan;
 } tensor;
 

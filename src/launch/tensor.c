@@ -28,6 +28,14 @@ static uint8_t swizzle_of(run *r, const tensor *t) {
     return v == 32 ? 1 : v == 64 ? 2 : v == 128 ? 3 : 0;
 }
 
+static uint8_t interleave_of(run *r, const tensor *t) {
+    int64_t v = t->interleave ? orr_eval_int(r, t->interleave, "the interleaving", 0, 32) : 0;
+    if (v != 0 && v != 16 && v != 32)
+        stop(r, ORR_BAD_INPUT, t->line, "the interleaving is %lld bytes; it must be 0, 16 or 32",
+             (long long)v);
+    return (uint8_t)(v / 16);
+}
+
 static int64_t number(run *r, const tensor *t, int which, uint32_t d, const char *what, int64_t otherwise) {
     if (d >= t->n[which]) return otherwise;
     return orr_eval_int(r, t->list[which][d], what, -(1ll << 40), 1ll << 40);
@@ -46,6 +54,7 @@ void orr_pack_tensor(run *r, const tensor *t, uint32_t bytes, uint8_t *out, cons
     if (!size) stop(r, ORR_BAD_INPUT, t->line, "%s: there are no tensors of this type", what);
     m.address = b->addr + (uint64_t)base.i * size;
     m.swizzle = swizzle_of(r, t);
+    m.interleave = interleave_of(r, t);
     uint64_t dense = size;
     for (uint32_t d = 0; d < m.rank; d++) {
         int64_t dim = number(r, t, TENSOR_DIMS, d, "a size", 1);

@@ -804,6 +804,10 @@ static bool order(lower *l, const orr_inst *i) {
                             : "MEMBAR.SC.GPU");
         if (i->sub && l->cc >= 70) drop_l1(l);
         return true;
+    case ORR_OP_NOP:
+        if (!i->sub) return false;
+        walled(l, i->sub == ORR_GRID_WAIT ? "ACQBULK" : "PREEXIT");
+        return true;
     case ORR_OP_WARPSYNC: // nothing is left of it but that nobody moves across
         if (l->cc < 90) return false;
         lower_begin(l, "NOP");

@@ -381,6 +381,7 @@ static bool has_effect(const orr_inst *i) {
     case ORR_OP_BRKPT:
     case ORR_OP_STACKRESTORE:
     case ORR_OP_ALLOCA: return true;
+    case ORR_OP_NOP: return i->sub != 0;
     case ORR_OP_SREG: return i->imm >= ORR_SREG_CLOCK; // timers are read where they stand
     default: return false;
     }

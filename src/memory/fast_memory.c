@@ -32,6 +32,7 @@ typedef struct slice {
     orr_reservations data;       // sectors that are stored or come from DRAM (l2.fill_interval)
     orr_reservations cross;      // sectors for the other half (l2.far_sector)
     orr_reservations atomics[2]; // by a line's lowest bits (l2.atomic_units)
+    uint64_t atomics_end;        // no atomic is worked on from then on
     uint64_t piece[2];           // of the last atomic, + 1 (l2.atomic_row)
     stored stored[ORR_L2_FAST_STORES];
     orr_l2_merge
@@ -387,9 +388,16 @@ __attribute__((always_inline)) static inline line want(orr_fast_memory *q, uint3
     return l;
 }
 
+// Behind the atomics that a slice has to do at t.
+static inline uint64_t after_atomics(const orr_fast_memory *q, slice *s, uint64_t t) {
+    if (t >= s->atomics_end) return t;
+    return max(book(&s->atomics[0], t, 1), q->l2.atomic.unit_mask ? book(&s->atomics[1], t, 1) : 0);
+}
+
 // A load at the slice of its line; returns when its last sector leaves.
 __attribute__((always_inline)) static inline uint64_t load(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                            uint8_t sectors, uint64_t t) {
+    if (q->l2.atomic.load) t = after_atomics(q, &q->slice[q->map.unit[at].slice], t); // as l2_input.c
     want(q, at, tag, sectors, &t);
     return leave(q, orr_sectors_in(sectors), t);
 }
@@ -412,6 +420,7 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
         s->piece[unit] = piece;
     }
     t = book(&s->atomics[unit], t, ops) + ops;
+    s->atomics_end = max(s->atomics_end, t);
     return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic.latency);
 }
 

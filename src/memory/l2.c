@@ -76,7 +76,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
 // Too many atomics wait for sectors from DRAM, or for the slice to work on those that have come.
 static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
     if (!p->spec->atomic.queue || s->atomics.missed < p->spec->atomic.queue) return false;
-    s->in[s->front.lane].blocked = ORR_L2_BLOCKED_LINES;
+    orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_PENDING);
     return true;
 }
 
@@ -166,9 +166,10 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
 
 // ---- fills -------------------------------------------------------------------------------------------
 
-static void unblock(orr_l2_slice *s, int why, uint64_t t) {
+static void unblock(orr_l2 *p, orr_l2_slice *s, int why, uint64_t t) {
     for (orr_l2_lane *in = s->in; in < s->in + ORR_L2_LANES; in++) {
         if (in->blocked != why) continue;
+        if (t > in->since) p->stats.failed[in->at[in->head].kind == ORR_REQ_WRITE][in->why] += t - in->since;
         in->blocked = ORR_L2_FREE;
         in->free = max(in->free, t);
     }
@@ -206,8 +207,8 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     }
     miss->head = left;
     miss->tail = last;
-    unblock(s, ORR_L2_BLOCKED_LINES, e->time);
-    unblock(s, ORR_L2_BLOCKED_LOADS, e->time);
+    unblock(p, s, ORR_L2_BLOCKED_LINES, e->time);
+    unblock(p, s, ORR_L2_BLOCKED_LOADS, e->time);
     if (--miss->outstanding) return;
     if (l) l->user = NONE;
     s->front.mshrs -= !miss->copy;
@@ -271,7 +272,7 @@ static void do_event(orr_l2 *p, orr_replies *out) {
     case ORR_L2_EV_NEXT: orr_l2_next_atomic(p, e.slice, e.at, e.time, out); break;
     case ORR_L2_EV_WORKED:
         s->atomics.missed -= (uint32_t)orr_popc(e.sectors);
-        unblock(s, ORR_L2_BLOCKED_LINES, e.time);
+        unblock(p, s, ORR_L2_BLOCKED_LINES, e.time);
         break;
     default: {
         orr_l2_waiter w = p->waiters.at[e.at];
@@ -340,7 +341,8 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
             if (dram >= until) break;
             step_dram(p, channel);
             if (p->write_blocked && !orr_dram_full(&p->channel[channel])) {
-                for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], ORR_L2_BLOCKED_WRITES, dram);
+                for (uint32_t i = 0; i < p->slices; i++)
+                    unblock(p, &p->slice[i], ORR_L2_BLOCKED_WRITES, dram);
                 p->write_blocked = false;
                 in = next_input(p, &slice, &lane);
             }

@@ -195,7 +195,9 @@ enum { ORR_L2_FREE, ORR_L2_BLOCKED_LINES, ORR_L2_BLOCKED_WRITES, ORR_L2_BLOCKED_
 typedef struct orr_l2_lane { // in order: a ring
     orr_l2_request *at;
     uint32_t head, n, cap;
-    uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*
+    uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*,
+    uint8_t why;     // orr_fail, for the statistics,
+    uint64_t since;  // and since when
     uint32_t parts;  // of them that store part of a sector
     uint64_t free;   // the next one is taken then
     uint64_t masked; // and the next one that stores part of a sector
@@ -328,6 +330,14 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, co
 // ---- among the files above
 // ------------------------------------------------------------------------------------- Functions that return
 // false, or ORR_NO_LINE, have blocked the slice and done nothing else.
+
+// The request that is being taken has to wait, and all behind it.
+static inline void orr_l2_block(const orr_l2 *p, orr_l2_slice *s, uint8_t until, enum orr_fail why) {
+    orr_l2_lane *in = &s->in[s->front.lane];
+    in->blocked = until;
+    in->why = (uint8_t)why;
+    in->since = p->now;
+}
 
 // l2.c
 // Without time: the line, or a place for it, as the one used last; ORR_NO_LINE: all of its set are on their

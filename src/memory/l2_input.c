@@ -220,7 +220,7 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     orr_l2_request *r = &in->at[in->head];
     if (p->spec->store.waits && r->kind == ORR_REQ_WRITE && !r->far) {
         uint64_t until = orr_l2_store_waits(p, s, r, t);
-        if (until == NEVER) in->blocked = ORR_L2_BLOCKED_LOADS;
+        if (until == NEVER) orr_l2_block(p, s, ORR_L2_BLOCKED_LOADS, ORR_FAIL_PENDING);
         if (until > t) {
             if (until != NEVER) port->free = until;
             return;

@@ -56,7 +56,7 @@ bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag) {
     uint64_t line;
     if (!orr_dram_full(channel_of(p, slice, tag, &line))) return true;
     orr_l2_slice *s = &p->slice[slice];
-    s->in[s->front.lane].blocked = ORR_L2_BLOCKED_WRITES;
+    orr_l2_block(p, s, ORR_L2_BLOCKED_WRITES, ORR_FAIL_QUEUE);
     p->write_blocked = true;
     return false;
 }
@@ -72,7 +72,7 @@ uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     if (i == ORR_NO_LINE && copy) return i;
     if (i == ORR_NO_LINE && displace_copy(p, s, tag)) i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
     if (i == ORR_NO_LINE) {
-        s->in[s->front.lane].blocked = ORR_L2_BLOCKED_LINES;
+        orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_LINE);
         return i;
     }
     if (victim.used) p->stats.evicted++;
@@ -137,7 +137,7 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
 // Whether a miss of line i has to wait for an MSHR; if so, the slice is blocked.
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
     if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->front.mshrs < p->spec->mshrs) return false;
-    s->in[s->front.lane].blocked = ORR_L2_BLOCKED_LINES;
+    orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_MSHR);
     return true;
 }
 
@@ -149,7 +149,7 @@ bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t se
     for (uint32_t w = p->mshrs.at[s->cache.line[i].user].head; w != NONE; w = p->waiters.at[w].next)
         for (uint32_t m = p->waiters.at[w].needs & sectors; m; m &= m - 1)
             if (++waiting[orr_ffs(m)] >= p->spec->merges) {
-                s->in[s->front.lane].blocked = ORR_L2_BLOCKED_LINES;
+                orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_MERGE);
                 return true;
             }
     return false;

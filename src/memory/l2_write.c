@@ -67,7 +67,7 @@ static bool limit_partial(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
     if (p->spec->partial.completing && s->front.completing >= p->spec->partial.completing) {
-        s->in[s->front.lane].blocked = ORR_L2_BLOCKED_LINES;
+        orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_MSHR);
         return false;
     }
     if (orr_l2_mshrs_full(p, s, i) || !orr_l2_can_write(p, slice, l->tag)) return false;

@@ -399,6 +399,9 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->evicted += s->evicted;
         sum->written_back += s->written_back;
         sum->fetched_for_write += s->fetched_for_write;
+        for (int k = 0; k < 2; k++)
+            for (int why = 0; why < ORR_FAILS; why++)
+                sum->failed[k][why] += s->failed[k][why] / p->spec->cycle;
         sum->far_read += s->far_read;
         sum->far_write += s->far_write;
         sum->far_atomic += s->far_atomic;

@@ -72,6 +72,17 @@ typedef struct orr_timed {
 } orr_timed;
 orr_timed *orr_sort_timed(orr_timed *at, orr_timed *other, size_t n);
 
+// Why a request cannot be taken by its slice, and everything behind it waits: what GPGPU-Sim calls a
+// reservation failure.
+enum orr_fail {
+    ORR_FAIL_LINE,    // all lines of the set are on their way
+    ORR_FAIL_MSHR,    // as many lines are on their way as can be
+    ORR_FAIL_MERGE,   // as many requests wait for the sector as can
+    ORR_FAIL_QUEUE,   // DRAM's queue has no room for what would have to be written
+    ORR_FAIL_PENDING, // it waits for loads or atomics that came before
+    ORR_FAILS
+};
+
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
     uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
         read_pending[ORR_FROMS], // pending: merged with a miss under way
@@ -86,6 +97,7 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     uint64_t row_hit, row_miss;           // column accesses that found their row open, or not
     uint64_t evicted, written_back;       // lines; sectors
     uint64_t fetched_for_write;           // sectors read because they were written in part
+    uint64_t failed[2][ORR_FAILS];        // cycles of L2 in which one was not taken; loads, stores
     uint64_t slice_busy, dram_busy;       // ticks, summed over slices and channels
     uint64_t slice_busiest;               // ticks, of the slice with the most
     uint64_t atomic_busy, atomic_busiest; // ticks of units for atomics, summed, and of the one with the most

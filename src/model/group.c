@@ -13,6 +13,9 @@
 //              the sum is above 1, all of them go slower by the largest such sum.
 //
 // Launch overhead is part of a launch and passes at its own pace.
+//
+// Of a launch that may start before the one ahead of it has ended (programmatic launch) the overhead passes
+// beside that one; its blocks begin launch.early_wait after that one's end, as if they waited for it at once.
 #include "model/model.h"
 
 #include <math.h>
@@ -28,8 +31,10 @@ typedef struct share {
     double overhead; // of them, ns: before its first block
     double waves;    // of thread blocks
     double uses[RESOURCES];
-    double done;  // 0 to 1
-    double begun; // ns: it has had room from then on; INFINITY: not yet
+    double done;               // 0 to 1
+    double begun;              // ns: it has had room from then on; INFINITY: not yet
+    const struct share *after; // the launch that it may start beside; NULL: there is none
+    double wait;               // ns: launch.early_wait
 } share;
 
 static bool run_alone(const orr_model *model, const orr_gpu *gpu, share *s, orr_result *r, orr_err *e) {
@@ -73,6 +78,13 @@ static double asks(const share *s) {
     return in_last_round(s) ? s->waves - floor(s->waves) : 1;
 }
 
+// When its first block can begin; INFINITY: not known yet.
+static double starts(const share *s) {
+    double t = s->m->launched + s->overhead;
+    if (!s->after) return t;
+    return s->after->m->ran ? fmax(t, s->after->m->end + s->wait) : INFINITY;
+}
+
 static bool before(const share *a, const share *b) {
     if (a->m->priority != b->m->priority) return a->m->priority < b->m->priority;
     return a->m->launched != b->m->launched ? a->m->launched < b->m->launched : a->m < b->m;
@@ -85,7 +97,7 @@ static void paces(const share *s, uint32_t n, double now, double *pace) {
     for (;;) {
         uint32_t next = n;
         for (uint32_t i = 0; i < n; i++) {
-            bool runs = s[i].known && !s[i].m->ran && s[i].m->launched + s[i].overhead <= now && pace[i] < 0;
+            bool runs = s[i].known && !s[i].m->ran && starts(&s[i]) <= now && pace[i] < 0;
             if (runs && (next == n || before(&s[i], &s[next]))) next = i;
         }
         if (next == n) break;
@@ -105,7 +117,7 @@ static double next_change(const share *s, uint32_t n, double now, const double *
     for (uint32_t i = 0; i < n; i++) {
         const orr_member *m = s[i].m;
         if (m->ran || !isfinite(m->launched)) continue;
-        double start = m->launched + s[i].overhead, body = s[i].alone - s[i].overhead;
+        double start = starts(&s[i]), body = s[i].alone - s[i].overhead;
         if (m->launched > now) start = m->launched; // it is run by itself then
         if (start > now) {
             t = fmin(t, start);
@@ -126,13 +138,14 @@ static bool running(const share *s, uint32_t n, double now) {
 
 static void advance(orr_launch_group *g, share *s, const double *pace, double from, double to) {
     for (uint32_t i = 0; i < g->n; i++) {
-        double body = s[i].alone - s[i].overhead, start = s[i].m->launched + s[i].overhead;
+        double body = s[i].alone - s[i].overhead, start = starts(&s[i]);
         if (!s[i].known || s[i].m->ran || start > from) continue;
         if (pace[i] > 0 && s[i].begun > from) s[i].begun = from;
         s[i].done += body > 0 ? (to - from) * pace[i] / body : 1;
         if (s[i].done < 1 - 1e-9) continue;
         s[i].m->ran = true;
-        s[i].m->from = fmax(s[i].m->launched, fmin(s[i].begun, to) - s[i].overhead);
+        double own = s[i].after ? 0 : s[i].overhead;
+        s[i].m->from = fmax(s[i].m->launched, fmin(s[i].begun, to) - own);
         s[i].m->end = to;
     }
 }
@@ -165,7 +178,11 @@ bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group 
     if (model->run_group) return model->run_group(gpu, g, r, e);
     share *s = orr_calloc(g->n + 1, sizeof *s);
     double *pace = orr_calloc(g->n + 1, sizeof *pace);
-    for (uint32_t i = 0; i < g->n; i++) s[i] = (share){.m = &g->at[i], .begun = INFINITY};
+    for (uint32_t i = 0; i < g->n; i++)
+        s[i] = (share){.m = &g->at[i],
+                       .begun = INFINITY,
+                       .after = g->at[i].after ? &s[g->at[i].after - 1] : NULL,
+                       .wait = gpu ? gpu->launch_early_wait * 1e3 / gpu->clock_sm : 0};
     bool ok = share_gpu(model, gpu, g, s, pace, r, e);
     free(pace);
     free(s);

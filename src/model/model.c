@@ -58,6 +58,11 @@ const orr_work *orr_work_rewritten(const orr_work *w, orr_work *own, orr_result 
     return own;
 }
 
+uint32_t orr_launch_observable(const orr_launch *l) {
+    uint32_t why = orr_kernel_observable(l->kernel);
+    return why || !orr_launch_races(l) ? why : ORR_OBS_RACE;
+}
+
 orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_work *w) {
     orr_launch_result *l = ORR_PUSH(&r->launches);
     const orr_kernel *k = w->info.kernel;

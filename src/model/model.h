@@ -247,6 +247,8 @@ typedef struct orr_work { // one launch
 // The launch as a model of time sees it: PTX with its blocks as ptxas makes them (program/program.h). *own is
 // where that is put; w itself when there is nothing to do. It lives as long as the result.
 const orr_work *orr_work_rewritten(const orr_work *w, orr_work *own, orr_result *r);
+// Why a launch is to be executed as it is timed, where that can be done (isa/observable.h); 0: it need not.
+uint32_t orr_launch_observable(const orr_launch *l);
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
 
@@ -256,9 +258,11 @@ orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e
 // for each that has, and says of others when they are launched. Members that were not launched before all
 // was over, or cannot run beside the first, have not run: ran is false.
 typedef struct orr_member {
-    orr_work work;    // comes from a file: work.launch is NULL
-    double launched;  // ns after the first one's launch; INFINITY: not known yet
-    int priority;     // lower goes first
+    orr_work work;   // comes from a file: work.launch is NULL
+    double launched; // ns after the first one's launch; INFINITY: not known yet
+    int priority;    // lower goes first
+    uint32_t after;  // + 1: it may start when all blocks of this member have said so or ended, and waits for
+                    // its end where it says so itself (programmatic launch); 0: there is none
     bool timed;       // it has been run by itself, and is r->launches.at[result]; of models without run_group
     bool ran;         // out
     double from, end; // out, ns after the first one's launch: when it began to run, when it had ended

@@ -5,13 +5,12 @@
 // was linked with smpicc looks for MPI's functions in its libraries in the order in which they were named,
 // CUDA's before SimGrid's; where SimGrid's come first, nothing is written down and everything else is the
 // same. Handles of MPI are pointers in SMPI, counts and ranks are int (smpi/mpi.h of SimGrid 3.32).
+#include "mpi/mpi.h"
 #include "app/app.h"
 
 #include <dlfcn.h>
 
-typedef void *mpi; // MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status *
-
-static void *original(const char *name) {
+void *mpi_original(const char *name) {
     void *f = dlsym(RTLD_DEFAULT, name);
     if (!f) app_say("%s: not among SimGrid's functions", name);
     return f;
@@ -19,7 +18,7 @@ static void *original(const char *name) {
 
 static uint64_t size_of(int count, mpi type) {
     static int (*size)(mpi, int *);
-    if (!size) *(void **)&size = original("PMPI_Type_size");
+    if (!size) *(void **)&size = mpi_original("PMPI_Type_size");
     int n = 0;
     if (!size || count < 0 || size(type, &n)) return 0;
     return (uint64_t)count * (uint64_t)n;
@@ -29,9 +28,10 @@ static uint64_t size_of(int count, mpi type) {
 // NOBODY)
 enum { NOBODY = -1 };
 #define CALL(name, parameters, names, bytes, to)                                                             \
-    API int MPI_##name parameters {                                                                          \
+    API int MPI_##name parameters __attribute__((alias("counted_" #name)));                                  \
+    int counted_##name parameters {                                                                          \
         static int(*f) parameters;                                                                           \
-        if (!f) *(void **)&f = original("PMPI_" #name);                                                      \
+        if (!f) *(void **)&f = mpi_original("PMPI_" #name);                                                  \
         if (!f) return 15; /* MPI_ERR_OTHER */                                                               \
         double from = app_mpi_begin();                                                                       \
         int result = f names;                                                                                \

@@ -73,6 +73,11 @@ static void asynchronous(const orr_program *p, orr_tinst *i) {
         i->imm = 64;
         break;
     case ORR_SASS_UTMACMDFLUSH: i->kind = ORR_TK_GROUP; break;
+    case ORR_SASS_PREEXIT:
+    case ORR_SASS_ACQBULK:
+        i->kind = ORR_TK_NEXT_GRID;
+        i->imm = i->sass == ORR_SASS_ACQBULK;
+        break;
     }
 }
 

@@ -44,17 +44,6 @@ void ptx_l_brx(lowering *l) { // brx.idx index, table;
 // ---- calls --------------------------------------------------------------------------------------
 // Arguments and results travel through the frames: the call copies the caller's .param variables into
 // the callee's and its results back. A register or constant gets a place in the frame for the copy.
-static const struct system_call {
-    const char *name;
-    uint8_t sub, nparams, nresults;
-    uint8_t bytes[6]; // parameters, then the result
-} system_calls[] = {
-    {"vprintf", ORR_SYS_VPRINTF, 2, 1, {8, 8, 4}},
-    {"malloc", ORR_SYS_MALLOC, 1, 1, {8, 8}},
-    {"free", ORR_SYS_FREE, 1, 0, {8}},
-    {"__assertfail", ORR_SYS_ASSERTFAIL, 5, 0, {8, 8, 4, 8, 8}},
-};
-
 typedef struct slot {
     uint64_t offset, bytes;
 } slot;
@@ -125,10 +114,9 @@ void ptx_l_call(lowering *l) {
     if (target->kind == O_NAME)
         ptx_refuse(l, "there is no function '%.*s'", target->n > 200 ? 200 : (int)target->n, target->name);
     ptx_func *callee = target->kind == O_FUNC ? ptx_func_real(l->f, target->func) : NULL;
-    const struct system_call *sys = NULL;
+    const orr_syscall *sys = NULL;
     if (callee && !callee->defined) {
-        for (size_t i = 0; i < sizeof system_calls / sizeof *system_calls; i++)
-            if (strcmp(system_calls[i].name, callee->name) == 0) sys = &system_calls[i];
+        sys = orr_syscall_named(callee->name);
         if (!sys)
             ptx_unsupported(l, "'%.200s' has no body in this module: link it in, or avoid it", callee->name);
     }
@@ -138,7 +126,7 @@ void ptx_l_call(lowering *l) {
     if (!callee && (target->kind != O_REG || ptx_reg_class(l, target) != ORR_D))
         ptx_refuse(l, "the function must be a name or a 64-bit register");
     if (callee) {
-        uint32_t want = sys ? sys->nparams : callee->nparams, give = sys ? sys->nresults : callee->nresults;
+        uint32_t want = sys ? sys->nargs : callee->nparams, give = sys ? sys->result != 0 : callee->nresults;
         if (nargs != want) ptx_refuse(l, "'%.200s' takes %u arguments, not %u", callee->name, want, nargs);
         if (nresults != give && !(sys && nresults == 0))
             ptx_refuse(l, "'%.200s' has %u results, not %u", callee->name, give, nresults);
@@ -157,7 +145,7 @@ void ptx_l_call(lowering *l) {
         const ptx_var *param = callee && i < callee->nresults ? callee->results[i] : NULL;
         result[i] = result_of(l, &ptx_kids(l, results)[i], param);
         if (sys)
-            check(l, callee->name, "result", i, result[i].bytes, sys->bytes[sys->nparams + i]);
+            check(l, callee->name, "result", i, result[i].bytes, sys->result);
         else if (callee)
             check(l, callee->name, "result", i, result[i].bytes, param->bytes);
     }
@@ -166,7 +154,7 @@ void ptx_l_call(lowering *l) {
     l->in.vec = (uint8_t)nresults;
     if (sys) {
         l->in.op = ORR_OP_SYSCALL;
-        l->in.sub = sys->sub;
+        l->in.sub = sys->sys;
     } else if (callee) {
         l->in.target = (int32_t)callee->index;
     } else {

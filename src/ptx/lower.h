@@ -83,7 +83,7 @@ void ptx_frame_access(lowering *l, bool store, uint8_t type, orr_operand value, 
 
 // the lowering functions that insts.def names
 ptx_lower_fn ptx_l_mixed, ptx_l_mul, ptx_l_lop3, ptx_l_shf, ptx_l_mov, ptx_l_cvt, ptx_l_cvtpack, ptx_l_cvta,
-    ptx_l_nop; // move.c
+    ptx_l_nop, ptx_l_griddep; // move.c
 ptx_lower_fn ptx_l_match, ptx_l_redux, ptx_l_video, ptx_l_video_simd, ptx_l_alloca;
 ptx_lower_fn ptx_l_ld, ptx_l_st, ptx_l_atom, ptx_l_red, ptx_l_prefetch, ptx_l_discard, ptx_l_cpasync,
     ptx_l_cpwait, ptx_l_cpwaitall, // memory.c

@@ -9,6 +9,13 @@ void ptx_l_nop(lowering *l) {
     ptx_end(l);
 }
 
+void ptx_l_griddep(lowering *l) { // executed it is nothing: kernels are executed one after the other
+    ptx_begin(l);
+    l->in.mods = 0;
+    l->in.sub = ptx_has(l->op, "wait") ? ORR_GRID_WAIT : ORR_GRID_NEXT;
+    ptx_end(l);
+}
+
 // ---- arithmetic ---------------------------------------------------------------------------------
 // add.f32.f16 d, a, c: a is widened first (and b too in fma.f32.f16). Widening is exact.
 void ptx_l_mixed(lowering *l) {

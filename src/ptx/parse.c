@@ -402,6 +402,15 @@ static void *copy(orr_arena *a, const void *at, size_t bytes) {
     return out;
 }
 
+static const char *kernel_at(const orr_module *m, uint64_t address) {
+    const ptx_front *f = m->front;
+    for (size_t i = 0; i < f->funcs.n; i++) {
+        const ptx_func *fn = f->funcs.at[i];
+        if (fn->entry && fn->handle && ORR_FUNC_HANDLE(fn->handle) == address) return fn->name;
+    }
+    return NULL;
+}
+
 orr_module *orr_ptx_parse(const char *path, const char *text, size_t n, orr_err *e) {
     if (n > MAX_TEXT) {
         orr_fail(e, ORR_BAD_INPUT, "%s: a PTX module of more than 1 GiB", path);
@@ -416,6 +425,7 @@ orr_module *orr_ptx_parse(const char *path, const char *text, size_t n, orr_err 
     m->source = "ptx";
     m->front = p->f;
     m->load = ptx_load;
+    m->kernel_at = kernel_at;
     m->free = free_module;
     p->f->text = orr_malloc(n + 1);
     if (n) memcpy(p->f->text, text, n);

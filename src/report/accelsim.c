@@ -63,6 +63,19 @@ static void l1(orr_text *out, const orr_sm_counts *s) {
     }
 }
 
+// As it spells them.
+static const char *const reasons[ORR_FAILS] = {
+    [ORR_FAIL_LINE] = "LINE_ALLOC_FAIL",        [ORR_FAIL_MSHR] = "MSHR_ENRTY_FAIL",
+    [ORR_FAIL_MERGE] = "MSHR_MERGE_ENRTY_FAIL", [ORR_FAIL_QUEUE] = "MISS_QUEUE_FULL",
+    [ORR_FAIL_PENDING] = "MSHR_RW_PENDING",
+};
+
+static uint64_t fails(const orr_memsys_stats *m, int stores) {
+    uint64_t n = 0;
+    for (int why = 0; why < ORR_FAILS; why++) n += m->failed[stores][why];
+    return n;
+}
+
 static void l2(orr_text *out, const orr_memsys_stats *m) {
     static const char *const name = "L2_cache_stats_breakdown";
     static const char *const read_type[ORR_FROMS] = {
@@ -79,12 +92,21 @@ static void l2(orr_text *out, const orr_memsys_stats *m) {
             hit += m->atomic_hit;
         }
         uint64_t miss = all > hit + pending ? all - hit - pending : 0;
-        breakdown(out, name, read_type[f], (outcomes){hit, pending, miss, 0});
+        breakdown(out, name, read_type[f],
+                  (outcomes){hit, pending, miss, f == ORR_FROM_GLOBAL ? fails(m, 0) : 0});
     }
     for (int f = ORR_FROM_GLOBAL; f <= ORR_FROM_LOCAL; f++)
         breakdown(out, name, f == ORR_FROM_GLOBAL ? "GLOBAL_ACC_W" : "LOCAL_ACC_W",
                   (outcomes){m->write_present[f], 0,
-                             m->write[f] > m->write_present[f] ? m->write[f] - m->write_present[f] : 0, 0});
+                             m->write[f] > m->write_present[f] ? m->write[f] - m->write_present[f] : 0,
+                             f == ORR_FROM_GLOBAL ? fails(m, 1) : 0});
+    orr_text_add(
+        out, "L2_total_cache_reservation_fails = %" PRIu64 "\nL2_total_cache_reservation_fail_breakdown:\n",
+        fails(m, 0) + fails(m, 1));
+    for (int k = 0; k < 2; k++)
+        for (int why = 0; why < ORR_FAILS; why++)
+            orr_text_add(out, "\tL2_cache_stats_fail_breakdown[%s][%s] = %" PRIu64 "\n",
+                         k ? "GLOBAL_ACC_W" : "GLOBAL_ACC_R", reasons[why], m->failed[k][why]);
 }
 
 static double per(double a, double b) { return b > 0 ? a / b : 0; }

@@ -35,7 +35,9 @@ static const char *const *latencies(int stall) {
     static const char *const branches[KEYS] = {"op.branch.latency", "core.branch_wait"};
     static const char *const arithmetic[KEYS] = {"op.int.latency", "op.fp32.latency", "op.fp64.latency"};
     static const char *const nothing[KEYS] = {NULL};
+    static const char *const products[KEYS] = {"tensor.group_columns", "tensor.group_latency"};
     switch (stall) {
+    case ORR_STALL_GMMA: return products;
     case ORR_STALL_LONG: return loads;
     case ORR_STALL_SHORT: return near;
     case ORR_STALL_FETCH: return code;

@@ -236,6 +236,7 @@ static const char *waiting_for(int stall) {
     case ORR_STALL_LONG: return "for data from L1, L2 or memory";
     case ORR_STALL_SHORT: return "for shared memory, special functions or shuffles";
     case ORR_STALL_WAIT: return "for results of fixed-latency pipes";
+    case ORR_STALL_GMMA: return "for products of their group of warps";
     case ORR_STALL_CONSTANT: return "for constants";
     case ORR_STALL_BARRIER: return "at barriers";
     case ORR_STALL_MEMBAR: return "at memory fences";

@@ -17,12 +17,15 @@
 enum { UNIFORM = 256, NREGS = 256 + 64, PREDICATES = NREGS, NSTATE = NREGS + 16 };
 #define MAX_BLOCKS 4096 // of a kernel that is looked through
 
-typedef struct origin {
+typedef struct made_from {
     uint64_t bases;
     int32_t def; // the instruction that wrote it, + 1; 0: none has; -1: one of several
     bool loaded, block;
-    bool then;    // `loaded`, where the guard of its last writer holds,
-    uint8_t when; // which is this one and has not changed since, + 1; 0: it had none
+} made_from;
+typedef struct origin {
+    made_from any;  // whether or not its last writer's guard held
+    made_from then; // where that held,
+    uint8_t when;   // which is this one and has not changed since, + 1; 0: it had none
 } origin;
 
 typedef struct state {
@@ -36,6 +39,7 @@ typedef struct effects {
     bool *waiting;  // [block]: to be looked at again
     uint32_t steps; // blocks that may still be looked at
     bool lost;      // something the analysis does not follow
+    bool meet;      // blocks may store to the same place
 } effects;
 
 static int place_of(const orr_operand *o) {
@@ -60,21 +64,21 @@ static uint8_t guard_of(const orr_inst *i) {
     return i->guard < 0 ? 0 : (uint8_t)(1 + (i->guard & 15) * 2 + i->guard_neg);
 }
 
-// Is it loaded data, for an instruction with that guard?
-static bool is_loaded(const origin *o, uint8_t guard) {
-    return o->when && o->when == guard ? o->then : o->loaded;
+// As an instruction with that guard finds it.
+static const made_from *found(const origin *o, uint8_t guard) {
+    return o->when && o->when == guard ? &o->then : &o->any;
 }
 
-static void mix(origin *to, const origin *from) {
+static void mix(made_from *to, const made_from *from) {
     to->bases |= from->bases;
     to->loaded |= from->loaded;
     to->block |= from->block;
 }
 
 // A word of a constant bank: a parameter of 8 bytes, or a variable's address that the loader put there.
-static origin of_constant(effects *x, const orr_arg *a) {
+static made_from of_constant(effects *x, const orr_arg *a) {
     orr_kernel *k = x->k;
-    origin r = {0};
+    made_from r = {0};
     bool indexed =
         (a->shape & ORR_ARG_HAS_R && a->reg != ORR_RZ) || (a->shape & ORR_ARG_HAS_UR && a->ureg != 63);
     if (indexed || a->shape & ORR_ARG_BINDLESS) {
@@ -97,19 +101,19 @@ static origin of_constant(effects *x, const orr_arg *a) {
     return r;
 }
 
-static origin result_of(effects *x, const state *s, uint32_t n) {
+static made_from result_of(effects *x, const state *s, uint32_t n) {
     const orr_kernel *k = x->k;
     const orr_inst *i = &k->insts[n];
     const orr_code *c = &k->codes[n];
-    origin r = {0};
+    made_from r = {0};
     bool constant = c->op == ORR_SASS_LDC || c->op == ORR_SASS_LDCU || c->op == ORR_SASS_ULDC;
-    if (!constant && (orr_ops[i->op].flags & (ORR_F_LOAD | ORR_F_ATOMIC))) return (origin){.loaded = true};
+    if (!constant && (orr_ops[i->op].flags & (ORR_F_LOAD | ORR_F_ATOMIC))) return (made_from){.loaded = true};
     for (uint32_t f = 0; f < k->nfixes; f++)
         if (k->fixes[f].inst == n) r.bases |= base_bit(x, false, k->fixes[f].var);
     for (int a = 0; a < c->nargs; a++) {
         const orr_arg *g = &c->args[a];
         if (g->kind == ORR_ARG_CONST) {
-            origin o = of_constant(x, g);
+            made_from o = of_constant(x, g);
             mix(&r, &o);
         } else if (g->kind == ORR_ARG_SREG) {
             r.block |= g->value >= ORR_SV_SREG_CTAID_X && g->value <= ORR_SV_SREG_CTAID_Z;
@@ -117,32 +121,29 @@ static origin result_of(effects *x, const state *s, uint32_t n) {
     }
     for (int o = 0; o < i->nsrc; o++) {
         int at = place_of(orr_src(k, i, o));
-        if (at < 0) continue;
-        origin from = s->of[at];
-        from.loaded = is_loaded(&from, guard_of(i));
-        mix(&r, &from);
+        if (at >= 0) mix(&r, found(&s->of[at], guard_of(i)));
     }
-    if (i->guard >= 0) r.loaded |= s->of[PREDICATES + (i->guard & 15)].loaded;
+    if (i->guard >= 0) r.loaded |= s->of[PREDICATES + (i->guard & 15)].any.loaded;
     return r;
 }
 
 static void step(effects *x, state *s, uint32_t n) {
     const orr_inst *i = &x->k->insts[n];
     if (!i->ndst) return;
-    origin r = result_of(x, s, n);
+    made_from r = result_of(x, s, n);
+    r.def = (int32_t)n + 1;
     for (int d = 0; d < i->ndst; d++) {
         int at = place_of(orr_dst(x->k, i, d));
         if (at < 0) continue;
         origin *o = &s->of[at];
         if (i->guard < 0) {
-            *o = r;
-            o->def = (int32_t)n + 1;
+            *o = (origin){.any = r};
         } else { // or what it held before
-            bool block = o->block && r.block;
-            mix(o, &r);
-            o->block = block;
-            o->def = -1;
-            o->then = r.loaded;
+            bool block = o->any.block && r.block;
+            mix(&o->any, &r);
+            o->any.block = block;
+            o->any.def = -1;
+            o->then = r;
             o->when = guard_of(i);
         }
         for (int p = at - PREDICATES, m = 0; p >= 0 && m < NSTATE; m++) // a guard that is another one now
@@ -151,6 +152,15 @@ static void step(effects *x, state *s, uint32_t n) {
 }
 
 // ---- ways -----------------------------------------------------------------------------------------
+static bool join(made_from *to, const made_from *from) {
+    made_from was = *to;
+    to->bases |= from->bases;
+    to->loaded |= from->loaded;
+    to->block &= from->block;
+    if (to->def != from->def) to->def = -1;
+    return to->bases != was.bases || to->loaded != was.loaded || to->block != was.block || to->def != was.def;
+}
+
 static void arrive(effects *x, uint32_t block, const state *s) {
     state *to = &x->in[block];
     bool changed = !to->known;
@@ -159,16 +169,16 @@ static void arrive(effects *x, uint32_t block, const state *s) {
         to->known = true;
     } else {
         for (int n = 0; n < NSTATE; n++) {
-            origin *o = &to->of[n], was = *o;
+            origin *o = &to->of[n];
             const origin *f = &s->of[n];
-            o->bases |= f->bases;
-            o->loaded |= f->loaded;
-            o->block &= f->block;
-            if (o->def != f->def) o->def = -1;
-            if (o->when != f->when) o->when = 0;
-            o->then |= f->then;
-            changed |= o->bases != was.bases || o->loaded != was.loaded || o->block != was.block ||
-                       o->def != was.def || o->when != was.when || (o->when && o->then != was.then);
+            changed |= join(&o->any, &f->any);
+            if (!o->when) continue;
+            if (o->when != f->when) {
+                o->when = 0;
+                changed = true;
+            } else {
+                changed |= join(&o->then, &f->then);
+            }
         }
     }
     if (changed) x->waiting[block] = true;
@@ -275,8 +285,8 @@ typedef struct access {
     int32_t lo, hi, up; // who wrote the parts of its address
     int64_t disp;
     uint32_t bytes;
-    bool store, own, reduces;
-    origin from;
+    bool store, own, reduces, meets;
+    made_from from;
 } access;
 
 static const orr_arg *address(const orr_code *c) {
@@ -288,7 +298,7 @@ static const orr_arg *address(const orr_code *c) {
 
 static bool constant_row(effects *x, const state *s, unsigned reg) {
     if (reg >= ORR_RZ) return true;
-    int32_t def = s->of[reg].def;
+    int32_t def = s->of[reg].any.def;
     if (def <= 0) return false;
     const orr_code *c = &x->k->codes[def - 1];
     return c->op == ORR_SASS_MOV && c->nargs == 2 && c->args[1].kind == ORR_ARG_INT;
@@ -318,24 +328,26 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
     *to = (access){.disp = a->value, .bytes = (uint32_t)i->width * i->vec};
     to->store = (flags & (ORR_F_STORE | ORR_F_ATOMIC)) && i->op != ORR_OP_CPASYNC;
     if (a->shape & ORR_ARG_HAS_R && a->reg < ORR_RZ) {
-        mix(&to->from, &s->of[a->reg]);
-        to->lo = s->of[a->reg].def;
-        to->hi = a->reg + 1u < ORR_RZ ? s->of[a->reg + 1].def : 0;
+        const made_from *lo = found(&s->of[a->reg], guard_of(i));
+        mix(&to->from, lo);
+        to->lo = lo->def;
+        to->hi = a->reg + 1u < ORR_RZ ? found(&s->of[a->reg + 1], guard_of(i))->def : 0;
     }
     if (a->shape & ORR_ARG_HAS_UR && a->ureg < 63) {
-        mix(&to->from, &s->of[UNIFORM + a->ureg]);
-        to->up = s->of[UNIFORM + a->ureg].def;
+        mix(&to->from, &s->of[UNIFORM + a->ureg].any);
+        to->up = s->of[UNIFORM + a->ureg].any.def;
     }
     if (!to->from.bases) { // out of memory, or made of numbers
         if (to->store)
-            x->lost = true;
+            x->meet = k->writes_anywhere = true;
         else
             k->reads_anywhere = true;
         return false;
     }
     to->reduces = k->reduces && reduction_of(k, n);
     if (to->reduces) return true;
-    if (to->store && (to->from.loaded || !to->from.block) && !stores_constant(x, s, n)) x->lost = true;
+    to->meets = to->store && (to->from.loaded || !to->from.block);
+    if (to->meets && !stores_constant(x, s, n)) x->meet = true;
     return true;
 }
 
@@ -357,13 +369,14 @@ static void note(effects *x) {
             step(x, s, n);
         }
     }
-    if (all.n > 20000) x->lost = true;
+    if (all.n > 20000 || (x->meet && all.n > 4000)) x->lost = true;
     for (size_t n = 0; n < all.n && !x->lost; n++) {
         access *a = &all.at[n];
         for (size_t m = 0; m < all.n && !a->store && !a->own; m++)
             a->own = all.at[m].store && !all.at[m].reduces && same_place(a, &all.at[m]);
         for (uint64_t m = a->from.bases; m; m &= m - 1) {
             orr_base *base = &k->bases[__builtin_ctzll(m)];
+            base->stores_meet |= a->meets;
             if (a->reduces)
                 base->reduces = true;
             else if (a->store)
@@ -381,18 +394,18 @@ static void note(effects *x) {
 // ---- what loaded data decides -----------------------------------------------------------------------
 static bool by_data(const orr_kernel *k, const state *s, uint32_t n) {
     const orr_inst *i = &k->insts[n];
-    bool loaded = i->guard >= 0 && s->of[PREDICATES + (i->guard & 15)].loaded;
+    bool loaded = i->guard >= 0 && s->of[PREDICATES + (i->guard & 15)].any.loaded;
     if (orr_ops[i->op].flags & ORR_F_MEMORY) {
         const orr_arg *a = address(&k->codes[n]);
         if (!a) return true;
         for (unsigned r = a->reg; a->shape & ORR_ARG_HAS_R && r < ORR_RZ && r < a->reg + 2u; r++)
-            loaded |= is_loaded(&s->of[r], guard_of(i)) && (r == a->reg || i->space != ORR_SPACE_LOCAL);
+            loaded |= found(&s->of[r], guard_of(i))->loaded && (r == a->reg || i->space != ORR_SPACE_LOCAL);
         if (a->shape & ORR_ARG_HAS_UR && a->ureg < 63)
-            loaded |= is_loaded(&s->of[UNIFORM + a->ureg], guard_of(i));
+            loaded |= found(&s->of[UNIFORM + a->ureg], guard_of(i))->loaded;
     } else if (i->op == ORR_OP_BRA) {
         for (int o = 0; o < i->nsrc; o++) {
             int at = place_of(orr_src(k, i, o));
-            loaded |= at >= 0 && s->of[at].loaded;
+            loaded |= at >= 0 && s->of[at].any.loaded;
         }
     }
     return loaded;
@@ -419,7 +432,7 @@ static bool regular(const effects *x) {
 void sass_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     k->nbases = 0;
-    k->blocks_meet = k->reads_anywhere = true;
+    k->blocks_meet = k->reads_anywhere = k->untraced = true;
     k->reduces = orr_only_reduces(k, reduction_of);
     if (k->nfuncs > 1 || k->nblocks > MAX_BLOCKS || k->recursive) return;
     effects x = {.k = k, .steps = 64 * k->nblocks + 1000};
@@ -429,7 +442,8 @@ void sass_effects(orr_kernel *k) {
     follow(&x);
     k->regular = !x.lost && regular(&x);
     if (!x.lost) note(&x);
-    k->blocks_meet = x.lost;
+    k->untraced = x.lost;
+    k->blocks_meet = x.lost || x.meet;
     free(x.in);
     free(x.waiting);
 }

@@ -40,6 +40,10 @@ static void include(lift *l, uint32_t func) {
     l->place[func] = l->nfuncs;
 }
 
+static bool names_kernel(const orr_cubin_reloc *r) { // to launch it
+    return r->type == R_CUDA_FUNC_DESC32_LO_32 || r->type == R_CUDA_FUNC_DESC32_HI_32;
+}
+
 // The entry, what code in there refers to, and what pointers may lead to: functions whose address is in data.
 static void collect(lift *l, uint32_t entry) {
     include(l, entry);
@@ -48,8 +52,9 @@ static void collect(lift *l, uint32_t entry) {
     for (uint32_t i = 0; i < l->nfuncs; i++) {
         const orr_cubin_func *x = &l->cubin->funcs[l->funcs[i]];
         for (uint32_t r = 0; r < x->nrelocs; r++) {
-            uint32_t func = l->f->func_of[l->cubin->symbols[x->relocs[r].symbol].section];
-            if (func) include(l, func - 1);
+            const orr_cubin_symbol *y = &l->cubin->symbols[x->relocs[r].symbol];
+            uint32_t func = l->f->func_of[y->section];
+            if (func && !names_kernel(&x->relocs[r]) && !sass_provided(y)) include(l, func - 1);
         }
     }
 }
@@ -83,7 +88,8 @@ static bool apply(lift *l, const orr_cubin_func *x, const orr_cubin_reloc *r, ui
         return orr_fail(l->e, ORR_BAD_INPUT, "%s: %s+0x%llx needs '%s', which is not in the file", l->m->path,
                         x->name, (unsigned long long)r->offset, symbol);
     address += (uint64_t)r->addend;
-    bool lo = r->type == R_CUDA_ABS32_LO_32, hi = r->type == R_CUDA_ABS32_HI_32;
+    bool lo = r->type == R_CUDA_ABS32_LO_32 || r->type == R_CUDA_FUNC_DESC32_LO_32;
+    bool hi = r->type == R_CUDA_ABS32_HI_32 || r->type == R_CUDA_FUNC_DESC32_HI_32;
     if (r->in_place && (lo || hi)) address += q[0] >> 32;
     if (function) mark_address(l, address);
     if ((lo || hi) && function) {
@@ -330,9 +336,14 @@ static void measure_stack(lift *l, const orr_cubin_func *entry) {
             const orr_code *c = &l->codes[n];
             if (moves_stack(l, &k->insts[n])) k->recursive = true;
             if (c->op != ORR_SASS_CALL) continue;
-            bool direct = true;
-            for (int a = 0; a < c->nargs; a++)
+            bool direct = true, provided = false;
+            for (int a = 0; a < c->nargs; a++) {
                 direct &= orr_code_span(c, a) == 0 && orr_code_uspan(c, a) == 0;
+                provided |= c->args[a].kind == ORR_ARG_TARGET && (uint64_t)c->args[a].value < ORR_CODE_BASE;
+            }
+            provided = direct && provided && orr_code_mod(c, ORR_SM_RELABS);
+            if (provided) k->atomics = true;
+            if (provided) continue;
             bool system = !direct && orr_code_mod(c, ORR_SM_RELABS) && k->nfuncs == 1; // vprintf, malloc
             if (system) k->atomics = true; // output and the heap keep the blocks' order
             if (!system && (!direct || f || c->address >= body)) k->recursive = true;

@@ -21,27 +21,18 @@ static uint64_t get(const uint8_t *p, int bytes) {
 }
 
 // ---- functions --------------------------------------------------------------------------------
-static const struct {
-    const char *name;
-    int sys;
-} system_functions[] = {{"vprintf", ORR_SYS_VPRINTF},
-                        {"malloc", ORR_SYS_MALLOC},
-                        {"free", ORR_SYS_FREE},
-                        {"__assertfail", ORR_SYS_ASSERTFAIL}};
-enum { SYSTEM_FUNCTIONS = sizeof system_functions / sizeof system_functions[0] };
-
 static uint64_t missing_address(const sass_front *f, const char *name) {
-    for (int i = 0; i < SYSTEM_FUNCTIONS; i++)
-        if (strcmp(name, system_functions[i].name) == 0) return ORR_CODE_SYSTEM(system_functions[i].sys);
+    const orr_syscall *sys = orr_syscall_named(name);
+    if (sys) return ORR_CODE_SYSTEM(sys->sys);
     for (uint32_t i = 0; i < f->nmissing; i++)
         if (strcmp(name, f->missing[i]) == 0) return ORR_CODE_MISSING + 16ull * i;
     return 0;
 }
 
 const char *orr_sass_missing(const orr_module *m, uint64_t address) {
-    for (int i = 0; i < SYSTEM_FUNCTIONS; i++)
-        if (address == ORR_CODE_SYSTEM(system_functions[i].sys)) return system_functions[i].name;
     const sass_front *f = m->front;
+    if (address >= ORR_CODE_SYSTEM(0) && address < ORR_CODE_MISSING && address % 16 == 0)
+        return orr_syscall_name((unsigned)((address - ORR_CODE_SYSTEM(0)) / 16));
     if (!f || address < ORR_CODE_MISSING || address % 16) return NULL;
     uint64_t n = (address - ORR_CODE_MISSING) / 16;
     return n < f->nmissing ? f->missing[n] : NULL;
@@ -72,6 +63,18 @@ static bool place_functions(orr_module *m, orr_err *e) {
     return true;
 }
 
+bool sass_provided(const orr_cubin_symbol *y) {
+    const orr_syscall *sys = y->type == STT_FUNC ? orr_syscall_named(y->name) : NULL;
+    return sys && orr_syscall_linked(sys);
+}
+
+static const char *kernel_at(const orr_module *m, uint64_t address) {
+    const sass_front *f = m->front;
+    for (uint32_t i = 0; i < f->cubin->nkernels; i++)
+        if (f->address[i] == address) return f->cubin->funcs[i].name;
+    return NULL;
+}
+
 bool sass_resolve(const sass_front *f, const orr_cubin_reloc *r, bool *function, uint32_t *var,
                   uint64_t *address) {
     const orr_cubin_symbol *y = &f->cubin->symbols[r->symbol];
@@ -79,6 +82,10 @@ bool sass_resolve(const sass_front *f, const orr_cubin_reloc *r, bool *function,
     if (!y->section) {
         *address = y->type == STT_FUNC ? missing_address(f, y->name) : 0;
         return *address != 0;
+    }
+    if (sass_provided(y)) {
+        *address = missing_address(f, y->name);
+        return true;
     }
     if (f->func_of[y->section]) {
         *address = f->address[f->func_of[y->section] - 1] + y->value;
@@ -160,9 +167,11 @@ static bool relocate_variables(orr_module *m, orr_err *e) {
         for (uint32_t k = 0; k < n; k++) {
             const orr_cubin_reloc *r = &from[k];
             if (r->type == R_CUDA_NONE) continue;
-            bool wide = r->type == R_CUDA_64 || r->type == R_CUDA_G64, function;
+            bool wide = r->type == R_CUDA_64 || r->type == R_CUDA_G64 || r->type == R_CUDA_FUNC_DESC_64;
+            bool function,
+                narrow = r->type == R_CUDA_32 || r->type == R_CUDA_G32 || r->type == R_CUDA_FUNC_DESC_32;
             const char *symbol = c->symbols[r->symbol].name;
-            if (!wide && r->type != R_CUDA_32 && r->type != R_CUDA_G32)
+            if (!wide && !narrow)
                 return orr_fail(e, ORR_BAD_INPUT,
                                 "%s: %s has a relocation of type %u for '%s', which Orrery cannot do",
                                 m->path, v->name, r->type, symbol);
@@ -180,7 +189,7 @@ static bool relocate_variables(orr_module *m, orr_err *e) {
             if (r->in_place && v->init) address += get(v->init + r->offset, bytes);
             if (function) {
                 const orr_cubin_symbol *y = &c->symbols[r->symbol];
-                if (y->section) f->taken[f->func_of[y->section] - 1] = true;
+                if (y->section && !sass_provided(y)) f->taken[f->func_of[y->section] - 1] = true;
             }
             v->relocs[v->nrelocs++] = (orr_reloc){.offset = (uint32_t)r->offset,
                                                   .bytes = bytes,
@@ -248,6 +257,7 @@ static orr_module *make(orr_cubin *c, const char *path, orr_err *e) {
     m->target = c->sm;
     m->front = f;
     m->load = load;
+    m->kernel_at = kernel_at;
     m->free = free_module;
     m->files = c->files;
     m->nfiles = c->nfiles;

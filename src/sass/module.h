@@ -15,7 +15,7 @@
 #include "sass/sass.h"
 
 #define ORR_CODE_SYSTEM(n) (0x100ull + 16 * (uint64_t)(n)) // vprintf, malloc, ...: n is ORR_SYS_*
-#define ORR_CODE_MISSING   0x200ull                        // and up: functions nobody has
+#define ORR_CODE_MISSING   0x300ull                        // and up: functions nobody has
 #define ORR_CODE_BASE      0x1000ull
 
 // Is it a file that machine code comes in (ELF, or a fatbin)?

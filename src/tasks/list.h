@@ -45,6 +45,7 @@ typedef struct task_kernel {
 struct orr_tasks {
     ORR_VEC(task_kernel *) kernels;
     ORR_VEC(orr_task_step) steps;
+    int ranks_line; // the first with what takes several GPUs or ranks; 0: there is none
 };
 
 #endif

@@ -122,3 +122,29 @@ void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes
         far[a->inst] = fits ? 0 : 1;
     }
 }
+
+static uint64_t mix(uint64_t h, uint64_t v) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+    return h ^ h >> 29;
+}
+
+uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
+    const task_kernel *k = kernel_of(t, s);
+    const orr_kernel *o = &k->kernel;
+    uint64_t h = mix(1, k->threads);
+    for (const char *c = o->name; *c; c++) h = mix(h, (uint8_t)*c);
+    h = mix(mix(h, o->regs), o->shared_bytes);
+    for (int d = 0; d < 3; d++) h = mix(h, s->launch.grid[d]);
+    for (size_t i = 0; i < k->mems.n; i++) {
+        const task_mem *m = &k->mems.at[i];
+        h = mix(mix(mix(mix(h, m->bytes), m->stride), m->reuse), m->runs * 2 + m->common);
+    }
+    for (size_t i = 0; i < k->items.n; i++)
+        h = mix(mix(h, (uint64_t)k->items.at[i].kind), k->items.at[i].times);
+    for (uint32_t i = 0; i < o->ninsts; i++) {
+        for (const char *c = o->names[o->insts[i].name]; *c; c++) h = mix(h, (uint8_t)*c);
+        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc);
+    }
+    for (uint32_t i = 0; i < o->noperands; i++) h = mix(h, o->operands[i].reg);
+    return h;
+}

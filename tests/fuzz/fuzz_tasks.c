@@ -19,14 +19,39 @@ static void read_block(const orr_kernel *k, const orr_tb *tb) {
     }
 }
 
+static void look_at_steps(const orr_tasks *t) {
+    const orr_task_step *s;
+    size_t n = orr_tasks_steps(t, &s);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].kind == ORR_TASKS_REPEAT &&
+            (s[i].match <= i || s[i].match >= n || s[s[i].match].kind != ORR_TASKS_END ||
+             s[s[i].match].match != i))
+            abort();
+        if (s[i].kind == ORR_TASKS_LAUNCH && !s[i].launch.kernel) abort();
+        if (s[i].gpu < -1 || s[i].gpu > 63 || s[i].peer < -1) abort();
+    }
+}
+
+static void as_a_rank(const char *text, size_t n) {
+    orr_err e = {0};
+    const orr_task_rank third = {.rank = 3, .ranks = 5, .node = 1, .nodes = 3, .gpus = 2, .local = 1};
+    orr_tasks *t = orr_tasks_parse_rank("fuzz.tasks", text, n, NULL, 0, &third, &e);
+    if (!t == !e.status) abort();
+    if (!t) return;
+    look_at_steps(t);
+    orr_tasks_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     orr_err e = {0};
     char *text = orr_malloc(n + 1); // of its own size, so that reading beyond is noticed
     if (n) memcpy(text, data, n);
     orr_tasks *t = orr_tasks_parse("fuzz.tasks", text, n, NULL, 0, &e);
+    as_a_rank(text, n);
     free(text);
     if (!t == !e.status) abort();
     if (!t) return 0;
+    look_at_steps(t);
     const orr_task_step *s;
     size_t steps = orr_tasks_steps(t, &s);
     for (size_t i = 0; i < steps && i < 4; i++) {

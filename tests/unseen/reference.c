@@ -8,7 +8,7 @@ static const struct {
     void (*fn)(orr_ref *r);
 } references[] = {
 #define W(name) {#name, ref_##name},
-#include "list.def"
+#include <list.def>
 #undef W
 };
 

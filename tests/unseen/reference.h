@@ -14,5 +14,5 @@ void *ref_buffer(orr_ref *r, const char *name);
 #define SCRATCH(T, n) ((T *)orr_calloc((size_t)(n), sizeof(T)))
 
 #define W(name) void ref_##name(orr_ref *r);
-#include "list.def"
+#include <list.def>
 #undef W

@@ -177,15 +177,23 @@ static void sleep_a_while(warp *w, const uop *u) {
 }
 
 // ---- device runtime -------------------------------------------------------------------------
-// Arguments lie in the caller's frame, one after the other as the copies of the call say.
-static uint64_t argument(const warp *w, const uop *u, int lane, uint32_t n, uint32_t bytes) {
-    uint64_t spec = *SRC_N(w, u, (int)n, uint64_t), v = 0;
+// Arguments lie in the caller's frame, one after the other as the copies of the call say. They are taken to
+// where a function of the device runtime has them, in words (orr_syscall_word).
+static void arguments(const warp *w, const uop *u, int lane, uint32_t arg[ORR_SYSCALL_WORDS]) {
     const decoded *p = w->tb->prog;
-    uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
-    if (n < u->imm && at + bytes <= p->local_bytes)
-        memcpy(&v, w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at,
-               bytes);
-    return v;
+    uint32_t word = 0;
+    memset(arg, 0, ORR_SYSCALL_WORDS * sizeof *arg);
+    for (uint32_t n = 0; n < u->imm; n++) {
+        uint64_t spec = *SRC_N(w, u, (int)n, uint64_t);
+        uint32_t bytes = (uint32_t)spec;
+        uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
+        if (bytes == 8) word = (word + 1) & ~1u;
+        if (word + bytes / 4 <= ORR_SYSCALL_WORDS && at + bytes <= p->local_bytes)
+            memcpy(arg + word,
+                   w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at,
+                   bytes);
+        word += bytes / 4;
+    }
 }
 
 static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t bytes) {
@@ -198,8 +206,7 @@ static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t b
                bytes);
 }
 
-// Bytes at a generic address as one lane sees them; NULL when they are not all there.
-static const uint8_t *bytes_at(const warp *w, int lane, uint64_t addr, uint64_t n) {
+uint8_t *orr_bytes_at(const warp *w, int lane, uint64_t addr, uint64_t n) {
     const decoded *p = w->tb->prog;
     uint8_t space = orr_generic_space(addr);
     uint64_t at = addr - orr_generic_window(space);
@@ -214,7 +221,7 @@ static const uint8_t *bytes_at(const warp *w, int lane, uint64_t addr, uint64_t 
 
 static bool string_at(const warp *w, int lane, uint64_t addr, char *out, size_t cap) {
     for (size_t n = 0; n + 1 < cap; n++) {
-        const uint8_t *c = bytes_at(w, lane, addr + n, 1);
+        const uint8_t *c = orr_bytes_at(w, lane, addr + n, 1);
         if (!c) return false;
         out[n] = (char)*c;
         if (!*c) return true;
@@ -229,7 +236,7 @@ static bool print_one(warp *w, const uop *u, int lane, FILE *out, uint64_t buffe
     char text[1024];
     uint32_t size = wide ? 8 : 4;
     *at = (*at + size - 1) / size * size;
-    const uint8_t *p = bytes_at(w, lane, buffer + *at, size);
+    const uint8_t *p = orr_bytes_at(w, lane, buffer + *at, size);
     if (!p) {
         orr_fault(w, u, lane, "printf's arguments are not in memory");
         return false;
@@ -311,29 +318,33 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
     return args;
 }
 
-static void assertion(warp *w, const uop *u, int lane, const uint64_t arg[4]) {
+static uint64_t pair(const uint32_t *arg) { return (uint64_t)arg[1] << 32 | arg[0]; }
+
+static void assertion(warp *w, const uop *u, int lane, const uint32_t *arg) {
     char message[200] = "", file[200] = "", function[120] = "";
-    string_at(w, lane, arg[0], message, sizeof message);
-    string_at(w, lane, arg[1], file, sizeof file);
-    string_at(w, lane, arg[3], function, sizeof function);
+    string_at(w, lane, pair(arg), message, sizeof message);
+    string_at(w, lane, pair(arg + 2), file, sizeof file);
+    string_at(w, lane, pair(arg + 6), function, sizeof function);
     orr_fault_as(ORR_FAULT_ASSERT, w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file,
-                 (uint32_t)arg[2], function);
+                 arg[4], function);
 }
 
-uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]) {
+uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which,
+                         const uint32_t arg[ORR_SYSCALL_WORDS]) {
     FILE *out = w->tb->prog->launch->print ? w->tb->prog->launch->print : stdout;
     switch (which) {
-    case ORR_SYS_VPRINTF: return (uint64_t)print_thread(w, u, lane, out, arg[0], arg[1]);
+    case ORR_SYS_VPRINTF: return (uint64_t)print_thread(w, u, lane, out, pair(arg), pair(arg + 2));
     case ORR_SYS_MALLOC: {
         orr_err none = {0}; // a heap that is full gives NULL, as on the GPU
-        return arg[0] ? orr_mem_alloc(w->worker->mem, arg[0], "device malloc", &none) : 0;
+        return pair(arg) ? orr_mem_alloc(w->worker->mem, pair(arg), "device malloc", &none) : 0;
     }
     case ORR_SYS_FREE:
-        if (arg[0] && !orr_mem_free(w->worker->mem, arg[0]))
-            orr_fault(w, u, lane, "free of 0x%llx, which malloc did not give", (unsigned long long)arg[0]);
+        if (pair(arg) && !orr_mem_free(w->worker->mem, pair(arg)))
+            orr_fault(w, u, lane, "free of 0x%llx, which malloc did not give", (unsigned long long)pair(arg));
         memset(w->worker->range, 0, (w->tb->prog->nmem + 1) * sizeof *w->worker->range);
         return 0;
-    default: assertion(w, u, lane, arg); return 0;
+    case ORR_SYS_ASSERTFAIL: assertion(w, u, lane, arg); return 0;
+    default: return orr_device_call(w, u, lane, which, arg);
     }
 }
 
@@ -341,15 +352,10 @@ static void system_call(warp *w, const uop *u) {
     unsigned which = u->inst->sub;
     for (uint32_t m = w->exec; m && !w->tb->faulted; m &= m - 1) {
         int lane = orr_ffs(m);
-        uint64_t arg[4] = {argument(w, u, lane, 0, 8)};
-        if (which == ORR_SYS_VPRINTF || which == ORR_SYS_ASSERTFAIL) arg[1] = argument(w, u, lane, 1, 8);
-        if (which == ORR_SYS_ASSERTFAIL) {
-            arg[2] = argument(w, u, lane, 2, 4);
-            arg[3] = argument(w, u, lane, 3, 8);
-        }
+        uint32_t arg[ORR_SYSCALL_WORDS], bytes = orr_syscall_result(which);
+        arguments(w, u, lane, arg);
         uint64_t v = orr_system_call(w, u, lane, which, arg);
-        if (which == ORR_SYS_VPRINTF) result(w, u, lane, v, 4);
-        if (which == ORR_SYS_MALLOC) result(w, u, lane, v, 8);
+        if (bytes) result(w, u, lane, v, bytes);
     }
 }
 

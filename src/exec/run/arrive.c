@@ -16,6 +16,8 @@
 #include "exec/block.h"
 #include "exec/ops/wgmma.h"
 
+enum { VAIN_TRIES = 1 << 20 }; // on a GPU they take four seconds
+
 void orr_mbar_find(decoded *p) {
     for (uint32_t b = 0; b < p->kernel->nblocks; b++) {
         xblock *x = &p->blocks[b];
@@ -78,6 +80,7 @@ void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
     tblock *tb = orr_cluster_owner(w->tb, at);
     mbar_count *c = count_of(tb, at);
     c->n++;
+    tb->vain = 0;
     if (!over) return;
     c->over = c->n;
     let_held(tb, w);
@@ -90,14 +93,18 @@ void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_
     if (any) orr_trace_put_versions(w->trace, head, w->exec, version);
 }
 
+// A program may try some times and then do something else; after so many tries in which nobody arrived it
+// never will.
 bool orr_mbar_let(tblock *tb) {
     uint32_t warps = tb->prog->nwarps;
+    if (tb->vain >= VAIN_TRIES) return false;
     for (uint32_t k = 0; k < warps; k++) {
         warp *w = &tb->warps[(tb->next_let + k) % warps];
         if (!w->live || !w->held || w->paused->inst->op != ORR_OP_MBARRIER) continue;
         w->held = false;
         w->let = true;
         tb->next_let = (tb->next_let + k + 1) % warps;
+        tb->vain++;
         return true;
     }
     return false;

@@ -104,7 +104,7 @@ static bool try_release(tblock *tb, uint32_t id) {
             f->state = FRAG_READY;
         }
     }
-    tb->released = true;
+    tb->releases++;
     memset(b, 0, sizeof *b);
     tb->bars_open &= ~(1u << id);
     // Lanes that were let go may stand at a join. (Not inside the loop above: settling may free and
@@ -176,6 +176,13 @@ void orr_block_deadlock(tblock *tb) {
                          b->threads ? b->threads : tb->prog->nwarps * ORR_WARP);
             return;
         }
+    }
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        if (!w->live || !w->held || w->paused->inst->op != ORR_OP_MBARRIER) continue;
+        orr_fault_as(ORR_FAULT_HANG, w, w->paused, orr_ffs(w->frag->mask),
+                     "deadlock: it waits for an mbarrier and no thread arrives there any more");
+        return;
     }
     orr_fault_as(ORR_FAULT_HANG, &tb->warps[0], tb->prog->uops, 0,
                  "deadlock: no thread of the block can run");
@@ -273,9 +280,10 @@ static tblock *start_block(worker *k, uint64_t index) {
     tb->running = p->nwarps;
     for (uint32_t open = tb->bars_open; open; open &= open - 1) // the others are as they were made
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
-    tb->rounds = tb->bars_open = tb->next_let = 0;
+    tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
     tb->mbars.n = 0;
-    tb->faulted = tb->released = false;
+    tb->faulted = false;
+    tb->releases = 0;
     tb->next = NULL;
     tb->sm = 0;
     // Real shared and local memory start with whatever was there; zero is the same on every host.

@@ -407,45 +407,11 @@ static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, o
     return ok;
 }
 
-// May blocks run in any order? The code's part of the answer is in the kernel; here the bases become
-// allocations, and what is stored to through one must not be touched through another.
-static bool keep_apart(const orr_launch *l) {
-    const orr_kernel *k = l->kernel;
-    if ((k->atomics && !k->reduces) || k->blocks_meet) return false;
-    for (uint32_t n = 0; n < k->ninsts; n++) // where bulk copies go is known when they are made
-        if (k->insts[n].op == ORR_OP_BULK) return false;
-    const range *at[ORR_MAX_BASES];
-    bool stores = false;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        const orr_base *b = &k->bases[n];
-        uint64_t addr = 0;
-        if (!b->param && l->image->nmoved) return false; // it is in several places
-        if (!b->param)
-            addr = l->image->var_addr[b->which];
-        else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)
-            memcpy(&addr, l->params + b->which, 8);
-        at[n] = orr_mem_find(l->mem, addr);
-        stores |= b->stores || b->reduces;
-    }
-    if (stores && k->reads_anywhere) return false;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        const orr_base *b = &k->bases[n];
-        if (!b->stores && !b->reduces) continue;
-        if (b->loads || !at[n] || (b->reduces && (b->stores || b->loads_own))) return false;
-        for (uint32_t m = 0; m < k->nbases; m++) {
-            const orr_base *c = &k->bases[m];
-            bool other = c->loads || c->loads_own || c->stores || (c->reduces && !b->reduces);
-            if (m != n && at[m] == at[n] && other) return false;
-        }
-    }
-    return true;
-}
-
 static bool run(const orr_launch *l, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     decoded p;
     if (!orr_decode(&p, l, e)) return false;
     bool ok =
-        keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
+        orr_keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
     orr_decoded_free(&p);
     return ok;
 }

@@ -56,6 +56,7 @@ struct orr_step_warp {
 
 struct orr_step_block {
     tblock *tb;
+    uint32_t releases; // tblock.releases when it was asked last
     orr_step_block *next;
     orr_step_warp *warps;
 };
@@ -201,6 +202,7 @@ orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index) {
     }
     b->tb = orr_block_start(&s->k, index);
     b->tb->sm = sm;
+    b->releases = 0;
     for (uint32_t n = 0; n < l->p.nwarps; n++) {
         orr_step_warp *w = &b->warps[n];
         *w = (orr_step_warp){.w = &b->tb->warps[n],
@@ -225,9 +227,9 @@ orr_step_warp *orr_step_warp_of(orr_step_block *b, uint32_t n) { return &b->warp
 bool orr_step_faulted(const orr_step_block *b) { return b->tb->faulted; }
 
 bool orr_step_released(orr_step_block *b) {
-    bool was = b->tb->released;
-    b->tb->released = false;
-    return was;
+    bool some = b->tb->releases != b->releases;
+    b->releases = b->tb->releases;
+    return some;
 }
 
 orr_trace_out *orr_step_trace(orr_step_warp *w) { return w->w->trace; }
@@ -294,6 +296,8 @@ static void keep_operands(orr_step_access *a, const warp *w, const uop *u) {
 int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                      uint8_t *host[ORR_WARP]) {
     live *l = w->step;
+    if (l->watch && space_of(w, addr, space) == ORR_SPACE_GLOBAL && !orr_watch_access(w, u, addr, w->exec, bytes))
+        return STEP_LATER;
     if (l->at_issue) return STEP_NOW;
     if (l->values) { // what was loaded
         for (int i = 0; i < ORR_WARP; i++) host[i] = l->values[i];

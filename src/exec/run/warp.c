@@ -699,7 +699,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     uint32_t threads = p->threads - index * ORR_WARP;
     w->tb = tb;
     w->worker = tb->worker;
-    w->step = NULL;
+    w->step = tb->worker->watch;
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;

@@ -172,7 +172,7 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
     uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
-    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
+    if (!name || address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
         orr_fault(w, u, orr_ffs(lanes), "call of '%s', which nobody has", name ? name : "?");
         return false;
     }
@@ -277,11 +277,39 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     w->polled = 0;
 }
 
+// Lanes wait at a WARPSYNC for others, which wait at BSYNCs for them: those at the WARPSYNC go on, those at
+// one place together. (H200: micro/hopper, collective: with a mask and .COLLECTIVE. Where the others wait at
+// another WARPSYNC, at the block's barrier or in a loop of their own, nobody goes on.)
+static frag *pass_sync(warp *w) {
+    uint32_t at_bsync = 0;
+    frag *go = NULL;
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
+        const frag *f = &w->frags[n];
+        if (f->state == FRAG_SYNC && f->bar != BY_WARP) at_bsync |= f->mask;
+    }
+    for (int n = next_frag(w, 0); n < ORR_WARP && !go; n = next_frag(w, n + 1)) {
+        frag *f = &w->frags[n];
+        if (f->state == FRAG_SYNC && f->bar == BY_WARP && !(needs(w, f) & ~(f->mask | at_bsync))) go = f;
+    }
+    for (int n = next_frag(w, 0); n < ORR_WARP && go; n = next_frag(w, n + 1)) {
+        frag *g = &w->frags[n];
+        if (g == go || !alike(w, go, g) || g->pc != go->pc || g->need != go->need) continue;
+        go->mask |= g->mask;
+        free_frag(w, g);
+    }
+    if (!go) return NULL;
+    go->state = FRAG_READY;
+    go->turn = ++w->turn;
+    w->polled = 0;
+    return go;
+}
+
 // All lanes of the warp wait at BSYNCs for each other, as may be in a recursion whose code saves barriers
 // around calls: those that came last go on alone.
 static frag *break_circle(warp *w) {
     uint32_t waiting = 0;
-    frag *last = NULL;
+    frag *last = pass_sync(w);
+    if (last) return last;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;

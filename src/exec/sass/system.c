@@ -279,18 +279,15 @@ bool orr_sass_sreg(translator *m) {
 static uint32_t *reg(const warp *w, unsigned n) {
     return (uint32_t *)(void *)(w->bank[BANK_W] + n * reg_bytes(ORR_W));
 }
-static uint64_t reg_pair(const warp *w, unsigned n, int lane) {
-    return (uint64_t)reg(w, n + 1)[lane] << 32 | reg(w, n)[lane];
-}
 
 bool orr_sass_syscall(warp *w, const uop *u, uint32_t lanes, unsigned which) {
     for (uint32_t m = lanes; m && !w->tb->faulted; m &= m - 1) {
         int lane = orr_ffs(m);
-        uint64_t arg[4] = {reg_pair(w, 4, lane), reg_pair(w, 6, lane), reg(w, 8)[lane],
-                           reg_pair(w, 10, lane)};
+        uint32_t arg[ORR_SYSCALL_WORDS], bytes = orr_syscall_result(which);
+        for (unsigned i = 0; i < ORR_SYSCALL_WORDS; i++) arg[i] = reg(w, 4 + i)[lane];
         uint64_t v = orr_system_call(w, u, lane, which, arg);
-        if (which == ORR_SYS_VPRINTF || which == ORR_SYS_MALLOC) reg(w, 4)[lane] = (uint32_t)v;
-        if (which == ORR_SYS_MALLOC) reg(w, 5)[lane] = (uint32_t)(v >> 32);
+        if (bytes >= 4) reg(w, 4)[lane] = (uint32_t)v;
+        if (bytes == 8) reg(w, 5)[lane] = (uint32_t)(v >> 32);
     }
     return !w->tb->faulted;
 }

@@ -310,9 +310,10 @@ typedef struct acore {
     uint64_t coming_from;         // stretch of time: of lines on their way this many come in it, and after it
     uint16_t coming[COMING];
     uint32_t nmisses;
-    uint64_t send_free; // ticks
-    struct {            // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
-        uint64_t line, leaves;
+    orr_reservations send;              // of its port into the crossbar
+    uint64_t stands_from, stands, sent; // ticks: the port stands still; what was sent last has left
+    struct { // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
+        uint64_t line, came, leaves;
         uint32_t number; // of all stores: only the last ones are still there (xbar.merge_lines)
         uint8_t sectors;
     } stores[64];
@@ -320,9 +321,9 @@ typedef struct acore {
     // Stores of part of a sector: so many are on their way at most (xbar.partial_stores), and some more wait
     // at the port (xbar.merge_lines).
     struct {
-        uint64_t done[PARTS_MAX]; // ticks: when the SM has heard of the last ones,
-        uint64_t left[PARTS_MAX]; // and when they left; rings
-        uint32_t n;
+        uint64_t done[PARTS_MAX]; // ticks: when the SM hears of those on their way, a heap
+        uint64_t left[PARTS_MAX]; // when the last ones left, a ring
+        uint32_t n, out;
     } parts;
     int side; // of L2
     tbuf *done;

@@ -441,7 +441,7 @@ void abt_core_soon(const acore *s) {
     }
     __builtin_prefetch(&s->lsu.full, 1);
     __builtin_prefetch(&s->lsu.at[word], 1);
-    __builtin_prefetch(&s->send_free, 1);
+    __builtin_prefetch(&s->send, 1);
     const acode *code = s->m->code;
     for (uint32_t k = 0; k < code->nunits; k++)
         for (uint32_t n = 0; n < s->m->nsched; n++)

@@ -16,14 +16,16 @@ void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
     s->held = until;
 }
 
-// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it.
+// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it. Warps are not
+// simulated in order of time, so what is asked for later in the program may leave earlier.
 static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, uint32_t bytes,
                              uint64_t *there) {
     const machine *m = s->m;
     const cycle *c = m->c;
-    uint64_t t = when * ORR_TICKS;
-    if (t < s->send_free) t = s->send_free;
-    s->send_free = t + bytes * c->core.port.request_byte;
+    uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
+    if (t >= s->stands_from && t < s->stands) t = s->stands;
+    s->sent = orr_reserve(&s->send, t, cost, ORR_FAST_SLOT);
+    t = s->sent - cost;
     s->n.sent_bytes += s->times * bytes;
     *there = t + c->core.port.request_ticks;
     if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->side)
@@ -31,48 +33,75 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
     return t;
 }
 
-// A slice that is far behind holds up the SM's port, and that L1.
+// A slice that is far behind holds up the SM's port, for no longer than a window, and that L1.
 static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t there, uint64_t taken) {
-    const cycle *c = s->m->c;
-    uint64_t ahead = there + c->core.port.backlog_ticks;
-    if (taken > ahead && s->send_free < left + (taken - ahead)) s->send_free = left + (taken - ahead);
-    uint64_t held = s->send_free / ORR_TICKS;
-    if (held > when + c->core.port.ahead) abt_lines_hold(s, when, held - c->core.port.ahead);
+    const port_spec *port = &s->m->c->core.port;
+    uint64_t ahead = there + port->backlog_ticks, until = s->sent;
+    if (taken > ahead) {
+        uint64_t wait = taken - ahead < port->window ? taken - ahead : port->window;
+        if (left > s->stands) s->stands_from = left;
+        if (s->stands < left + wait) s->stands = left + wait;
+        if (until < s->stands) until = s->stands;
+    }
+    uint64_t held = until / ORR_TICKS;
+    if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
 }
 
-// Stores and atomics.
+// Stores and atomics. *left: when it left.
 static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
-                     uint8_t whole) {
+                     uint8_t whole, uint64_t *left) {
     machine *m = s->m;
-    uint64_t t = leave(s, p, when, bytes, &r->time);
+    uint64_t t = *left = leave(s, p, when, bytes, &r->time);
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
     held_back(s, when, t, r->time, a.taken);
     return a.done;
 }
 
-// A store of part of a sector leaves when so many before it have been acknowledged; meanwhile it waits beside
-// the port, and when there is no room left L1 takes nothing.
-static void send_part(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
-                      uint8_t whole) {
+// Of the stores of part of a sector that are on their way the first to be acknowledged makes room for one
+// that is, at `done`: a heap, the first at its top.
+static void replace_part(acore *s, uint32_t n, uint64_t done) {
+    uint64_t *heap = s->parts.done;
+    uint32_t at = 0;
+    for (uint32_t k; (k = 2 * at + 1) < n; at = k) {
+        if (k + 1 < n && heap[k + 1] < heap[k]) k++;
+        if (heap[k] >= done) break;
+        heap[at] = heap[k];
+    }
+    heap[at] = done;
+}
+static void add_part(acore *s, uint64_t done) {
+    uint64_t *heap = s->parts.done;
+    uint32_t at = s->parts.out++;
+    for (; at && heap[(at - 1) / 2] > done; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    heap[at] = done;
+}
+
+// A store of part of a sector leaves when there are not too many on their way; meanwhile it waits beside the
+// port, and when there is no room left L1 takes nothing. Returns when the port was free for it: later ones
+// are merged with it until then.
+static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
+                          uint8_t whole) {
     machine *m = s->m;
     const port_spec *port = &m->c->core.port;
     uint32_t most = port->parts < PARTS_MAX ? port->parts : PARTS_MAX,
              places = port->stores && port->stores < PARTS_MAX ? port->stores : PARTS_MAX;
-    uint32_t n = s->parts.n++, at = n % most;
-    uint64_t free = n < most ? 0 : s->parts.done[at], room = n < places ? 0 : s->parts.left[n % places];
+    uint32_t n = s->parts.n++;
+    bool full = s->parts.out == most;
+    uint64_t free = full ? s->parts.done[0] : 0, room = n < places ? 0 : s->parts.left[n % places];
     if (room > when * ORR_TICKS) abt_lines_hold(s, when, room / ORR_TICKS);
-    uint64_t t = leave(s, p, when, bytes, &r->time);
-    if (free > t) {
-        r->time += free - t;
-        t = free;
-    }
+    uint64_t merged_until = leave(s, p, when, bytes, &r->time), t = latest(merged_until, free);
+    r->time += t - merged_until;
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
     s->parts.left[n % places] = t;
-    s->parts.done[at] = a.done + port->reply_ticks;
-    uint64_t held = s->send_free / ORR_TICKS;
+    if (full)
+        replace_part(s, most, a.done + port->reply_ticks);
+    else
+        add_part(s, a.done + port->reply_ticks);
+    uint64_t held = s->sent / ORR_TICKS;
     if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
+    return merged_until;
 }
 
 // ---- lines on their way: how many come in each stretch of time ---------------------------------------
@@ -157,6 +186,12 @@ static void find_peers(acore *s, const awarp *w, const awork *a, const ablock *b
     }
 }
 
+// Whose answer counts for all n that ask for a line and its peers, 0: the first's. One's, and now this one's,
+// now that one's: their mean would have no late ones, and who waits for many waits for the latest.
+static inline uint32_t one_of(uint64_t line, uint32_t n) {
+    return n == 1 ? 0 : (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) % n;
+}
+
 // A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
 static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     machine *m = s->m;
@@ -165,14 +200,15 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
-    uint64_t sum = answer(s, s->id, x->sectors, a.done, CLUSTER_SHARE), n = s->times;
+    uint64_t came = answer(s, s->id, x->sectors, a.done, CLUSTER_SHARE);
+    uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         a = orr_fast_load(m->memory, &peer[k], x->sectors, x->from, there);
-        sum += answer(s, peer_sm(s, k), x->sectors, a.done, CLUSTER_SHARE);
+        uint64_t t = answer(s, peer_sm(s, k), x->sectors, a.done, CLUSTER_SHARE);
+        if (k + 1 == whose) came = t;
     }
-    if (n > 1) sum = (sum + n / 2) / n;
-    push_miss(s, sum);
-    return sum;
+    push_miss(s, came);
+    return came;
 }
 
 static void write_line(acore *s, const atrip *x, uint64_t when) {
@@ -186,17 +222,17 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     bool joins = m->gpu->xbar_join && !m->mem->strong;
     uint32_t places = m->c->core.port.stores ? m->c->core.port.stores : UINT32_MAX;
     if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS &&
-        s->nstores - s->stores[at].number < places) {
+        s->stores[at].came <= when && s->nstores - s->stores[at].number < places) {
         r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
         s->stores[at].sectors |= x->sectors;
         if (!r.sectors) return;
         bytes = 32 * orr_sectors_in(r.sectors);
     }
-    uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
+    uint64_t leaves;
     if (part && m->c->core.port.parts)
-        send_part(s, &x->place, &r, when, bytes, x->whole);
+        leaves = send_part(s, &x->place, &r, when, bytes, x->whole);
     else
-        send(s, &x->place, &r, when, bytes, x->whole);
+        send(s, &x->place, &r, when, bytes, x->whole, &leaves);
     for (uint32_t k = 0; k + 1 < s->times; k++) {
         r.sm = peer_sm(s, k);
         orr_fast_change(s->m->memory, &s->m->peers[x - m->trips][k], &r, x->whole);
@@ -204,6 +240,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     if (!joins) return;
     s->stores[at].line = x->line + 1;
     s->stores[at].number = s->nstores++;
+    s->stores[at].came = when;
     s->stores[at].leaves = leaves;
     s->stores[at].sectors = x->sectors;
 }
@@ -212,17 +249,18 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
-    uint64_t done = send(s, &x->place, &r, when, bytes, 0);
-    uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when, n = s->times;
+    uint64_t left, done = send(s, &x->place, &r, when, bytes, 0, &left);
+    uint64_t came = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when;
+    uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = peer_sm(s, k);
         done = orr_fast_change(s->m->memory, &s->m->peers[x - s->m->trips][k], &r, 0).done;
-        if (answered) sum += answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE);
+        uint64_t t = answered ? answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE) : 0;
+        if (k + 1 == whose) came = t;
     }
     if (!answered) return 0;
-    if (n > 1) sum = (sum + n / 2) / n;
-    push_miss(s, sum);
-    return sum;
+    push_miss(s, came);
+    return came;
 }
 
 // ---- bulk copies ---------------------------------------------------------------------------------------
@@ -232,8 +270,9 @@ uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
     const cycle *c = m->c;
     orr_fast_place place = orr_fast_find(m->memory, x->line, s->id, true);
     uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
-    uint64_t there = latest(when * ORR_TICKS, s->send_free) + c->core.port.request_ticks;
-    s->send_free += bytes * c->core.port.request_byte;
+    uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
+    if (t >= s->stands_from && t < s->stands) t = s->stands;
+    uint64_t there = orr_reserve(&s->send, t, cost, ORR_FAST_SLOT) - cost + c->core.port.request_ticks;
     s->n.sent_bytes += bytes;
     if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, &place) != s->side)
         there += c->core.port.far_ticks;

@@ -146,7 +146,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
             uint64_t far = m->gpu->l2_copies ? m->c->core.port.far_ticks : 0; // perhaps
             uint64_t heard =
-                (s->send_free + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
+                (s->sent + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
                 ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
@@ -330,14 +330,15 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
 
 void abt_memory_start(acore *s) {
     const orr_gpu *g = s->m->gpu;
-    s->held = s->held_from = s->send_free = 0;
+    s->held = s->held_from = s->stands = s->stands_from = s->sent = 0;
+    memset(&s->send, 0, sizeof s->send);
     s->nmisses = 0;
     s->coming_from = 0;
     memset(s->coming, 0, sizeof s->coming);
     memset(&s->lsu, 0, sizeof s->lsu);
     memset(&s->idc, 0, sizeof s->idc);
     memset(s->stores, 0, sizeof s->stores);
-    s->parts.n = s->nstores = 0;
+    s->parts.n = s->parts.out = s->nstores = 0;
     s->side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
     if (s->m->perfect) return;
     s->l1 = &s->m->l1[s->id];

@@ -9,8 +9,8 @@
 
 bool abt_step_wants(const machine *m, const orr_work *w) {
     const char *why;
-    return w->launch && !w->sampler && !m->perfect && orr_kernel_observable(w->launch->kernel) &&
-           orr_step_can(w->launch, ORR_STEP_AT_ISSUE, &why);
+    return w->launch && !w->sampler && !m->perfect && orr_step_can(w->launch, ORR_STEP_AT_ISSUE, &why) &&
+           orr_launch_observable(w->launch);
 }
 
 void abt_step_start(machine *m, const acore *s, ablock *b) {

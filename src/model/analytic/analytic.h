@@ -63,6 +63,7 @@ typedef struct an_graph {
     double conflict; // cycles that bank conflicts add to reading operands, mean of an instruction
     double fetch;    // cycles to fetch a line of code that the SM's cache does not hold
     double bulk;     // cycles until a thread block's first bulk load is there, mean; 0: it has none
+    double tail;     // cycles that a thread block's last warp ends after the others, mean
     double *now;     // scratch: [stride]
     // What has been worked out, as long as neither `access` nor these change.
     bool current;
@@ -154,6 +155,8 @@ typedef struct an_demand { // of the whole launch
     double insts, reads, writes;
     double cold;  // cycles that the first blocks of an SM wait for code
     double bulk;  // cycles that every block waits for its first bulk load
+    double tail;  // cycles that every block waits for its last warp
+    double batch; // warps that come to a resource together, because a barrier has let them go together
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one

@@ -10,7 +10,8 @@
 //
 //     s = 1 + sum over resources of  k (u_o / s) / (2 (1 - u / s)),     k = use / path of one warp
 //
-// which is larger than every u, so no resource is ever overdrawn, and close to the largest of 1 and u when
+// (warps that a barrier has let go come together: then k is that of all of them, and u_o all others'), which
+// is larger than every u, so no resource is ever overdrawn, and close to the largest of 1 and u when
 // the warps are many.
 //
 // Thread blocks go to the SMs in grid order and to whoever is free first. On an SM all resident warps make
@@ -68,7 +69,7 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
 
 // ---- how much slower a warp is among n --------------------------------------------------------------
 typedef struct load {
-    double k, all, others; // of one warp's time; of all warps', at full speed
+    double k, all, others; // of a warp's time, and those that come with it; of all warps', at full speed
 } load;
 
 static int loads(const an_machine *m, const an_demand *d, double n, double active, load out[RES_MAX]) {
@@ -78,7 +79,10 @@ static int loads(const an_machine *m, const an_demand *d, double n, double activ
         if (!(k > 0)) continue;
         double sharing = m->count[r] > 0 ? n / m->count[r] : n * active;
         if (sharing < 1) sharing = 1;
-        out[at++] = (load){k, k * sharing, k * (sharing - 1)};
+        double own = m->count[r] > 0 ? d->batch / m->count[r] : d->batch;
+        if (own < 1) own = 1;
+        if (own > sharing) own = sharing;
+        out[at++] = (load){k * own, k * sharing, k * (sharing - own)};
     }
     return at;
 }
@@ -202,6 +206,8 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
         held += sum * scale;
         path = path * scale + g->launch_block_latency + x->d->bulk;
         core *c;
+        if (path > 0) share *= path / (path + x->d->tail);
+        path += x->d->tail;
         if (given < full) {
             c = &x->cores[given % (uint64_t)n];
             begin(x, c, when, path + x->d->cold, path > 0 ? share * path / (path + x->d->cold) : share);

@@ -218,6 +218,19 @@ static double refresh_wait(const an_memory *m, double n) {
     return takes * (1 - (1 - pow(1 - p, n + 1)) / (p * (n + 1)));
 }
 
+// Of n lines that L2 is asked for at any time, how much later the last comes because it has further to go
+// than the mean: it is the other half's, or its slice is one of those further away (l2.spread).
+static double way_wait(const orr_gpu *g, double n) {
+    if (n <= 1) return 0;
+    double parts = g->l2_partitions > 1 ? g->l2_partitions : 1, near = 1 / parts;
+    return g->l2_far_latency * (near - pow(near, n)) + g->l2_spread * (n / (n + 1) - 0.5);
+}
+
+// Both; as they are independent, their squares add up.
+static double late(const an_memory *m, double lines, double from_dram) {
+    return hypot(refresh_wait(m, from_dram), way_wait(m->gpu, lines));
+}
+
 // ---- before anything is known -----------------------------------------------------------------------
 static orr_l1_access access_at_l1(const orr_access *lanes, const orr_coalesced *lines, const orr_tinst *i,
                                   bool local) {
@@ -266,21 +279,25 @@ typedef struct sampler {
     uint64_t piece;            // of the last atomic, + 1 (l2.atomic_row)
     uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
-    uint64_t regions;          // that L2 holds
-    uint32_t block;            // the thread block at hand, + 1
-    uint32_t blocks;           // looked at
-    bool fits;                 // all that is allocated lies in L2
-    uint64_t *runs;            // [blocks of code]
-    uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
-    double first, again;       // sectors from memory: of the first touch; because L2 had lost them
-    double from_dram;          // lines of the access at hand
-    // of the block of code at hand: loads that memory serves, and the lines of all of them
+    uint32_t l1_ways;
+    uint64_t regions;    // that L2 holds
+    uint32_t block;      // the thread block at hand, + 1
+    uint32_t blocks;     // looked at
+    bool fits;           // all that is allocated lies in L2
+    uint64_t *runs;      // [blocks of code]
+    uint64_t *timed;     // [insts] accesses whose latency is known: one of their lines is followed
+    double *by_first;    // [insts] of their latency, what memory adds for lines touched first
+    double first, again; // sectors from memory: of the first touch; because L2 had lost them
+    // lines of the access at hand: from DRAM, of them touched first, from L2 or DRAM
+    double from_dram, first_touch, from_l2;
+    // of the block of code at hand: loads that L1 does not serve, and the lines of all of them
     struct far_load {
         uint32_t inst;
-        double lines;
+        double lines, from_dram, share; // of those from DRAM, which are touched first
     } far[FAR_LOADS];
     uint32_t nfar;
-    double far_lines;
+    double far_lines, far_dram;
+    double tail, tails;      // of thread blocks: how much later their last warp ends, summed; how many
     double clock;            // of the warp at hand
     double late;             // by how much its block's loads took longer than its clock knows
     bool loads;              // it has some
@@ -294,21 +311,25 @@ typedef struct sampler {
 
 enum { AT_L1, AT_L2, AT_DRAM };
 
-// A load that memory serves, of so many lines. What comes behind a block of code, or behind the barrier that
-// ends it, waits for the last line of all its loads, not for that of one of them.
-static void add_far(sampler *s, uint32_t inst, double lines) {
+// A load that L1 does not serve, of so many lines. What comes behind a block of code, or behind the barrier
+// that ends it, waits for the last line of all its loads, not for that of one of them.
+static void add_far(sampler *s, uint32_t inst, double lines, double from_dram, double share) {
     if (!(lines > 0) || s->nfar >= FAR_LOADS) return;
-    s->far[s->nfar++] = (struct far_load){inst, lines};
+    s->far[s->nfar++] = (struct far_load){inst, lines, from_dram, share};
     s->far_lines += lines;
+    s->far_dram += from_dram;
 }
 
 static void wait_for_far(sampler *s, double warps) {
-    if (!s->nfar) return;
-    double last = refresh_wait(s->m, s->far_lines * warps);
-    for (uint32_t n = 0; n < s->nfar; n++)
-        s->g->access[s->far[n].inst].latency += last - refresh_wait(s->m, s->far[n].lines);
+    double last = late(s->m, s->far_lines * warps, s->far_dram * warps),
+           near = late(s->m, s->far_lines * warps, 0);
+    for (uint32_t n = 0; n < s->nfar; n++) {
+        double own = late(s->m, s->far[n].lines, s->far[n].from_dram);
+        s->g->access[s->far[n].inst].latency += last - own;
+        s->by_first[s->far[n].inst] += s->far[n].share * (last - near);
+    }
     s->nfar = 0;
-    s->far_lines = 0;
+    s->far_lines = s->far_dram = 0;
 }
 
 static bool followed(const sampler *s, uint64_t line) {
@@ -318,6 +339,21 @@ static bool followed(const sampler *s, uint64_t line) {
 static double latency_of(const orr_gpu *g, int level) {
     double far = g->l2_partitions > 1 ? g->l2_far_latency * (1 - 1.0 / g->l2_partitions) : 0;
     return level == AT_L1 ? g->l1_latency : (level == AT_L2 ? g->l2_latency : g->dram_latency) + far;
+}
+
+// Whether a line is still in a cache of so many lines when `distance` others have been touched since it was:
+// in a set of `ways` fewer than that many of them, of which the number in a set is random (Poisson). Decided
+// by a hash, as often as that is likely. 0 ways: it has one set.
+static bool is_kept(uint64_t line, uint32_t distance, double times, double lines, uint32_t ways) {
+    double others = (double)distance * times, mean = others * ways / lines;
+    if (!ways || others > 8 * lines) return others <= lines;
+    double chance = 0, term = exp(-mean);
+    for (uint32_t k = 0; k < ways; k++) {
+        chance += term;
+        term *= mean / (k + 1);
+    }
+    uint64_t draw = (line ^ (uint64_t)distance << 40) * 0x9e3779b97f4a7c15u >> 32;
+    return (double)draw < chance * 0x1p32;
 }
 
 // Sectors of a line at L2, of a store so many of them `whole`: which level has them.
@@ -337,7 +373,8 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
     }
     s->out->l2_sectors += n;
     if (store) add_store(s->m, a, whole, n - whole);
-    bool lost = d != UINT32_MAX && !s->fits && (double)d * s->every > s->l2_lines;
+    bool lost =
+        d != UINT32_MAX && !s->fits && !is_kept(line, d, s->every, s->l2_lines, (uint32_t)s->gpu->l2_ways);
     if (store && !lost && d == UINT32_MAX) { // written back when there is no room
         if (!s->fits) add_dram_write(s->m, a, sectors);
         return AT_L2;
@@ -353,6 +390,7 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
             s->again += n * s->every;
         else
             s->first += n * s->every;
+        if (!lost) s->first_touch += s->every;
         return AT_DRAM;
     }
     s->out->l2_hits += n;
@@ -404,6 +442,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         int at = at_l2(s, &x, line, sectors, false, 0);
         add_traffic(a, &x, times);
         s->from_dram += at == AT_DRAM ? times : 0;
+        s->from_l2 += times;
         double operation = i->flags & ORR_TF_LOAD ? cycles_of(s->m->l2.atomic.latency) : 0;
         return latency_of(g, at) + operation;
     }
@@ -412,7 +451,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     uint8_t have = 0, asked = sectors;
     if (cached) {
         uint32_t d = touch(&s->l1, line, &place);
-        if (d == UINT32_MAX || (double)d * s->every > s->l1_lines) s->l1.sectors[place] = 0;
+        if (d == UINT32_MAX || !is_kept(line, d, s->every, s->l1_lines, s->l1_ways)) s->l1.sectors[place] = 0;
         have = s->l1.sectors[place] & sectors;
         if (!store || g->l1_write_allocate || local)
             s->l1.sectors[place] |= store ? sectors : orr_l1_fetched(g, sectors);
@@ -440,6 +479,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     double wait = latency_of(g, at);
     add_traffic(a, &x, times);
     s->from_dram += at == AT_DRAM ? times : 0;
+    s->from_l2 += times;
     if (cached && !store) s->l1.ready[place] = s->clock + wait;
     return wait;
 }
@@ -577,7 +617,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
     bool known = false;
-    s->from_dram = 0;
+    s->from_dram = s->from_l2 = s->first_touch = 0;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
@@ -590,10 +630,13 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         if (one > wait) wait = one;
     }
     if (!known) return;
-    double far = s->from_dram < c.lines ? s->from_dram : c.lines;
+    double from_dram = s->from_dram < c.lines ? s->from_dram : c.lines,
+           lines = s->from_l2 < c.lines ? s->from_l2 : c.lines;
     if (i->flags & ORR_TF_LOAD) {
-        wait += refresh_wait(s->m, far);
-        add_far(s, inst, far);
+        double share = s->from_dram > 0 ? s->first_touch / s->from_dram : 0;
+        wait += late(s->m, lines, from_dram);
+        add_far(s, inst, lines, from_dram, share);
+        if (share > 0) s->by_first[inst] += share * (latency_of(g, AT_DRAM) - latency_of(g, AT_L2));
     }
     s->timed[inst]++;
     a->latency += wait + spent.lag;
@@ -612,7 +655,29 @@ typedef struct reader {
     uint64_t local;
     double clock; // ready for its next block
     bool waits;   // at a barrier
+    // since its last barrier: how often it waited for loads that L1 did not serve, and lines of all of them
+    double waited, lines, from_dram;
 } reader;
+
+// Between its last barrier and its end a warp waits k times for the last of some lines; the block ends with
+// the warp for which that is the most. Once: that of all warps' lines. Sums of k are less far apart than k
+// times one.
+static void add_tail(sampler *s, const reader *all, uint32_t n) {
+    for (uint32_t k = 0; k < n;) {
+        double warps = 0, waited = 0, lines = 0, from_dram = 0;
+        uint32_t block = all[k].block;
+        for (; k < n && all[k].block == block; k++) {
+            warps += all[k].waited > 0;
+            waited += all[k].waited;
+            lines += all[k].lines;
+            from_dram += all[k].from_dram;
+        }
+        s->tails++;
+        if (warps < 2) continue;
+        double of_all = late(s->m, lines / waited * warps, from_dram / waited * warps);
+        s->tail += sqrt(waited / warps) * (of_all - late(s->m, lines / waited, from_dram / waited));
+    }
+}
 
 // One block of code of a warp: 1, 0 at its end, -1 damaged. *slots: issue slots it took.
 static int step(sampler *s, reader *r, double *slots) {
@@ -639,6 +704,13 @@ static int step(sampler *s, reader *r, double *slots) {
             one_access(s, n, &s->access[i->access], r->local);
         else if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK && i->access < x->naccess)
             bulk_access(s, n, &s->access[i->access]);
+    }
+    if (s->t->meets[block]) {
+        r->waited = r->lines = r->from_dram = 0;
+    } else if (s->nfar) {
+        r->waited++;
+        r->lines += s->far_lines;
+        r->from_dram += s->far_dram;
     }
     wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
     r->clock += s->late; // they are waited for, sooner or later
@@ -690,8 +762,10 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, 
         for (uint32_t w = 0; w < t->streams[k].nwarps; w++) {
             const an_stream *x = &t->streams[k];
             orr_warp_trace v = {x->bytes + x->at[w], x->at[w + 1] - x->at[w]};
-            all[n++] =
-                (reader){orr_trace_open(v), k + 1, UINT32_MAX - 1, ((uint64_t)k * 64 + w) << 18, 0, false};
+            all[n++] = (reader){.t = orr_trace_open(v),
+                                .block = k + 1,
+                                .from = UINT32_MAX - 1,
+                                .local = ((uint64_t)k * 64 + w) << 18};
         }
     bool ok = true, in_turn = s->gpu->core_policy == ORR_SCHED_LRR;
     double now = 0, slots = 0;
@@ -701,19 +775,27 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, 
         now += slots * slot;
         if (r->waits || r->t.at == r->t.end) release(all, n, r->block);
     }
+    add_tail(s, all, n);
     free(all);
     return ok;
 }
 
 // Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up.
-static double first_share(const sampler *s, const an_tally *t, uint64_t allocated) {
+// *wait: how many of them are waited for. Lines that sampled blocks share they touch at about the same time,
+// and wait for them together; but where the sample blown up has more lines than there is memory, blocks that
+// are not in the sample have touched the rest before.
+static double first_share(const sampler *s, const an_tally *t, uint64_t allocated, double *wait) {
     double once = 0, more = 0;
     for (uint32_t n = 0; n < s->l2.slots; n++)
         if (s->l2.key[n]) *(s->l2.block[n] == UINT32_MAX ? &more : &once) += 1;
+    *wait = 1;
     if (once + more == 0 || !s->blocks) return 1;
     double blow = (double)t->ntbs / s->blocks, all = (once * blow + more) * s->every;
     double most = (double)allocated / ORR_LINE;
-    if (allocated && all > most) all = most;
+    if (allocated && all > most) {
+        *wait = most / all;
+        all = most;
+    }
     double share = all / ((once + more) * s->every * blow);
     return share < 1 ? share : 1;
 }
@@ -760,6 +842,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     if (l1_times < 1) l1_times = 1;
     if (l2_times < 1) l2_times = 1;
     s.l1_lines = (occ->l1_bytes > ORR_LINE ? (double)occ->l1_bytes : ORR_LINE) / ORR_LINE / l1_times;
+    s.l1_ways = (uint32_t)(gpu->l1_tag_ways ? gpu->l1_tag_ways : gpu->l1_ways);
     s.l2_lines = (double)gpu->l2_size / ORR_LINE / l2_times;
     s.regions = (uint64_t)gpu->l2_size >> REGION_BITS;
     s.fits = allocated && allocated <= (uint64_t)gpu->l2_size;
@@ -770,6 +853,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
     s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
     s.timed = orr_calloc(p->ninsts + 1, sizeof *s.timed);
+    s.by_first = orr_calloc(p->ninsts + 1, sizeof *s.by_first);
     s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
     an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
     an_memory_assume(gpu, p, assumed);
@@ -792,7 +876,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
         reuse_free(&s.l1); // another SM, another time
         reuse_init(&s.l1, 128);
     }
-    double share = first_share(&s, t, allocated), spread = hottest(&s);
+    double wait, share = first_share(&s, t, allocated, &wait), spread = hottest(&s);
     double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;
     for (uint32_t b = 0; b < p->nblocks; b++)
         for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
@@ -802,18 +886,21 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
                 continue;
             }
             double *v = (double *)a,
-                   latency = s.timed[n] ? a->latency / (double)s.timed[n] : assumed[n].latency;
+                   latency = s.timed[n] ? (a->latency - (1 - wait) * s.by_first[n]) / (double)s.timed[n]
+                                        : assumed[n].latency;
             a->dram *= rest;
             a->atomics *= spread;
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
             a->latency = latency;
         }
     g->bulk = s.bulks > 0 ? s.bulk / s.bulks : 0;
+    g->tail = s.tails > 0 ? s.tail / s.tails : 0;
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
     free(before);
     free(s.runs);
     free(s.timed);
+    free(s.by_first);
     free(s.access);
     reuse_free(&s.l1);
     reuse_free(&s.l2);

@@ -8,6 +8,8 @@
 // 4. Time (bound.c), from that the register banks' conflicts (banks.c), from those longer paths and more use
 // of
 //    the collectors, from that time; until it stays (the paper's figure 6).
+#include "isa/observable.h"
+#include "model/abstract/launch.h"
 #include "model/analytic/analytic.h"
 #include "model/cluster.h"
 
@@ -32,6 +34,7 @@ typedef struct code {
 typedef struct state {
     ORR_VEC(code *) codes;
     an_memory *memory;
+    abt_state *in_time;     // for kernels whose threads wait for each other; NULL: there was none
     uint64_t insts, looked; // so far: warp instructions executed, accesses looked at
 } state;
 
@@ -44,6 +47,7 @@ static void state_free(void *arg) {
     }
     free(st->codes.at);
     an_memory_free(st->memory);
+    if (st->in_time) abt_state_free(st->in_time);
     free(st);
 }
 
@@ -124,6 +128,15 @@ static void couple(const an_graph *g, const an_tally *t, an_demand *d) {
     d->use[RES_ISSUE] += most; // the unit that costs the most: while one is waited for, others are free
 }
 
+// A warp with b barriers has b + 1 stretches of its way, of which b begin together with all other warps of
+// its block.
+static double together(const an_tally *t) {
+    double met = 0, warps = (double)t->nwarps, block = warps / (double)t->ntbs;
+    for (uint32_t b = 0; b < t->nblocks; b++)
+        if (t->meets[b]) met += (double)an_runs(&t->counts[b]);
+    return 1 + (block - 1) * met / (met + warps);
+}
+
 static void demands(an_graph *g, const an_tally *t, an_demand *d) {
     memset(d, 0, sizeof *d);
     double weights = 0;
@@ -142,6 +155,8 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
         }
     }
     d->bulk = g->bulk;
+    d->tail = g->tail;
+    d->batch = together(t);
     d->path = paths(g, t);
     for (int r = 0; r < RES_MAX; r++) // what a warp uses by itself is part of its path, but for banks
         if ((r <= RES_LSU || r >= RES_UNITS) && r != RES_BANKS && d->use[r] > d->path) d->use[r] = d->path;
@@ -328,10 +343,24 @@ static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t,
     if (gpu->core_kind == ORR_CORE_COLLECTOR) c[ORR_C_REG_CONFLICTS] = a->conflicts;
 }
 
+// Threads that wait for what others write: how often they look depends on time, so there is nothing to count.
+// The abstract model's machine executes such a kernel as it is timed. *done: it was one.
+static bool run_in_time(state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r, bool *done,
+                        orr_err *e) {
+    *done = false;
+    if (!w->launch || !orr_kernel_orders(w->info.kernel)) return true;
+    if (!st->in_time && !(st->in_time = abt_state_new(gpu, e))) return false;
+    *done = abt_in_time(st->in_time, w);
+    return !*done || abt_launch(st->in_time, gpu, w, r, e);
+}
+
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
-    w = orr_work_rewritten(w, &own, r);
     state *st = state_of(gpu, r);
+    bool done;
+    if (!run_in_time(st, gpu, w, r, &done, e)) return false;
+    if (done) return true;
+    w = orr_work_rewritten(w, &own, r);
     code *c = code_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
     if (!c || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
@@ -379,7 +408,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
 
 static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
     (void)e;
-    an_memory_copy(state_of(gpu, r)->memory, addr, bytes);
+    state *st = state_of(gpu, r);
+    an_memory_copy(st->memory, addr, bytes);
+    if (st->in_time) abt_copy(st->in_time, addr, bytes);
     return true;
 }
 

@@ -17,8 +17,8 @@
 #define SAMPLE_SHARE 32
 #define SAMPLE_LEAST 8
 #define SAMPLE_MOST  64
-#define SAMPLE_BYTES (256u << 10) // of all streams together,
-#define STREAM_LEAST (1u << 10)   // and of a warp's
+#define SAMPLE_BYTES (8u << 20) // of all streams together,
+#define STREAM_LEAST (1u << 10) // and of a warp's
 #define STREAM_MOST  (32u << 10)
 #define MAX_BINS     (1u << 20)
 #define MAX_WEIGHT   1e9

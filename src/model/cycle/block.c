@@ -78,6 +78,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->tb.started++;
         barriers_reset(&b->barriers);
         b->buf = buf;
+        buf->said = 0;
         b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;

@@ -193,12 +193,15 @@ static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
 // itself.
 typedef struct overhead_traffic {
     double code, far_code, barriers, notices, reads, writes;
+    double memory; // of code and the launch, from DRAM
 } overhead_traffic;
 
 static overhead_traffic count_overhead(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k) {
     overhead_traffic u = {0};
     if (g->launch_code > 0) {
-        u.far_code = (double)g->launch_code + 8 * ceil((double)k->ninsts * 16 / 256);
+        double code = 8 * ceil((double)k->ninsts * 16 / 256);
+        u.far_code = (double)g->launch_code + code;
+        if (g->l2_flush) u.memory = (double)g->launch_memory + code;
         u.code = u.far_code * (double)g->gpc_count;
         if (!g->l2_copies) u.far_code = 0;
     }
@@ -251,7 +254,8 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     c[ORR_C_L2_EVICTED] = (double)m->evicted;
     c[ORR_C_L2_WRITTEN_BACK] = (double)m->written_back;
     c[ORR_C_L2_FETCHED] = (double)m->fetched_for_write;
-    c[ORR_C_DRAM_READ] = (double)m->dram_read;
+    c[ORR_C_L2_FULL] = (double)sum(m->failed[0], 2 * ORR_FAILS);
+    c[ORR_C_DRAM_READ] = (double)m->dram_read + u.memory;
     c[ORR_C_DRAM_WRITE] = (double)m->dram_write;
     c[ORR_C_DRAM_BUSY] = (double)m->dram_busy / (double)ORR_TICKS;
     c[ORR_C_ROW_HIT] = (double)m->row_hit;

@@ -603,8 +603,10 @@ static bool resident(const cycle *c) {
 // nobody ends: those are over when nothing else can happen.
 static bool release_waits(cycle *c) {
     bool some = false;
-    for (uint32_t n = 0; n < c->nsms; n++)
-        some |= cyc_waits_release(&c->sms[n]) | cyc_block_registers_anyway(&c->sms[n]);
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        some |= cyc_waits_release(&c->sms[n]);
+        some |= cyc_block_registers_anyway(&c->sms[n]);
+    }
     return some;
 }
 

@@ -133,6 +133,8 @@ void cyc_grids_done(tbuf *list) {
         list = b->next;
         b->next = NULL;
         if (!g->done++ || b->started < g->first) g->first = b->started;
+        uint64_t said = b->said ? b->said : b->ended;
+        if (said > g->said) g->said = said;
         if (b->ended > g->last) g->last = b->ended;
         cyc_supply_done(g->supply, b);
     }
@@ -141,13 +143,72 @@ void cyc_grids_done(tbuf *list) {
 // ---- ends ---------------------------------------------------------------------------------------
 static double ns_of(const cycle *c, uint64_t cycles) { return (double)cycles * 1e3 / c->gpu->clock_sm; }
 
-// Members that have been launched, as their caller says.
+// When all blocks of a grid have said that the next one may start, or have ended; NEVER: not yet.
+static uint64_t all_said(const cycle *c, const grid *g) {
+    uint64_t n = g->done, when = g->said;
+    if (n < g->blocks && g->placed < g->blocks) return NEVER;
+    for (uint32_t i = 0; i < c->nsms && n < g->blocks; i++)
+        for (uint32_t k = 0; k < c->sms[i].tb.n; k++) {
+            const tbuf *b = c->sms[i].tb.slot[k].buf;
+            if (!b || b->grid != g || !b->said) continue;
+            n++;
+            when = b->said > when ? b->said : when;
+        }
+    return n < g->blocks ? NEVER : when;
+}
+
+// Members that have been launched, as their caller says, and may start.
 static void take_launches(const cycle *c, grids *all) {
-    uint64_t overhead = (uint64_t)c->gpu->launch_overhead;
     for (uint32_t n = 0; n < all->n; n++) {
         grid *g = &all->at[n];
-        if (g->from == NEVER && isfinite(g->member->launched))
-            g->from = (uint64_t)llround(g->member->launched * c->gpu->clock_sm / 1e3) + overhead;
+        if (g->from != NEVER || !isfinite(g->member->launched)) continue;
+        uint64_t from = (uint64_t)llround(g->member->launched * c->gpu->clock_sm / 1e3) +
+                        (uint64_t)c->gpu->launch_overhead;
+        uint64_t said = g->after ? all_said(c, g->after) : 0;
+        if (said == NEVER) continue;
+        if (g->after) said += (uint64_t)c->gpu->launch_early;
+        g->from = said > from ? said : from;
+    }
+}
+
+// ---- kernels that start before the one ahead has ended --------------------------------------------
+bool cyc_grid_waits(const cycle *c, const grid *g, uint64_t *until) {
+    *until = 0;
+    if (!g || !g->after) return false;
+    *until = g->after->over == NEVER ? NEVER : g->after->over + (uint64_t)c->gpu->launch_early_wait;
+    return g->after->over == NEVER;
+}
+
+// Warps go on that have waited for the grid to end.
+static void wake(engine *x, const grid *ended) {
+    cycle *c = x->c;
+    uint64_t until = ended->over + (uint64_t)c->gpu->launch_early_wait;
+    for (uint32_t i = 0; i < c->nsms; i++) {
+        sm *s = &c->sms[i];
+        for (uint32_t n = 0; n < s->tb.n; n++) {
+            const block *b = &s->tb.slot[n];
+            if (!b->buf || b->buf->grid->after != ended) continue;
+            for (uint32_t k = 0; k < b->nwarps; k++) {
+                warp *w = b->warp[k] == NOBODY ? NULL : warp_of(s, b->warp[k]);
+                if (!w || !w->behind) continue;
+                w->behind = false;
+                w->front = until > s->clock.now ? until : s->clock.now;
+                cyc_warp_update(s, w);
+            }
+        }
+    }
+}
+
+// A grid is over when its blocks have ended and the one that it came after is: *end. Who waits for it goes
+// on.
+static void set_over(engine *x, grid *g, uint64_t end) {
+    grids *all = x->c->grids;
+    g->over = g->after && g->after->over > end ? g->after->over : end;
+    if (g->over == NEVER) return;
+    wake(x, g);
+    for (uint32_t n = 0; n < all->n; n++) { // those behind it that have ended already
+        grid *next = &all->at[n];
+        if (next->after == g && next->member->ran && next->over == NEVER) set_over(x, next, next->last);
     }
 }
 
@@ -165,8 +226,11 @@ void cyc_grids_end(engine *x) {
         if (!cyc_supply_close(g->supply, &e) && !all->err.status) all->err = e;
         g->supply = NULL;
         g->member->ran = true;
-        g->member->from = ns_of(c, g->first > overhead ? g->first - overhead : 0);
+        uint64_t before = g->after ? 0 : overhead; // that of one which started early is somebody else's time
+        g->member->from = ns_of(c, g->first > before ? g->first - before : 0);
         g->member->end = ns_of(c, end);
+        g->last = end;
+        set_over(x, g, end);
         if (all->group->ended) all->group->ended(all->group, g->member);
     }
     take_launches(c, all);
@@ -207,11 +271,19 @@ grid *cyc_grids_add(const cycle *c, grids *all, orr_member *m) {
     const orr_launch_info *i = &m->work.info;
     g->member = m;
     g->priority = m->priority;
-    g->from = NEVER;
+    g->from = g->over = NEVER;
+    for (uint32_t n = 0; m->after && n + 1 < all->n; n++)
+        if (all->at[n].member == &all->group->at[m->after - 1]) g->after = &all->at[n], all->early = true;
     g->blocks = (uint64_t)i->grid[0] * i->grid[1] * i->grid[2];
     g->order = orr_dispatch_order(c->gpu, c->nsms, g->blocks);
     take_launches(c, all);
     return g;
+}
+
+bool cyc_grids_has(const grids *all, uint32_t member) {
+    for (uint32_t n = 0; n < all->n; n++)
+        if (all->at[n].member == &all->group->at[member - 1]) return true;
+    return false;
 }
 
 void cyc_grids_free(grids *all) {

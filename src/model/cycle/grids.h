@@ -28,9 +28,12 @@ typedef struct grid {
     uint64_t blocks, placed, done;
     bool filled;          // there was no room for a block of it
     uint64_t first, last; // cycles: its first block's start, its last one's end
-    orr_source *source;   // of its blocks
-    uint32_t *order;      // SMs, as they are looked at for room
-    orr_member *member;   // of the group
+    struct grid *after;   // it may start before this one has ended; NULL: it comes behind nobody here
+    uint64_t said;      // cycle: the last of its blocks that have ended had said that the next grid may start
+    uint64_t over;      // cycle: it has ended, and those it came after; NEVER: it has not
+    orr_source *source; // of its blocks
+    uint32_t *order;    // SMs, as they are looked at for room
+    orr_member *member; // of the group
 } grid;
 
 typedef struct grids {
@@ -38,6 +41,7 @@ typedef struct grids {
     uint32_t n;
     orr_launch_group *group;
     const grid *last; // that a block was placed of
+    bool early;       // some start before the one ahead of them has ended
     orr_err err;      // of a source
 } grids;
 
@@ -45,6 +49,7 @@ typedef struct grids {
 // and source of each.
 grids *cyc_grids_new(orr_launch_group *group, uint32_t n);
 grid *cyc_grids_add(const cycle *c, grids *g, orr_member *m);
+bool cyc_grids_has(const grids *g, uint32_t member); // member: + 1
 void cyc_grids_free(grids *g);
 
 // ---- for the engine --------------------------------------------------------------------------
@@ -57,6 +62,9 @@ bool cyc_grids_warm(const cycle *c, uint64_t lines); // has each of them no more
 bool cyc_grids_close(grids *g, orr_err *e);          // false: a source failed
 // When blocks of another grid can be placed, from `now` on; NEVER: nobody knows.
 uint64_t cyc_grids_next(const grids *g, uint64_t now);
+// A warp waits for the grid ahead of its own to end: true until cyc_grids_end wakes it, else *until is when
+// it goes on.
+bool cyc_grid_waits(const cycle *c, const grid *g, uint64_t *until);
 // Is there room for a block of it, beside what `use` says?
 bool cyc_grid_fits(const cycle *c, const grid *g, const sm_use *use);
 

@@ -121,7 +121,8 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
 static int step_mode(const cycle *c, const orr_work *w) {
     const char *why;
     const orr_launch *l = w->launch;
-    uint32_t seen = l && !w->sampler && !w->pieces && !c->foreign ? orr_kernel_observable(l->kernel) : 0;
+    if (!l || w->sampler || w->pieces || c->foreign) return -1;
+    uint32_t seen = orr_launch_observable(l);
     int shared = seen & ORR_OBS_SHARED ? ORR_STEP_SHARED : 0;
     if (!seen) return -1;
     if (!c->perfect && c->gpu->l1_write != ORR_WRITE_BACK && orr_step_can(l, shared, &why)) return shared;
@@ -238,6 +239,7 @@ static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_
         if (!p || !orr_program_fits(gpu, p, &w->info, &o, e)) return false;
         bool with = shares(w, p) && (!n || orr_program_joins(j->programs.at[0], p)) &&
                     (!j->local || same_local(gpu, j->local, w->info.kernel));
+        if (m->after && !cyc_grids_has(all, m->after)) with = false; // it comes behind one that is not here
         if (!with && !n) return false;
         if (!with) continue;
         if (orr_kernel_local(w->info.kernel)) j->local = w->info.kernel;

@@ -4,6 +4,7 @@
 // next answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first
 // one will be and sleeps until then; what may change that (an answer, a barrier, a new thread block) lowers
 // `wake`.
+#include "model/cycle/grids.h"
 #include "model/cycle/step.h"
 
 #include <string.h>
@@ -295,6 +296,23 @@ void cyc_fence_bulk_landed(sm *s, uint64_t when) {
         }
 }
 
+// griddepcontrol: the next kernel of the stream may start, as far as this block goes; or its warp waits until
+// the one ahead has ended.
+static void next_grid(sm *s, warp *w, const dispatched *d) {
+    const orr_tinst *i = d->i;
+    tbuf *b = s->tb.slot[w->block].buf;
+    uint64_t until;
+    if (d->predicated_off) return;
+    if (!i->imm) {
+        if (!b->said) b->said = s->clock.now;
+        return;
+    }
+    w->behind = cyc_grid_waits(s->c, b->grid, &until);
+    if (until <= w->front) return;
+    w->front = until;
+    w->front_why = ORR_STALL_MEMBAR;
+}
+
 static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
     switch (i->kind) {
@@ -303,6 +321,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     case ORR_TK_BRANCH: branch(s, w, d); break;
     case ORR_TK_FENCE: fence(s, w, i); break;
     case ORR_TK_GROUP: w->board.group++; break;
+    case ORR_TK_NEXT_GRID: next_grid(s, w, d); break;
     case ORR_TK_PRODUCT: break;          // on its way (multiply)
     case ORR_TK_CLOCK: note_clock(s, w); // fall through
     default: compute(s, q, w, d);

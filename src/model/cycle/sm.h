@@ -35,6 +35,7 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t earliest;       // cycle: it does not start before
     struct grid *grid;       // whose it is, of several on the machine (grids.h); NULL: there is one
     uint64_t started, ended; // cycles
+    uint64_t said; // cycle: the next grid may start, as far as this block goes; 0: it has not said so
     struct tbuf *next;
 } tbuf;
 
@@ -85,6 +86,7 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     uint64_t syncs;         // when its next operation on an mbarrier can begin
     uint16_t restored;      // barrier registers that BMOV has written since BSSY did
     bool parked;            // all lanes wait at a barrier
+    bool behind;            // it waits for the grid ahead of its own to end (griddepcontrol.wait)
     uint8_t copies;         // how often copies were to arrive at an mbarrier (arrive.c), a ring,
     uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there

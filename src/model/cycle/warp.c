@@ -98,7 +98,7 @@ static uint64_t products(const sm *s, const warp *w, const orr_tinst *i, uint64_
     uint64_t until = i->kind == ORR_TK_PRODUCT ? products_room(&s->products, warp_id(w))
                                                : products_wait(&s->products, warp_id(w), i->imm);
     if (until <= t) return t;
-    *why = i->kind == ORR_TK_PRODUCT ? ORR_STALL_MATH : ORR_STALL_WAIT;
+    *why = i->kind == ORR_TK_PRODUCT ? ORR_STALL_MATH : ORR_STALL_GMMA;
     return until;
 }
 

@@ -1,0 +1,27 @@
+# Run by cpack on the files of the package before it is made (cmake/package.cmake): takes debug symbols out of programs and
+# libraries. Those of programs and shared libraries go to a folder `dbgsym` beside the package, under the names by which gdb
+# and perf look for them (the build ID); the static library goes without. CPack can do likewise, but takes the machine code of
+# GPUs (cubins, ELF files too) for the host's.
+set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY})
+set(symbols ${CPACK_PACKAGE_DIRECTORY}/dbgsym)
+file(REMOVE_RECURSE ${symbols})
+file(GLOB_RECURSE archives ${root}/usr/lib/*.a)
+foreach(archive ${archives})
+  execute_process(COMMAND strip --strip-debug ${archive} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+file(GLOB_RECURSE files ${root}/usr/bin/* ${root}/usr/lib/*.so ${root}/usr/lib/*.so.*)
+foreach(file ${files})
+  if(IS_SYMLINK ${file})
+    continue()
+  endif()
+  execute_process(COMMAND env LC_ALL=C readelf -n ${file} OUTPUT_VARIABLE notes ERROR_QUIET)
+  if(NOT notes MATCHES "Build ID: ([0-9a-f][0-9a-f])([0-9a-f]+)")
+    message(FATAL_ERROR "${file} has no build ID, so that nothing could find its debug symbols")
+  endif()
+  set(symbol_file ${symbols}/usr/lib/debug/.build-id/${CMAKE_MATCH_1}/${CMAKE_MATCH_2}.debug)
+  get_filename_component(folder ${symbol_file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND objcopy --only-keep-debug ${file} ${symbol_file} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND strip --strip-unneeded ${file} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND objcopy --add-gnu-debuglink=${symbol_file} ${file} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

@@ -1,0 +1,11 @@
+// What `orrery cluster` runs where there is no program: what is in a file, by the library that takes CUDA's
+// place.
+#include <stdlib.h>
+
+int orr_play_tasks(void);
+int orr_play_trace(void);
+
+int main(void) {
+    const char *trace = getenv("ORRERY_APP_TRACE");
+    return trace && *trace ? orr_play_trace() : orr_play_tasks();
+}

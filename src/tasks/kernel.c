@@ -1,0 +1,329 @@
+// A kernel of a task list: its tasks become machine instructions, loops and accesses.
+#include "tasks/parse.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "accel/accel.h"
+
+#define REGS 250 // results that are told apart at a time, a register each
+
+// ---- a kernel's code --------------------------------------------------------------------------------------
+static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
+    if (n < *cap) return at;
+    *cap = *cap ? *cap * 2 : 64;
+    return orr_realloc(at, *cap * size);
+}
+
+static void begin_block(tasks_parser *p) {
+    task_kernel *k = p->k;
+    if (p->open) return;
+    k->kernel.blocks = grown(k->kernel.blocks, k->kernel.nblocks, &k->blocks_cap, sizeof *k->kernel.blocks);
+    k->kernel.blocks[k->kernel.nblocks++] = (orr_block){.first = k->kernel.ninsts, .next = -1, .ipdom = -1};
+    p->first_mem = (uint32_t)k->mems.n;
+    p->open = true;
+}
+
+static void end_block(tasks_parser *p) {
+    task_kernel *k = p->k;
+    if (!p->open) return;
+    *ORR_PUSH(&k->items) = (task_item){.kind = ITEM_BLOCK,
+                                       .block = k->kernel.nblocks - 1,
+                                       .first = p->first_mem,
+                                       .n = (uint32_t)k->mems.n - p->first_mem};
+    p->open = false;
+}
+
+static void add_operand(task_kernel *k, uint16_t reg) {
+    orr_kernel *o = &k->kernel;
+    o->operands = grown(o->operands, o->noperands, &k->operands_cap, sizeof *o->operands);
+    o->operands[o->noperands++] = (orr_operand){.kind = ORR_K_REG, .cls = ORR_W, .reg = reg};
+}
+
+static uint32_t add_inst(tasks_parser *p, const char *mnemonic, int dst, const uint16_t *src, int nsrc,
+                         int width) {
+    task_kernel *k = p->k;
+    orr_kernel *o = &k->kernel;
+    begin_block(p);
+    o->insts = grown(o->insts, o->ninsts, &k->insts_cap, sizeof *o->insts);
+    orr_inst *i = &o->insts[o->ninsts];
+    orr_accel_inst(o, i, mnemonic, width);
+    i->first = o->noperands;
+    if (dst >= 0) add_operand(k, (uint16_t)dst);
+    for (int s = 0; s < nsrc; s++) add_operand(k, src[s]);
+    i->ndst = dst >= 0;
+    i->nsrc = (uint8_t)nsrc;
+    o->names = (const char **)grown((void *)o->names, o->nnames, &k->names_cap, sizeof *o->names);
+    o->names[o->nnames] = orr_arena_strdup(&o->arena, mnemonic);
+    i->name = o->nnames++;
+    i->line = o->ninsts * 16; // its address
+    i->srcline = (uint32_t)p->line;
+    orr_block *b = &o->blocks[o->nblocks - 1];
+    b->count++;
+    b->nmem += orr_inst_traced(i);
+    return o->ninsts++;
+}
+
+static uint64_t times_here(const tasks_parser *p) { return p->depth ? p->loop[p->depth - 1].times : 1; }
+
+// ---- tasks ------------------------------------------------------------------------------------------------
+static const struct {
+    const char *name, *mnemonic;
+} ops[] = {
+    {"sp", "FFMA"},      {"fp32", "FFMA"},
+    {"dp", "DFMA"},      {"fp64", "DFMA"},
+    {"half", "HFMA2"},   {"fp16", "HFMA2"},
+    {"int", "IADD3"},    {"mul", "IMAD"},
+    {"sfu", "MUFU"},     {"convert", "F2I"},
+    {"move", "MOV"},     {"vote", "VOTE"},
+    {"shuffle", "SHFL"}, {"tensor", "HMMA.16816.F32"},
+};
+
+static bool dependences(tasks_parser *p, uint16_t *src, int *nsrc) {
+    if (!tasks_take_word(p, "after")) return true;
+    do {
+        uint64_t i = 0;
+        if (!tasks_amount(p, "the number of a task", 0, MAX_TASKS - 1, &i)) return false;
+        if (*nsrc == MAX_DEPS) return tasks_bad(p, "a task depends on at most 6 others");
+        if (i >= p->ntasks && !p->depth)
+            return orr_fail(
+                p->e, ORR_BAD_INPUT,
+                "%s:%d: task %u is after task %llu, which is not before it: only in a loop, where it "
+                "is that of the round before",
+                p->path, p->line, p->ntasks, (unsigned long long)i);
+        if (i > p->needed) {
+            p->needed = (uint32_t)i;
+            p->needed_line = p->line;
+        }
+        // One that comes later is of the round before: its register is the same
+        src[(*nsrc)++] = (uint16_t)(p->reg[i] ? p->reg[i] : 1 + (uint32_t)i % REGS);
+    } while (tasks_take(p, ','));
+    return true;
+}
+
+// What a task leaves to others. Tasks have the registers of their number; copies those after the last.
+static uint32_t result(tasks_parser *p, uint32_t copy) {
+    return 1 + (copy ? MAX_TASKS + p->made : p->ntasks) % REGS;
+}
+
+static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
+    static const struct {
+        const char *name, *load, *store, *atomic;
+    } spaces[] = {{"global", "LDG", "STG", "ATOMG"},
+                  {"shared", "LDS", "STS", "ATOMS"},
+                  {"const", "LDC", NULL, NULL},
+                  {"local", "LDL", "STL", NULL}};
+    (void)load;
+    const char *mnemonic = NULL;
+    bool found = false, global = false;
+    for (size_t s = 0; s < sizeof spaces / sizeof spaces[0] && !found; s++)
+        if (tasks_take_word(p, spaces[s].name)) {
+            found = true;
+            global = s == 0;
+            mnemonic = atomic ? spaces[s].atomic : store ? spaces[s].store : spaces[s].load;
+        }
+    if (!found) return tasks_bad(p, "global, shared, const or local is expected here");
+    if (!mnemonic) return tasks_bad(p, "that cannot be done in this memory");
+    uint64_t bytes = 4, stride = 0, reuse = 0, copies = 1;
+    bool common = false, strided = false;
+    uint16_t src[MAX_DEPS];
+    int nsrc = 0;
+    if (!tasks_at_end(p) && isdigit((unsigned char)*p->at) &&
+        !tasks_amount(p, "bytes of a thread", 1, 16, &bytes))
+        return false;
+    if (bytes & (bytes - 1)) return tasks_bad(p, "a thread has 1, 2, 4, 8 or 16 bytes");
+    while (!tasks_at_end(p)) {
+        if (tasks_take_word(p, "stride")) {
+            strided = true;
+            if (!tasks_amount(p, "stride", 0, 1u << 20, &stride)) return false;
+        } else if (tasks_take_word(p, "reuse")) {
+            if (!global) return tasks_bad(p, "only global memory has a reuse distance");
+            if (!tasks_amount(p, "reuse", 1, 1ull << 35, &reuse)) return false;
+            common = tasks_take_word(p, "common");
+        } else if (tasks_take_word(p, "x")) {
+            if (!tasks_amount(p, "x", 1, MAX_TASKS, &copies)) return false;
+        } else {
+            int had = nsrc;
+            if (!dependences(p, src, &nsrc)) return false;
+            if (had == nsrc)
+                return tasks_fail(p, "after, stride, reuse or x is expected, not", p->at, tasks_word(p));
+        }
+    }
+    if (!strided) stride = bytes;
+    char text[24];
+    snprintf(text, sizeof text, "%s%s", mnemonic,
+             bytes == 1    ? ".U8"
+             : bytes == 2  ? ".U16"
+             : bytes == 8  ? ".64"
+             : bytes == 16 ? ".128"
+                           : "");
+    if (p->made + copies > MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
+    uint32_t reg = 0;
+    for (uint64_t c = 0; c < copies; c++) {
+        reg = result(p, c > 0);
+        p->made++;
+        uint32_t inst = add_inst(p, text, store ? -1 : (int)reg, src, nsrc, (int)bytes);
+        task_kernel *k = p->k;
+        uint64_t runs = times_here(p);
+        if (orr_inst_traced(&k->kernel.insts[inst]))
+            *ORR_PUSH(&k->mems) = (task_mem){(uint32_t)bytes, stride, reuse, common, inst, runs};
+        k->accesses += runs;
+        k->run += runs;
+    }
+    if (p->k->accesses > MAX_ACCESS)
+        return tasks_bad(p, "a warp makes more than 4 million accesses; repeat less");
+    p->reg[p->ntasks++] = reg;
+    return true;
+}
+
+static bool compute_task(tasks_parser *p, const char *mnemonic) {
+    uint64_t copies = 1;
+    uint16_t src[MAX_DEPS];
+    int nsrc = 0;
+    while (!tasks_at_end(p)) {
+        int had = nsrc;
+        if (tasks_take_word(p, "x")) {
+            if (!tasks_amount(p, "x", 1, MAX_TASKS, &copies)) return false;
+            continue;
+        }
+        if (!dependences(p, src, &nsrc)) return false;
+        if (had == nsrc) return tasks_fail(p, "after or x is expected, not", p->at, tasks_word(p));
+    }
+    if (p->made + copies > MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
+    uint32_t reg = 0;
+    for (uint64_t c = 0; c < copies; c++) {
+        reg = result(p, c > 0);
+        p->made++;
+        add_inst(p, mnemonic, (int)reg, src, nsrc, 0);
+        p->k->run += times_here(p);
+    }
+    p->reg[p->ntasks++] = reg;
+    return true;
+}
+
+static bool begin_loop(tasks_parser *p) {
+    uint64_t n;
+    if (p->depth == MAX_DEPTH) return tasks_bad(p, "loops nest at most 8 deep");
+    if (!tasks_amount(p, "rounds of a loop", 1, MAX_RUN, &n)) return false;
+    uint64_t times = times_here(p) * n;
+    if (times > MAX_RUN) return tasks_bad(p, "a warp runs more than 64 million rounds");
+    end_block(p);
+    p->loop[p->depth].item = (uint32_t)p->k->items.n;
+    p->loop[p->depth++].times = times;
+    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n};
+    return true;
+}
+
+static bool end_loop(tasks_parser *p) {
+    task_kernel *k = p->k;
+    k->run += times_here(p);
+    add_inst(p, "BRA", -1, NULL, 0, 0);
+    end_block(p);
+    uint32_t from = p->loop[--p->depth].item;
+    k->items.at[from].match = (uint32_t)k->items.n;
+    *ORR_PUSH(&k->items) = (task_item){.kind = ITEM_END, .match = from};
+    return true;
+}
+
+static bool end_kernel(tasks_parser *p) {
+    task_kernel *k = p->k;
+    if (p->needed && p->needed >= p->ntasks)
+        return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: there is no task %u: kernel %s has 0 to %d", p->path,
+                        p->needed_line, p->needed, k->kernel.name, (int)p->ntasks - 1);
+    add_inst(p, "EXIT", -1, NULL, 0, 0);
+    end_block(p);
+    k->run++;
+    k->func.ninsts = k->kernel.ninsts;
+    k->func.nblocks = k->kernel.nblocks;
+    p->k = NULL;
+    return true;
+}
+
+bool tasks_task(tasks_parser *p) {
+    task_kernel *k = p->k;
+    tasks_blanks(p);
+    if (tasks_take_word(p, "loop")) return begin_loop(p);
+    if (tasks_take_word(p, "end")) return p->depth ? end_loop(p) : end_kernel(p);
+    if (isdigit((unsigned char)*p->at)) { // its number, for people
+        uint64_t i = 0;
+        if (!tasks_amount(p, "the number of a task", 0, MAX_TASKS - 1, &i)) return false;
+        if (!tasks_take(p, ':')) return tasks_bad(p, "a : is missing after the task's number");
+        if (i != p->ntasks)
+            return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: this is task %u of its kernel, not %llu", p->path,
+                            p->line, p->ntasks, (unsigned long long)i);
+    }
+    if (p->ntasks == MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
+    bool ok = false, found = true;
+    if (tasks_take_word(p, "load"))
+        ok = memory_task(p, true, false, false);
+    else if (tasks_take_word(p, "store"))
+        ok = memory_task(p, false, true, false);
+    else if (tasks_take_word(p, "atomic"))
+        ok = memory_task(p, true, false, true);
+    else if (tasks_take_word(p, "sync")) {
+        add_inst(p, "BAR.SYNC", -1, NULL, 0, 0);
+        k->run += times_here(p);
+        p->ntasks++;
+        ok = true;
+    } else {
+        found = false;
+        for (size_t o = 0; o < sizeof ops / sizeof ops[0] && !found; o++)
+            if (tasks_take_word(p, ops[o].name)) {
+                found = true;
+                ok = compute_task(p, ops[o].mnemonic);
+            }
+    }
+    if (!found) return tasks_fail(p, "there is no task", p->at, tasks_word(p));
+    if (ok && k->run > MAX_RUN) return tasks_bad(p, "a warp runs more than 64 million tasks");
+    return ok;
+}
+
+const task_kernel *tasks_find(const orr_tasks *t, const char *text, size_t n) {
+    for (size_t i = 0; i < t->kernels.n; i++)
+        if (strlen(t->kernels.at[i]->kernel.name) == n && memcmp(t->kernels.at[i]->kernel.name, text, n) == 0)
+            return t->kernels.at[i];
+    return NULL;
+}
+
+bool tasks_begin_kernel(tasks_parser *p) {
+    size_t n = tasks_word(p);
+    if (!n || n > 60) return tasks_bad(p, "kernel takes a name");
+    if (tasks_find(p->t, p->at, n)) return tasks_fail(p, "there is a kernel of this name already:", p->at, n);
+    if (p->t->kernels.n == MAX_KERNELS) return tasks_bad(p, "at most 64 kernels");
+    task_kernel *k = orr_calloc(1, sizeof *k);
+    *ORR_PUSH(&p->t->kernels) = k;
+    orr_kernel *o = &k->kernel;
+    k->module = (orr_module){.source = "tasks"};
+    k->module.path = orr_arena_strdup(&k->module.arena, p->path);
+    o->name = orr_arena_strndup(&o->arena, p->at, n);
+    p->at += n;
+    o->module = &k->module;
+    o->funcs = &k->func;
+    o->nfuncs = 1;
+    k->func.name = o->name;
+    o->barriers = 1;
+    o->machine = true;
+    o->atomics = o->blocks_meet = o->reads_anywhere = o->untraced = true; // nobody executes it
+    uint64_t threads = 0, regs = 32, shared = 0;
+    while (!tasks_at_end(p)) {
+        bool ok;
+        if (tasks_take_word(p, "threads"))
+            ok = tasks_amount(p, "threads", 1, 1024, &threads);
+        else if (tasks_take_word(p, "registers"))
+            ok = tasks_amount(p, "registers", 1, 255, &regs);
+        else if (tasks_take_word(p, "shared"))
+            ok = tasks_amount(p, "shared", 0, 1u << 20, &shared);
+        else
+            ok = tasks_fail(p, "threads, registers or shared is expected, not", p->at, tasks_word(p));
+        if (!ok) return false;
+    }
+    if (!threads) return tasks_bad(p, "a kernel says how many threads its blocks have: threads 256");
+    k->threads = (uint32_t)threads;
+    o->regs = (uint32_t)regs;
+    o->shared_bytes = (uint32_t)shared;
+    p->k = k;
+    p->ntasks = p->made = p->needed = 0;
+    memset(p->reg, 0, sizeof p->reg);
+    p->open = false;
+    return true;
+}
