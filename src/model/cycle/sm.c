@@ -556,6 +556,7 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     n.icache_fetches = s->fetch.n.fetches;
     n.icache_l0_miss = s->fetch.n.l0_misses;
     n.icache_l1_miss = s->fetch.n.l1_misses;
+    n.icache_cold = s->fetch.n.cold;
     n.const_requests = s->constants.n.requests;
     n.const_miss = s->constants.n.misses;
     n.const_miss2 = s->constants.n.second_misses;
