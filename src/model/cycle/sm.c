@@ -201,7 +201,8 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
     uint64_t now = s->clock.now;
     if (i->tclass == ORR_TC_CONST && i->constant && c->core.constants.cold) {
         uint64_t there = constants_named(&s->constants, c->program, i, now);
-        if (there > now) {
+        if (there > now) { // the profiler counts who comes meanwhile as a miss, too
+            s->constants.n.misses++;
             ready += there - now;
             if (q->constants_until < there) q->constants_until = there, q->constants_queue = 0;
         }
