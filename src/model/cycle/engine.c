@@ -460,8 +460,8 @@ static void fit_program(engine *x) {
     const fetch_spec *f = &c->core.fetch;
     c->code.lines = last / f->line + 1;
     c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
-    c->code.warm = c->gpu->icache_warm && (x->runs_little || c->code.lines <= warm_lines(c));
-    if (c->grids) c->code.warm = c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c));
+    c->code.warm = !c->gpu->icache_warm ? 0 : x->runs_little ? UINT64_MAX : warm_lines(c);
+    if (c->grids && c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c))) c->code.warm = UINT64_MAX;
 }
 
 // A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
@@ -471,7 +471,7 @@ static void look_at_code(engine *x, const tbuf *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
     x->looked = true;
-    if (!c->gpu->icache_warm || c->code.warm) return;
+    if (!c->gpu->icache_warm || c->code.lines <= c->code.warm) return;
     uint8_t *seen = orr_calloc(c->code.lines, 1);
     uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
     for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
@@ -489,7 +489,8 @@ static void look_at_code(engine *x, const tbuf *b) {
         }
     }
     free(seen);
-    x->runs_little = c->code.warm = lines <= warm_lines(c);
+    x->runs_little = lines <= warm_lines(c);
+    if (x->runs_little) c->code.warm = UINT64_MAX;
 }
 
 // ---- a launch -----------------------------------------------------------------------------------

@@ -202,7 +202,8 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
     uint64_t now = s->clock.now;
     if (i->tclass == ORR_TC_CONST && i->constant && c->core.constants.cold) {
         uint64_t there = constants_named(&s->constants, c->program, i, now);
-        if (there > now) {
+        if (there > now) { // the profiler counts who comes meanwhile as a miss, too
+            s->constants.n.misses++;
             ready += there - now;
             if (q->constants_until < there) q->constants_until = there, q->constants_queue = 0;
         }
@@ -576,6 +577,7 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     n.icache_fetches = s->fetch.n.fetches;
     n.icache_l0_miss = s->fetch.n.l0_misses;
     n.icache_l1_miss = s->fetch.n.l1_misses;
+    n.icache_cold = s->fetch.n.cold;
     n.const_requests = s->constants.n.requests;
     n.const_miss = s->constants.n.misses;
     n.const_miss2 = s->constants.n.second_misses;
