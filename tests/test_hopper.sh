@@ -41,6 +41,16 @@ attention=$PWD/../../workloads/hopper/attention_forward/attention_forward.cubin
 grep -q 'BAR.SYNC.*barrier 1 + 1 \* (warp >> 2) modulo 16' "$tmp/timed" && grep -q 'BAR.ARV.*barrier 4 + 15 \* (warp >> 2) modulo 16' "$tmp/timed" ||
     { echo "barriers of attention_forward:"; grep BAR "$tmp/timed"; exit 1; }
 
+# Interleaved channels, NC/8HWC8: 16 channels in two slices of 8, each with 2 x 4 pixels; a box of 2 x 2 pixels.
+cat >"$tmp/slices.launch" <<EOF
+module "$PWD/tensor/tensor.ptx"
+buffer x u16[128] iota
+buffer out u16[64]
+launch tile4 grid 1 block 128 args tensor(x dims 16, 4, 2, 1 strides 8, 32, 128 box 16, 2, 2, 1 interleave 16), out, 128, 128, {s32:0, s32:1, s32:0, s32:0, s32:0, s32:0, s32:0, s32:0}
+expect out expr i / 32 * 64 + i % 32 / 16 * 32 + (1 + i % 16 / 8) * 8 + i % 8
+EOF
+"$ORRERY" run "$tmp/slices.launch" -q >/dev/null 2>"$tmp/err" || { echo "interleaved channels:"; cat "$tmp/err"; exit 1; }
+
 # Nobody waits for ever for an mbarrier.
 cat >"$tmp/never.ptx" <<'EOF'
 .version 9.0

@@ -11,8 +11,9 @@
 // 128, modulo the span / 16. The first coordinate must be at a multiple of 16 bytes. tf32 is rounded on the
 // way in.
 //
-// im2col: pixels follow each other along W, then H, D and N, by the element strides, inside the bounding box;
-// each is `channels` elements of dimension 0, at the pixel plus the instruction's offsets.
+// Interleaved channels: see below. im2col: pixels follow each other along W, then H, D and N, by the element
+// strides, inside the bounding box; each is `channels` elements of dimension 0, at the pixel plus the
+// instruction's offsets.
 #include <string.h>
 
 #include "exec/block.h"
@@ -148,6 +149,7 @@ typedef struct boxed { // a box under way
     uint32_t offsets[3];
     uint32_t size, inner, pitch; // of an element; bytes of a row; from row to row in shared memory
     uint32_t rows;
+    uint32_t slices; // of interleaved channels; 0: they are not
     uint64_t shared; // where the box is, as an offset in its block
     uint8_t *base;   // that block's shared memory
 } boxed;
@@ -210,6 +212,25 @@ static bool move_row(const boxed *b, uint32_t row, const int64_t c[ORR_MAP_RANK]
     return true;
 }
 
+// ---- interleaved channels (NC/8HWC8): slices of 16 or 32 bytes of all pixels, one behind the other. Rows of
+// the box are such slices, in shared memory as in memory: the last dimension outermost, then slices, then
+// pixels.
+static uint32_t slice_bytes(const orr_tensor_map *m) { return m->interleave ? 8u << m->interleave : 0; }
+static uint64_t slice_stride(const orr_tensor_map *m) {
+    return m->strides[m->rank - 2] * m->dims[m->rank - 2];
+}
+
+// The box as it is for one slice, counted from the tensor's first; false: there is none.
+static bool of_slice(const boxed *b, int64_t slice, boxed *one) {
+    int64_t each = b->inner / b->size, first = slice * each;
+    *one = *b;
+    if (slice < 0 || first >= (int64_t)b->m.dims[0]) return false;
+    one->m.address += (uint64_t)slice * slice_stride(&b->m);
+    one->m.dims[0] -= (uint64_t)first;
+    if (one->m.dims[0] > (uint64_t)each) one->m.dims[0] = (uint64_t)each;
+    return true;
+}
+
 static bool inside(const boxed *b, const int64_t c[ORR_MAP_RANK]) {
     for (int d = 1; d < b->m.rank; d++)
         if (c[d] < 0 || c[d] >= (int64_t)b->m.dims[d]) return false;
@@ -220,16 +241,30 @@ static uint32_t box_size(const orr_tensor_map *m, int d) {
     return (m->box[d] + m->steps[d] - 1) / m->steps[d];
 }
 
+// `n` is of the row: what is left of it behind the dimensions before.
+static int64_t take_coordinate(const boxed *b, int d, uint32_t *n) {
+    uint32_t size = box_size(&b->m, d);
+    int64_t c = b->at[d] + (int64_t)(*n % size) * b->m.steps[d];
+    *n /= size;
+    return c;
+}
+
 static bool move_tile(const boxed *b) {
     const orr_tensor_map *m = &b->m;
+    int last = m->rank - 1;
     for (uint32_t row = 0; row < b->rows; row++) {
         int64_t c[ORR_MAP_RANK] = {b->at[0]};
         uint32_t n = row;
-        for (int d = 1; d < m->rank; d++) {
-            c[d] = b->at[d] + (int64_t)(n % box_size(m, d)) * m->steps[d];
-            n /= box_size(m, d);
+        boxed one;
+        for (int d = 1; d < last; d++) c[d] = take_coordinate(b, d, &n);
+        bool there = true;
+        if (b->slices) {
+            there = of_slice(b, b->at[0] * (int64_t)b->size / b->inner + n % b->slices, &one);
+            n /= b->slices;
+            c[0] = 0;
         }
-        if (!move_row(b, row, c, inside(b, c))) return false;
+        if (last) c[last] = take_coordinate(b, last, &n);
+        if (!move_row(b->slices ? &one : b, row, c, there && inside(b, c))) return false;
     }
     return true;
 }
@@ -241,8 +276,17 @@ static bool move_im2col(const boxed *b) {
     for (int d = 0; d < m->rank; d++) pixel[d] = b->at[d];
     for (uint32_t row = 0; row < b->rows; row++) {
         int64_t c[ORR_MAP_RANK];
+        boxed one;
+        bool there = true;
         for (int d = 0; d < m->rank; d++) c[d] = pixel[d] + (d && d < last ? b->offsets[d - 1] : 0);
-        if (!move_row(b, row, c, inside(b, c))) return false;
+        if (b->slices) {
+            if (row % m->pixels == 0)
+                for (int d = 0; d < m->rank; d++)
+                    c[d] = (pixel[d] = b->at[d]) + (d && d < last ? b->offsets[d - 1] : 0);
+            there = of_slice(b, b->at[0] * (int64_t)b->size / b->inner + row / m->pixels, &one);
+            c[0] = 0;
+        }
+        if (!move_row(b->slices ? &one : b, row, c, there && inside(b, c))) return false;
         for (int d = 1; d < m->rank; d++) { // the next one
             pixel[d] += m->steps[d];
             if (d == last || pixel[d] <= (int64_t)m->dims[d] - 1 + m->upper[d - 1]) break;
@@ -273,7 +317,6 @@ static bool open_map(request *r, boxed *b) {
                   (unsigned long long)r->other, why);
         return false;
     }
-    if (b->m.interleave) return wrong(r, "interleaved tensors are not executed");
     if (b->m.rank != r->u->inst->vec) {
         orr_fault(r->w, r->u, r->lane, "the copy has %u dimensions and its tensor map %u", r->u->inst->vec,
                   b->m.rank);
@@ -289,10 +332,14 @@ static bool open_map(request *r, boxed *b) {
 static void note_rows(request *r, const boxed *b) {
     const orr_tensor_map *m = &b->m;
     int64_t first = b->at[0] < 0 ? 0 : b->at[0], end = (int64_t)b->at[0] + b->inner / b->size;
-    uint32_t pixels = b->rows;
+    uint32_t pixels = m->pixels;
     if (end > (int64_t)m->dims[0]) end = (int64_t)m->dims[0];
     r->row = end > first ? (uint32_t)(end - first) * b->size : 0;
     r->begins = m->address + (uint64_t)first * b->size;
+    if (b->slices) {
+        r->row = b->inner;
+        r->begins = m->address + (uint64_t)first * b->size / b->inner * slice_stride(m);
+    }
     for (int d = 0; d < BULK_DIMS; d++) r->count[d] = 1, r->stride[d] = 0;
     for (int d = 1; d < m->rank; d++) {
         int64_t from = b->at[d], step = m->steps[d] ? m->steps[d] : 1;
@@ -311,6 +358,8 @@ static void note_rows(request *r, const boxed *b) {
         r->count[d - 1] = n;
         r->stride[d - 1] = (uint64_t)step * m->strides[d];
     }
+    int at = m->rank <= BULK_DIMS ? m->rank - 1 : BULK_DIMS - 1; // where slices are counted
+    if (b->slices && r->count[at] == 1) r->count[at] = b->slices, r->stride[at] = slice_stride(m);
 }
 
 static bool tensor(request *r) {
@@ -328,8 +377,15 @@ static bool tensor(request *r) {
     for (int d = 1; d < m->rank && !m->im2col; d++) b.rows *= box_size(m, d);
     if (m->im2col) b.rows = m->pixels;
     b.pitch = m->swizzle ? 16u << m->swizzle : b.inner;
-    if ((int64_t)b.at[0] * b.size % 16)
-        return wrong(r, "the first coordinate is not at a multiple of 16 bytes");
+    uint32_t slice = slice_bytes(m);
+    if ((int64_t)b.at[0] * b.size % (slice ? slice : 16))
+        return wrong(r, slice ? "the first coordinate is not at a slice of interleaved channels"
+                              : "the first coordinate is not at a multiple of 16 bytes");
+    if (slice) {
+        b.slices = (b.inner + slice - 1) / slice;
+        b.rows *= b.slices;
+        b.inner = b.pitch = slice;
+    }
     if (b.inner % 16 || b.inner > ROW_MAX) return wrong(r, "a row of the box is not a multiple of 16 bytes");
     note_rows(r, &b);
     r->moved = b.rows * b.inner;
