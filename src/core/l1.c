@@ -611,6 +611,8 @@ static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when) {
 bool l1_lookup(l1_cache *c, l1_access *a) {
     const l1_spec *s = c->spec;
     uint64_t when = c->pipe->start + c->pipe->delay + s->latency;
+    for (uint32_t n = a->next_line; n < a->lines.lines; n++)
+        orr_cache_prefetch_set(&c->tags, a->lines.line[n].line); // the host's caches seldom have many of them
     for (; a->next_line < a->lines.lines; a->next_line++) {
         uint64_t t = when + a->next_line * a->cost / a->lines.lines, missed = a->missed * s->miss_interval;
         if (!lookup_line(c, a, latest(t, when + missed))) return false;

@@ -24,7 +24,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     *c = (orr_cache){.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
     if (!(c->sets & (c->sets - 1))) c->set_mask = c->sets - 1;
     uint32_t total = c->sets * c->ways;
-    c->line = orr_calloc(total, sizeof *c->line);
+    c->line_memory = orr_calloc(total + 64 / sizeof *c->line, sizeof *c->line);
+    c->line = (orr_cache_line *)(((uintptr_t)c->line_memory + 63) & ~(uintptr_t)63);
     c->partial = partial ? orr_calloc(total, sizeof *c->partial) : NULL;
     if (ways <= ORR_CACHE_PACKED) {
         c->order_at = 2 * ((ways + 3) & ~3u);
@@ -74,7 +75,7 @@ void orr_cache_share(orr_cache *c, uint32_t lines) {
 }
 
 void orr_cache_free(orr_cache *c) {
-    free(c->line);
+    free(c->line_memory);
     free(c->memory);
     free(c->bucket);
     free(c->link);
@@ -281,6 +282,7 @@ void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
              way = orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
     if (way == c->ways) way = order_of(c, s)[c->ways - 1];
     __builtin_prefetch(&c->line[s * c->ways + way], 1);
+    if (c->partial) __builtin_prefetch(&c->partial[s * c->ways + way], 1);
 }
 
 uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const orr_cache_line *),

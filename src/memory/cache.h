@@ -43,9 +43,9 @@ typedef struct orr_cache {
     // Packed: for each set the ways' signatures (0: empty, and a few more of those), then the ways by use,
     // newest first (all 0: in any order), and how many of these are protected.
     uint8_t *head;
-    uint32_t stride, order_at; // of a set's head, which is in as few host cache lines as it can be; where in
-                               // it the order begins
-    void *memory; // what `head` is in
+    uint32_t stride, order_at;  // of a set's head, which is in as few host cache lines as it can be; where in
+                                // it the order begins
+    void *memory, *line_memory; // what `head` and `line` are in
     // Lists
     uint32_t *bucket; // first line + 1
     uint32_t buckets;
@@ -131,6 +131,14 @@ static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
         __builtin_prefetch(c->head + (size_t)orr_cache_set_of(c, tag) * c->stride);
     else
         __builtin_prefetch(&c->bucket[orr_cache_mix(tag) & (c->buckets - 1)]);
+}
+
+// The same for sets whose lines are in one host cache line.
+static inline void orr_cache_prefetch_set(const orr_cache *c, uint64_t tag) {
+    if (!c->head) return;
+    uint32_t set = orr_cache_set_of(c, tag);
+    __builtin_prefetch(c->head + (size_t)set * c->stride);
+    __builtin_prefetch(&c->line[set * c->ways], 1);
 }
 
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now

@@ -282,7 +282,22 @@ static void do_event(orr_l2 *p, orr_replies *out) {
     }
 }
 
-void orr_l2_return(orr_l2 *p, const orr_l2_event *e) { orr_l2_event_push(p, *e); }
+// The host's caches seldom have a line that comes.
+static void prefetch_fill(const orr_l2 *p, uint32_t mshr) {
+    const orr_l2_mshr *miss = &p->mshrs.at[mshr];
+    if (miss->line != ORR_NO_LINE) __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
+    if (miss->head != NONE) __builtin_prefetch(&p->waiters.at[miss->head], 1);
+}
+
+void orr_l2_prefetch(const orr_l2 *p) {
+    for (size_t i = 0; i < p->events.n; i++)
+        if (p->events.at[i].kind == ORR_L2_EV_FILL) prefetch_fill(p, p->events.at[i].at);
+}
+
+void orr_l2_return(orr_l2 *p, const orr_l2_event *e) {
+    prefetch_fill(p, e->at);
+    orr_l2_event_push(p, *e);
+}
 
 // ---- the loop ----------------------------------------------------------------------------------------
 
@@ -326,8 +341,7 @@ uint64_t orr_l2_next(const orr_l2 *p) {
 static void step_dram(orr_l2 *p, uint32_t channel) {
     orr_dram_done done;
     if (!orr_dram_step(&p->channel[channel], &done)) return;
-    const orr_l2_mshr *miss = &p->mshrs.at[done.user];
-    __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
+    prefetch_fill(p, done.user);
     orr_l2_event_push(
         p, (orr_l2_event){.time = done.time + p->spec->from_dram, .at = done.user, .sectors = done.sectors});
 }

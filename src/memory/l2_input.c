@@ -307,5 +307,6 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     s->in[lane].parts += is_partial_store(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
-    if (to.kind == ORR_REQ_READ && !to.far && p->spec->merge.loads > 1) orr_l2_merge_prefetch(p, s, &to);
+    if (to.kind == ORR_REQ_WRITE) __builtin_prefetch(&s->stores[tag % ORR_L2_STORES], 1);
+    if (!to.far && p->spec->merge.loads > 1) orr_l2_merge_prefetch(p, s, &to);
 }

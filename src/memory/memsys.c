@@ -277,6 +277,7 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
                     orr_replies *out) {
     partition *p = &m->part[part];
     size_t held = p->later.n, k = 0;
+    for (uint32_t h = 0; h < m->halves; h++) orr_l2_prefetch(&p->l2[h]);
     reserve_keys(p, held + n);
     key *keys = p->keys.at;
     for (size_t i = 0; i < held; i++)
