@@ -47,6 +47,23 @@ gone: 700
 X
     grep -q "is no texture or surface object" err || fail "a texture that is gone is not named"
 done
+# The driver's virtual memory, graphs, fills of rows, pools, contexts.
+"${CC:-cc}" -O1 "$source/tests/app/driver.c" -o driver -L"$build/cuda" -l:libcuda.so.1
+"$orrery" app -q --gpu h200 --model functional ./driver "$fatbin" >got 2>err || { cat got err; fail "driver failed"; }
+diff - got <<'X' || { cat err; fail "driver: not as expected"; }
+pushed: 1 1 1
+granularity 2097152, taken 4194304
+across: 11223344 11223344
+where something is: 1
+moved: 11223344 11223344
+in use: 1
+left: 0
+rows: 7 7 0 102 7 0 102
+graph: 4 edges, 4 nodes, type 0
+reversed: 9 9 7 7
+pool: 2 0
+X
+"$orrery" app -q --model functional -- ./program "$fatbin" axpy >got 2>err && grep -q '^wrong: 0' got || fail "-- before the program"
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
 too much shared memory: cudaErrorInvalidValue

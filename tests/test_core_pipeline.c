@@ -244,7 +244,7 @@ static void test_warm_code(void **state) {
     (void)state;
     fetch_spec s = caches;
     s.first_line = 20, s.line_pace = 30;
-    fetch_code code = {.lines = 8, .fits = true, .warm = true};
+    fetch_code code = {.lines = 8, .fits = true, .warm = 8};
     fetch_unit f;
     fetch_init(&f, &s, &code, 1);
     uint64_t line = 0, other = 0;
@@ -259,6 +259,29 @@ static void test_warm_code(void **state) {
     assert_int_equal(fetch_instruction(&f, 0, &line, 0, 6000, 6010),
                      6010 + 25); // from when the branch is done
     fetch_free(&f);
+}
+
+// Of eight lines two are warm. The third comes from memory where caches were flushed, else from L2; the next
+// time from L2 either way: an L1 of one way in each of four sets has given it up for the seventh.
+static void test_cold_code(void **state) {
+    (void)state;
+    for (int flushed = 0; flushed < 2; flushed++) {
+        fetch_spec s = caches;
+        s.first_line = 20, s.line_pace = 30, s.l0_size = 0, s.l1_size = 512, s.l1_ways = 1,
+        s.flushed = flushed;
+        fetch_code code = {.lines = 8, .warm = 2};
+        fetch_unit f;
+        fetch_init(&f, &s, &code, 1);
+        uint64_t line = 0, beyond = flushed ? 300 : 100;
+        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 1000, 0), 1000 + 20 + 30 + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 2000, 0), 2000 + beyond + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 3000, 0), 3000); // it is still there
+        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 3001, 0), 3001);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 6 * 128, 4000, 0), 4000 + beyond + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 5000, 0), 5000 + 100 + 10);
+        assert_int_equal(f.n.cold, 2);
+        fetch_free(&f);
+    }
 }
 
 // ---- constants ------------------------------------------------------------------------------------
@@ -412,9 +435,9 @@ int main(void) {
         cmocka_unit_test(test_collectors), cmocka_unit_test(test_collector_writes),
         cmocka_unit_test(test_units),      cmocka_unit_test(test_halves),
         cmocka_unit_test(test_fetch),      cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_indexed),    cmocka_unit_test(test_named),
-        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_warm_code),  cmocka_unit_test(test_cold_code),
+        cmocka_unit_test(test_constants),  cmocka_unit_test(test_indexed),
+        cmocka_unit_test(test_named),      cmocka_unit_test(test_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,5 +71,6 @@ for name in docs tests bench; do ln -s "$source/$name" "$dir/$name"; done
 cp /bin/true "$dir/program"
 ln -s "$source/hardware/h200/micro.csv" "$dir/findings.csv"
 printf 'inherit = "h200"\nsm.count = 66 SMs\nproduct = "half an H200"\n' >"$dir/half.conf"
+cp "$source/nodes/dgx_h200.conf" "$dir/next_year.conf"
 pages
 exit $failed

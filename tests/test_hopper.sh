@@ -34,6 +34,27 @@ box 0 "x dims 64, 64, 1 box 32, 16, 1" | fails 1 "has 2 dimensions and its tenso
 box 0 "x dims 64, 128 box 32, 256" | fails 1 "out of bounds"
 echo 'launch places grid 3, 4 block 32 args out' | sed "1i module \"$PWD/cluster/cluster.ptx\"" | fails 2 "not a multiple of the cluster's 2"
 
+# Barriers whose number is in a register, of two groups of warps that hand something on: 1 + threadIdx.x / 128, and
+# that of the other group.
+attention=$PWD/../../workloads/hopper/attention_forward/attention_forward.cubin
+"$ORRERY" show --timed --gpu h200 "$attention" >"$tmp/timed" || { echo "show --timed"; exit 1; }
+grep -q 'BAR.SYNC.*barrier 1 + 1 \* (warp >> 2) modulo 16' "$tmp/timed" && grep -q 'BAR.ARV.*barrier 4 + 15 \* (warp >> 2) modulo 16' "$tmp/timed" ||
+    { echo "barriers of attention_forward:"; grep BAR "$tmp/timed"; exit 1; }
+
+# Nobody waits for ever for an mbarrier.
+cat >"$tmp/never.ptx" <<'EOF'
+.version 9.0
+.target sm_90a
+.address_size 64
+.shared .align 8 .b64 bar;
+.visible .entry never() { .reg .b32 %r; .reg .pred %p; mov.u32 %r, bar; mbarrier.init.shared::cta.b64 [%r], 2;
+again: mbarrier.try_wait.parity.shared::cta.b64 %p, [%r], 0; @!%p bra again; ret; }
+EOF
+rc=0
+"$ORRERY" run "$tmp/never.ptx" --grid 1 --block 32 -q >/dev/null 2>"$tmp/err" || rc=$?
+[ $rc = 1 ] && grep -q "deadlock: it waits for an mbarrier.*kernel 'never', block (0,0,0), thread (0,0,0)" "$tmp/err" ||
+    { echo "an mbarrier that nobody completes: status $rc"; cat "$tmp/err"; exit 1; }
+
 # What a kernel does wrong is said with kernel, block and thread, from PTX and from machine code (faults/faults.ptx).
 wrong() { # WORDS LAUNCH
     for module in ptx cubin; do

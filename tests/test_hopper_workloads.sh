@@ -29,6 +29,15 @@ for name in $(sed -n 's/^W(\(.*\))$/hopper\/\1/p' "$source/workloads/hopper/list
 done
 [ $ran -ge 16 ] || complain "only $ran workloads"
 
+# Kernels of other kinds that the models were not made with (docs/how/hopper.md): they leave what plain C does.
+for name in $(sed -n 's/^W(\(.*\))$/\1/p' "$source/tests/hopper/new/list.def"); do
+    for from in sass ptx; do
+        "$orrery" run "$source/tests/hopper/new/$name.launch" --source "$from" --size small --threads 1 --counts-only --json >"$dir/new" 2>"$dir/err" ||
+            complain "new/$name from $from: $(head -1 "$dir/err")"
+        grep -qE '"buffers_checked": [1-9]' "$dir/new" || complain "new/$name from $from: no buffer was checked"
+    done
+done
+
 # Exact where no warp tries again: in kernels with setmaxnreg a warp that asks for registers does so until others have given
 # theirs back, and how often depends on time (3.1 % fewer here at most, in gemm_persistent).
 "$orrery" correlate "$source/hardware/h200/hopper.csv" --csv "$dir/counts" -q -- --gpu h200 --model functional --size small \

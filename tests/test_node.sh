@@ -55,6 +55,27 @@ X
 is kernel --node dgx_h200 --model partial <<'X'
 wrong: 0, at least what 400000 bytes take: 1
 X
+# Two processes: memory of one used by the other's kernels, from another GPU, behind an event
+is processes --node dgx_h200 --model functional <<'X'
+memory's handle: cudaSuccess
+an event of one process: cudaErrorInvalidResourceHandle
+event's handle: cudaSuccess
+its own memory: cudaErrorInvalidResourceHandle
+memory: cudaSuccess
+memory: cudaSuccess
+small memory: cudaSuccess
+event: cudaSuccess
+wait: cudaSuccess
+launch: cudaSuccess
+small: 22, y[1]: 4
+free: cudaErrorInvalidValue
+close: cudaSuccess
+close again: cudaErrorInvalidValue
+no handle: cudaErrorInvalidResourceHandle
+wrong: 0, around it: 11 33
+free: cudaSuccess
+child: 0
+X
 NCCL_ALGO=Ring is nccl --node dgx_h200 --model functional <<'X'
 init: 0
 rank 3 of 8

@@ -87,3 +87,17 @@ if message=$(run "$work/a.tasks" --gpu k40 --set m=5 2>&1); then fail "takes a n
 [ "$message" = "orrery: --set m=5: $work/a.tasks has no such name; let m = ... would make one" ] || fail "says: $message"
 if message=$(run "$work/a.tasks" --gpu k40 --size small 2>&1); then fail "takes --size"; fi
 grep -q 'a task list takes --set' <<<"$message" || fail "says: $message"
+
+# A kernel as a task list takes what the kernel takes, from machine code and from PTX; other lists are further off
+# (docs/how/partial.md). In percent.
+cycles() { run "$@" --json | grep -o '"cycles": [0-9.]*' | awk '{ n += $2 } END { print n }'; }
+list() { # WORKLOAD SOURCE PERCENT
+    "$ORRERY" show "$1" --size small --source "$2" --tasks -q >"$work/list.tasks" || fail "show $1 --tasks"
+    itself=$(cycles "$1" --size small --source "$2") listed=$(cycles "$work/list.tasks")
+    awk -v a="$itself" -v b="$listed" -v p="$3" 'BEGIN { d = 100 * (b - a) / a; exit !(a > 0 && d < p && d > -p) }' ||
+        fail "$1 ($2) takes $itself cycles, its list $listed"
+}
+for w in saxpy histogram sgemm_tiled scan; do list $w sass 15; done
+list softmax ptx 15
+"$ORRERY" show softmax --size small --tasks -q | grep -q '^launch softmax grid' || fail "a list launches"
+if message=$("$ORRERY" show softmax --tasks --ptx 2>&1); then fail "takes --tasks with --ptx"; fi

@@ -147,7 +147,7 @@ static void test_plain(void **state) {
         {"bar.warp.sync 255;", ORR_OP_WARPSYNC, 0, 0, 0, 0, 0, 0, 0, "", "w"},
         {"fence.acq_rel.gpu;", ORR_OP_MEMBAR, 0, 0, 0, 0, 0, 0, 2, "", ""},
         {"membar.sys;", ORR_OP_MEMBAR, 0, 0, 0, 0, 0, 0, 3, "", ""},
-        {"griddepcontrol.wait;", ORR_OP_NOP, 0, 0, 0, 0, 0, 0, 0, "", ""},
+        {"griddepcontrol.wait;", ORR_OP_NOP, 0, 0, 0, 0, 0, 0, ORR_GRID_WAIT, "", ""},
         {"nanosleep.u32 20;", ORR_OP_NANOSLEEP, T(U32), 0, 0, 0, 0, 0, 0, "", "w"},
         {"cvta.to.shared.u64 d0, d1;", ORR_OP_CVTA, T(U64), 0, 0, 0, 0, 0, 1, "D", "D"},
         {"isspacep.global p0, d1;", ORR_OP_ISSPACEP, 0, 0, 0, 0, 0, 0, 0, "P", "D"},

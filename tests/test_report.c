@@ -210,10 +210,16 @@ static void counters(void **state) {
     raw->mem.asked[0] = 10;
     raw->mem.asked[1] = 20;
     raw->mem.notified = 11;
+    double from_memory = c[ORR_C_DRAM_READ];
     orr_cycle_counters(b->gpu, l, c);
+    near(c[ORR_C_DRAM_READ], from_memory); // code is still in L2
     near(c[ORR_C_L2_READ], 400 + 8 * 48 + 48 + 5);
     near(c[ORR_C_L2_WRITE], written + 7);
     near(c[ORR_C_L2_SECTORS], 500 + 8 * 48 + 48 + 100 + 10 + 3 * 20 + 5 + 7 + 11);
+    b->gpu->l2_flush = true; // it is not: read once, with 30 for the launch
+    b->gpu->launch_memory = 30;
+    orr_cycle_counters(b->gpu, l, c);
+    near(c[ORR_C_DRAM_READ], from_memory + 30 + 8);
     near(c[ORR_C_PER_ISSUE_LONG], (16.0 * SM_CYCLES - 1000) / 1000);
     near(c[ORR_C_PER_ISSUE_ISSUED], 1);
     assert_true(isnan(c[ORR_C_BRANCHES_DIVERGENT])); // a model of time does not look for it

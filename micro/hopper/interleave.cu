@@ -49,8 +49,8 @@ template <typename F> __device__ void box(u32 *out, u64 *word, bool store, F cop
 #define COPY(rank, mode, coords, tail) asm volatile("cp.async.bulk.tensor." rank ".shared::cluster.global." mode ".mbarrier::complete_tx::bytes [%0], [%1, {" coords "}], [%2]" tail ";" ::"r"(to), "l"(m), "r"(bar), "r"(p.c[0]), "r"(p.c[1]), "r"(p.c[2]), "r"(p.c[3]), "r"(p.c[4]), "h"((uint16_t)p.off[0]), "h"((uint16_t)p.off[1]), "h"((uint16_t)p.off[2]) : "memory")
 #define BACK(rank, mode, coords) asm volatile("cp.async.bulk.tensor." rank ".global.shared::cta." mode ".bulk_group [%1, {" coords "}], [%0];" ::"r"(to), "l"(m), "r"(bar), "r"(p.c[0]), "r"(p.c[1]), "r"(p.c[2]), "r"(p.c[3]), "r"(p.c[4]) : "memory")
 __global__ void one(const __grid_constant__ CUtensorMap map, u32 *out, u64 *word, int rank, int im2col, int store, place p) {
+    const void *m = &map; // the parameter itself: a copy of it would be in local memory
     box(out, word, store, [=](u32 to, u32 bar) {
-        const void *m = &map;
         switch (im2col * 10 + store * 100 + rank) {
         case 3: COPY("3d", "tile", "%3,%4,%5", ""); break;
         case 4: COPY("4d", "tile", "%3,%4,%5,%6", ""); break;
@@ -110,6 +110,7 @@ static record make(u32 n) {
 }
 #define CK(x) do { cudaError_t e_ = (x); if (e_ != cudaSuccess) { fprintf(stderr, "case %u: %s\n", r.number, cudaGetErrorString(e_)); r.result = 1000 + (u32)e_; r.bytes = 0; fwrite(&r, sizeof r, 1, stdout); fflush(stdout); _Exit(3); } } while (0)
 int main(int argc, char **argv) {
+    bool plain = argc > 3; // without interleaving: to try the program itself
     u32 first = argc > 1 ? (u32)atoi(argv[1]) : 0, cases = argc > 2 ? (u32)atoi(argv[2]) : 480;
     u32 *mem, *out;
     u64 *word;
@@ -125,6 +126,7 @@ int main(int argc, char **argv) {
     for (u32 n = 0; n < cases; n++) {
         r = make(n);
         if (n < first) continue;
+        if (plain) r.interleave = r.swizzle = 0;
         CUtensorMap map;
         memset(&map, 0, sizeof map);
         r.base = (u64)mem + WORDS; // in the middle of the first half

@@ -56,7 +56,7 @@ typedef struct orr_lab_options {
 
 typedef struct orr_code_options { // which code is shown, and how
     const char *arch, *dump;      // "sm_90"; a folder for the code of each function
-    bool raw, timed, ptx;
+    bool raw, timed, ptx, tasks;
     int images; // of each architecture; 0: all
 } orr_code_options;
 

@@ -80,6 +80,7 @@ static const struct option {
     {"shared", STRING, AT(in.direct.shared)},
     {"size", STRING, AT(in.size)},
     {"source", STRING, AT(in.source)},
+    {"tasks", FLAG, AT(code.tasks)},
     {"threads", INT, AT(in.threads)},
     {"timed", FLAG, AT(code.timed)},
     {"timeline", STRING, AT(run.timeline)},

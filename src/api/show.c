@@ -1,5 +1,7 @@
 // orr_show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
 #include "api/api.h"
+#include "exec/exec.h"
+#include "tasks/tasks.h"
 #include "isa/observable.h"
 #include "ptx/ptx.h"
 #include "program/program.h"
@@ -13,8 +15,10 @@ static void kernel_row(orr_text *t, const orr_kernel *k) {
     if (k->reqntid[0]) orr_text_add(t, "   block %u x %u x %u", k->reqntid[0], k->reqntid[1], k->reqntid[2]);
     if (k->maxntid[0])
         orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
-    if (orr_kernel_observable(k)) orr_text_add(t, "   ");
-    orr_observable_text(k, t);
+    orr_text why = {0};
+    orr_observable_text(k, &why);
+    if (why.n) orr_text_add(t, "   %s", why.s);
+    free(why.s);
     orr_text_add(t, "\n");
 }
 
@@ -82,9 +86,45 @@ static void show_timed(orr_module *m, const orr_options *o, orr_text *t, orr_err
     orr_gpu_free(g);
 }
 
+// ---- as a task list -----------------------------------------------------------------------------
+static bool list_launch(void *arg, orr_work *w, orr_err *e) {
+    orr_task_writer *to = arg;
+    orr_source *s = w->launch ? orr_exec_source(w->launch, NULL, e) : w->source;
+    bool ok = s && orr_task_writer_launch(to, s, e);
+    if (w->launch && s) s->close(s);
+    return ok;
+}
+
+static orr_report *show_tasks(const char *input, const orr_options *o, orr_err *e) {
+    const char *name = o->model.gpu ? o->model.gpu : "h200";
+    orr_gpu *g = orr_gpu_load(name, o->model.sets.at, (int)o->model.sets.n, e);
+    if (!g) return NULL;
+    orr_progress progress = {0};
+    orr_text text = {0}, json = {0}, title = {0};
+    orr_task_writer *w = orr_task_writer_new(g);
+    orr_input in = {
+        .name = input, .o = &o->in, .gpu = g, .progress = &progress, .work = list_launch, .arg = w};
+    orr_progress_start(&progress, o->watcher, "show", "launches", "blocks", 0);
+    bool ok = orr_input_run(&in, e);
+    orr_progress_end(&progress);
+    if (ok && !in.chosen) ok = orr_fail(e, ORR_BAD_INPUT, "%s: launches nothing that was chosen", input);
+    if (ok) {
+        orr_text_add(&title, "%s%s%s, from %s, as it goes on a %s (orrery show --tasks)", input,
+                     *in.size ? ", " : "", in.size, in.source, g->name);
+        orr_task_writer_text(w, title.s, &text);
+        orr_text_add(&json, "{}\n");
+    }
+    orr_input_close(&in);
+    orr_task_writer_free(w);
+    orr_gpu_free(g);
+    free(title.s);
+    return ok ? orr_report_of(text, json) : NULL;
+}
+
 orr_report *orr_show(const char *module, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     o = orr_asked(o);
+    if (o->code.tasks) return show_tasks(module, o, e);
     const char *kernel = o->in.direct.kernel;
     orr_module *m = orr_module_find(module, o->in.direct.build, o->code.ptx ? "ptx" : NULL, 0, e);
     if (!m) return NULL;

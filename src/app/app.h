@@ -102,6 +102,11 @@ typedef struct app_stream {
     struct app_stream *next;
 } app_stream;
 
+typedef struct app_shared_event { // of several processes, in memory that they share
+    uint64_t recorded;             // how often
+    double when;                   // ns
+} app_shared_event;
+
 typedef struct app_event {
     unsigned flags; // 2: no timing
     bool recorded;
@@ -109,7 +114,10 @@ typedef struct app_event {
     app_op_ref at;                   // what it waits for, of what has not been
     struct app_graph *capture;       // recorded in a stream that was being captured,
     ORR_VEC(struct app_node *) tail; // behind these nodes
+    app_shared_event *shared;        // of several processes; NULL: of this one
 } app_event;
+void app_event_look(app_event *ev); // at what another process has recorded
+void app_event_tell(app_event *ev); // the others that it is recorded
 
 enum { // what works on something at a time, of each device
     ENGINE_NONE,
@@ -254,6 +262,7 @@ void app_conditional_free(app_conditional *c);
 int app_conditional_run(const app_conditional *c, app_stream *s);
 app_graph *app_graph_new(void);
 void app_condition_set(uint64_t handle, unsigned value); // of a conditional node
+void app_node_free(app_node *n);
 void app_graph_free(app_graph *g);
 app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
@@ -266,6 +275,7 @@ typedef struct app_block { // memory the program has asked for
     int device;    // where it is: of managed memory the device that used it last
     uint8_t place; // PLACE_*
     bool kept;     // of a graph: it stays when it is freed
+    bool foreign;  // another process's (rt_ipc.c)
 } app_block;
 
 typedef struct app_registered { // memory of the program's own that kernels may use (cudaHostRegister)
@@ -410,6 +420,8 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // sorted in; device: index in the_app.devices
+void app_block_remove(app_block *b);
 app_stream *app_stream_of(void *handle);
 void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."
 int app_missing(const char *function);                                    // names it, E_NOT_SUPPORTED

@@ -274,6 +274,23 @@ int app_place(const void *p) {
     return orr_mem_host(the_app.mem, addr, 1) ? PLACE_DEVICE : PLACE_HOST;
 }
 
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place) {
+    app *a = &the_app;
+    size_t at = above(addr);
+    (void)ORR_PUSH(&a->blocks);
+    memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
+    a->blocks.at[at] =
+        (app_block){.addr = addr, .bytes = bytes, .owner = device, .device = device, .place = (uint8_t)place};
+    return &a->blocks.at[at];
+}
+
+void app_block_remove(app_block *b) {
+    app *a = &the_app;
+    size_t at = (size_t)(b - a->blocks.at);
+    a->blocks.n--;
+    memmove(b, b + 1, (a->blocks.n - at) * sizeof *b);
+}
+
 int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
     app *a = &the_app;
     *p = NULL;
@@ -286,11 +303,7 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
     orr_err e = {0};
     uint64_t addr = orr_mem_alloc(a->mem, bytes, name, &e);
     if (!addr) return E_MEMORY;
-    size_t at = above(addr);
-    (void)ORR_PUSH(&a->blocks);
-    memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
-    a->blocks.at[at] =
-        (app_block){.addr = addr, .bytes = bytes, .owner = device, .device = device, .place = (uint8_t)place};
+    app_block_add(addr, bytes, device, place);
     if (place != PLACE_PINNED) d->used += bytes;
     if (d->used > d->peak) d->peak = d->used;
     *p = (void *)(uintptr_t)addr;
@@ -308,13 +321,11 @@ int app_free(void *p) {
     app *a = &the_app;
     if (!p) return E_OK;
     app_block *b = app_block_of((uintptr_t)p);
-    if (!b || b->addr != (uintptr_t)p) return E_VALUE;
+    if (!b || b->addr != (uintptr_t)p || b->foreign) return E_VALUE;
     if (b->kept) return E_OK;
     if (b->place != PLACE_PINNED) a->devices[b->owner].used -= b->bytes;
     orr_mem_free(a->mem, b->addr);
-    size_t at = (size_t)(b - a->blocks.at);
-    a->blocks.n--;
-    memmove(b, b + 1, (a->blocks.n - at) * sizeof *b);
+    app_block_remove(b);
     return E_OK;
 }
 

@@ -122,12 +122,18 @@ static int side(const copy_side *s, const dr_copy_3d *p, pitched_ptr *at, app_ar
     return E_OK;
 }
 
+int app_copy_3d_call(const void *copy, app_call *c) {
+    const dr_copy_3d *p = copy;
+    if (!p) return E_VALUE;
+    *c = (app_call){.what = DO_COPY, .kind = COPY_DEFAULT, .size = {p->width, p->height, p->depth}};
+    int error = side(&p->from, p, &c->src, &c->from, &c->from_at);
+    return error ? error : side(&p->to, p, &c->dst, &c->to, &c->to_at);
+}
+
 static int copy_3d_driver(const dr_copy_3d *p, void *stream, bool wait) {
     DR_ENTER();
-    if (!p) return app_leave_driver(E_VALUE);
-    app_call c = {.what = DO_COPY, .kind = COPY_DEFAULT, .size = {p->width, p->height, p->depth}};
-    int error = side(&p->from, p, &c.src, &c.from, &c.from_at);
-    if (!error) error = side(&p->to, p, &c.dst, &c.to, &c.to_at);
+    app_call c;
+    int error = app_copy_3d_call(p, &c);
     app_stream *s = app_stream_of(stream);
     if (!error) error = s ? app_submit(s, &c) : E_HANDLE;
     if (!error && wait) app_clock_wait(app_clock_end(s));

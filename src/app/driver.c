@@ -139,10 +139,24 @@ API int cuCtxSetCurrent(void *context) {
     bool known = none || app_device_use(device_of(context));
     return app_leave_driver(known ? E_OK : E_CONTEXT);
 }
-API int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
+// What is current lies under what is pushed on it.
+enum { DEEPEST = 64 };
+static _Thread_local void *under[DEEPEST];
+static _Thread_local int depth;
+API int cuCtxPushCurrent_v2(void *context) {
+    void *was = NULL;
+    int error = depth == DEEPEST ? E_MEMORY : cuCtxGetCurrent(&was);
+    if (!error) error = cuCtxSetCurrent(context);
+    if (!error) under[depth++] = was;
+    return error;
+}
 API int cuCtxPopCurrent_v2(void **context) {
-    void *now;
-    return cuCtxGetCurrent(context ? context : &now);
+    void *now = NULL;
+    int error = cuCtxGetCurrent(&now);
+    if (!error && !now) error = E_CONTEXT;
+    if (!error && depth) error = cuCtxSetCurrent(under[--depth]); // else: the one that a thread begins with
+    if (!error && context) *context = now;
+    return error;
 }
 API int cuCtxGetDevice(int *device) {
     DR_ENTER();
@@ -524,9 +538,18 @@ API int cuPointerGetAttribute(void *to, int which, devptr p) {
     case 6: *(unsigned *)to = 1; break; // memory operations are synchronous
     case 8: *(unsigned *)to = place == PLACE_MANAGED; break;
     case 9: *(int *)to = app_block_device(b); break;
-    case 11: *(devptr *)to = b ? b->addr : p; break;
-    case 12: *(size_t *)to = b ? b->bytes : 0; break;
+    case 10:
+    case 15: *(unsigned *)to = 0; break; // cannot be given to other processes or devices
+    case 7:
+    case 11:
+    case 19:
+    case 20: *(devptr *)to = b ? b->addr : p; break; // what it is a part of, or that one's number
+    case 12:
+    case 18: *(size_t *)to = b ? b->bytes : 0; break;
     case 13: *(unsigned *)to = 1; break; // mapped
+    case 14: *(uint64_t *)to = 0; break; // kinds of handles
+    case 16: *(unsigned *)to = 3; break; // read and written
+    case 17: *(void **)to = NULL; break; // of no pool
     default: return app_leave_driver(app_missing("cuPointerGetAttribute of this attribute"));
     }
     return app_leave_driver(E_OK);

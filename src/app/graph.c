@@ -9,7 +9,9 @@
 
 app_graph *app_graph_new(void) { return orr_calloc(1, sizeof(app_graph)); }
 
-static void free_node(app_node *n) {
+void app_node_free(app_node *n) {
+    if (n->call.what == DO_GRAPH) app_graph_free(n->call.graph);
+    if (n->call.what == DO_CONDITION) app_conditional_free(n->call.conditional);
     free(n->call.params);
     free(n->needs);
     free(n->args);
@@ -18,12 +20,7 @@ static void free_node(app_node *n) {
 
 void app_graph_free(app_graph *g) {
     if (!g) return;
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        const app_call *c = &g->nodes.at[i]->call;
-        if (c->what == DO_GRAPH) app_graph_free(c->graph);
-        if (c->what == DO_CONDITION) app_conditional_free(c->conditional);
-        free_node(g->nodes.at[i]);
-    }
+    for (size_t i = 0; i < g->nodes.n; i++) app_node_free(g->nodes.at[i]);
     free(g->nodes.at);
     free(g);
 }

@@ -126,7 +126,7 @@ app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n) {
 // ---- kernels ------------------------------------------------------------------------------------
 bool app_queue_takes(const orr_launch *l) {
     const app *a = &the_app;
-    return app_queue_on() && (!a->model->run_group || !orr_kernel_observable(l->kernel));
+    return app_queue_on() && (!a->model->run_group || !orr_launch_observable(l));
 }
 
 // The kernels that an operation waits for, itself or by operations that take no time: how many, and the last

@@ -183,6 +183,8 @@ static int update(void *stream, void *const *needs, size_t n, unsigned flags) {
     for (size_t i = 0; i < n; i++) *ORR_PUSH(&s->tail) = needs[i];
     return app_leave(E_OK);
 }
+IN_12(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_v2) // of 12.3 and later
+IN_12(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_v2_ptsz)
 IN_13(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_ptsz)
 RT_13(cudaStreamUpdateCaptureDependencies)
 (void *stream, void *const *needs, const void *edges, size_t n, unsigned flags) {

@@ -193,7 +193,8 @@ int app_attribute(int which, int device, int *value) {
     case 37: *value = g->dram_bus; break;
     case 38: *value = (int)g->l2_size; break;
     case 39: *value = g->limit_sm_threads; break;
-    case 40: *value = 2; break; // copy engines
+    case 40: *value = 2; break;  // copy engines
+    case 125: *value = 1; break; // events of several processes
     case 41: *value = 1; break;
     case 51: *value = 32; break;
     case 75: *value = g->cc_major; break;

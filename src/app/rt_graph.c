@@ -130,6 +130,7 @@ static int add_needs(void *const *from, void *const *to, size_t n) {
     }
     return app_leave(E_OK);
 }
+IN_12(cudaGraphAddDependencies, cudaGraphAddDependencies_v2) // of 12.3 and later
 RT_13(cudaGraphAddDependencies)
 (void *graph, void *const *from, void *const *to, const void *edges, size_t n) {
     (void)graph, (void)edges;

@@ -251,6 +251,7 @@ static int dependents(void *node, void **list, size_t *n) {
     *n = found;
     return app_leave(E_OK);
 }
+IN_12(cudaGraphGetEdges, cudaGraphGetEdges_v2) // of 12.3 and later
 RT_13(cudaGraphGetEdges)(void *graph, void **from, void **to, void *data, size_t *n) {
     (void)data;
     return edges(graph, from, to, n);
@@ -258,6 +259,7 @@ RT_13(cudaGraphGetEdges)(void *graph, void **from, void **to, void *data, size_t
 RT_11_12(cudaGraphGetEdges, graph_get_edges_12)(void *graph, void **from, void **to, size_t *n) {
     return edges(graph, from, to, n);
 }
+IN_12(cudaGraphNodeGetDependencies, cudaGraphNodeGetDependencies_v2) // of 12.3 and later
 RT_13(cudaGraphNodeGetDependencies)(void *node, void **needs, void *data, size_t *n) {
     (void)data;
     return dependencies(node, needs, n);
@@ -265,6 +267,7 @@ RT_13(cudaGraphNodeGetDependencies)(void *node, void **needs, void *data, size_t
 RT_11_12(cudaGraphNodeGetDependencies, graph_dependencies_12)(void *node, void **needs, size_t *n) {
     return dependencies(node, needs, n);
 }
+IN_12(cudaGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes_v2) // of 12.3 and later
 RT_13(cudaGraphNodeGetDependentNodes)(void *node, void **list, void *data, size_t *n) {
     (void)data;
     return dependents(node, list, n);

@@ -137,6 +137,7 @@ RT(cudaEventSynchronize)(void *event) {
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
     app_queue_flush();
+    app_event_look(ev);
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }
@@ -202,6 +203,8 @@ static int capture_info(void *stream, int *status, unsigned long long *id, void 
     if (n) *n = g && g->last;
     return app_leave(status ? E_OK : E_VALUE);
 }
+IN_12(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3) // of 12.3 and later
+IN_12(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3_ptsz)
 IN_13(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
 RT_13(cudaStreamGetCaptureInfo)
 (void *stream, int *status, unsigned long long *id, void **graph, void ***needs, const void **edges,

@@ -327,17 +327,20 @@ int app_do(app_stream *s, const app_call *c) {
     case DO_RECORD:
         c->event->recorded = true;
         c->event->capture = NULL;
-        if (app_queue_on()) {
+        if (app_queue_on() && !c->event->shared) {
             app_queue_record(s, c->event);
             return E_OK;
         }
         c->event->when = app_clock_start(s, ENGINE_NONE);
+        app_event_tell(c->event);
         return E_OK;
     case DO_WAIT:
-        if (app_queue_on()) {
+        app_event_look(c->event);
+        if (app_queue_on() && !c->event->shared) {
             if (c->event->recorded) app_queue_wait(s, c->event);
             return E_OK;
         }
+        if (c->event->shared) app_queue_flush();
         if (c->event->recorded && c->event->when > s->end) s->end = c->event->when;
         return E_OK;
     case DO_FREE: return app_free(c->user);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 // ---- errors ---------------------------------------------------------------------------------
 // One mechanism: a function that can fail takes an `orr_err *` last and returns false (or NULL)
@@ -63,8 +64,9 @@ void orr_arena_free(orr_arena *a);
         size_t n, cap;                                                                                       \
     }
 #define ORR_PUSH(v)                                                                                          \
-    (orr_vec_grow((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof *(v)->at), &(v)->at[(v)->n - 1])
-void orr_vec_grow(void **at, size_t *n, size_t *cap, size_t size); // n += 1, new element zeroed
+    ((v)->n == (v)->cap ? orr_vec_grow((void **)&(v)->at, &(v)->cap, sizeof *(v)->at) : (void)0,             \
+     memset(&(v)->at[(v)->n], 0, sizeof *(v)->at), &(v)->at[(v)->n++])
+void orr_vec_grow(void **at, size_t *cap, size_t size); // room for more
 
 // ---- string map -----------------------------------------------------------------------------
 // From byte strings to pointers; keys are copied into the map. Zero-initialise it.

@@ -62,13 +62,9 @@ void *orr_aligned_alloc(size_t align, size_t n) {
     return p;
 }
 
-void orr_vec_grow(void **at, size_t *n, size_t *cap, size_t size) {
-    if (*n == *cap) {
-        size_t cap2 = *cap ? *cap * 2 : 8;
-        if (cap2 > SIZE_MAX / 2 / size) out_of_memory(SIZE_MAX);
-        *at = orr_realloc(*at, cap2 * size);
-        *cap = cap2;
-    }
-    memset((char *)*at + *n * size, 0, size);
-    *n += 1;
+void orr_vec_grow(void **at, size_t *cap, size_t size) {
+    size_t cap2 = *cap ? *cap * 2 : 8;
+    if (cap2 > SIZE_MAX / 2 / size) out_of_memory(SIZE_MAX);
+    *at = orr_realloc(*at, cap2 * size);
+    *cap = cap2;
 }

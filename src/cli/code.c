@@ -9,7 +9,9 @@ int cli_show(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "show: name one module: orrery show FILE.ptx [--kernel NAME]");
     if (job->code.ptx && (job->code.timed || job->in.direct.kernel || o->out.json))
         orr_fail(e, ORR_BAD_INPUT, "show: --ptx prints a whole module: neither --kernel, --timed nor --json");
-    if (job->code.timed) o->out.json = false; // it has text only
+    if (job->code.tasks && (job->code.ptx || job->code.timed || o->out.json))
+        orr_fail(e, ORR_BAD_INPUT, "show: --tasks prints a task list: neither --ptx, --timed nor --json");
+    if (job->code.timed || job->code.tasks) o->out.json = false; // it has text only
     return e->status ? e->status : cli_say(o, orr_show(o->inputs[0], job, e), e);
 }
 

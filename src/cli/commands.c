@@ -302,19 +302,25 @@ const cli_subcommand cli_subcommands[] = {
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},
-    {"show", cli_show, " kernel timed ptx gpu set build json quiet ", "[options] MODULE",
-     "a kernel as Orrery sees it",
+    {"show", cli_show,
+     " kernel timed ptx tasks gpu set build json quiet size source kernels launches grid block shared arg "
+     "threads ",
+     "[options] MODULE | --tasks INPUT", "a kernel as Orrery sees it",
      "Prints the kernels of a module, PTX or machine code: basic blocks, successors, post-dominators, "
      "registers,\n"
      "shared memory.\n"
      "With --timed, the machine instructions that --gpu is taken to run instead; with --ptx, the whole "
      "module "
      "of a PTX\n"
-     "file as PTX again, as other passes over it see it.",
+     "file as PTX again, as other passes over it see it.\n"
+     "With --tasks, what the launches of an INPUT of `orrery run` do, executed once, as a task list: a text "
+     "that can\n"
+     "be edited and run.",
      "orrery show workloads/saxpy/saxpy.ptx\n"
      "orrery show workloads/sgemm_tiled/sgemm_tiled.cubin --kernel sgemm_tiled\n"
      "orrery show workloads/saxpy/saxpy.ptx --timed --gpu v100\n"
-     "orrery show workloads/saxpy/saxpy.ptx --ptx"},
+     "orrery show workloads/saxpy/saxpy.ptx --ptx\n"
+     "orrery show hotspot --size small --tasks > hotspot.tasks"},
     {"disasm", cli_disasm, " kernel arch images dump raw json quiet ", "[options] FILE",
      "the machine code of a cubin, program or library",
      "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has "

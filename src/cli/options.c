@@ -103,6 +103,8 @@ static const option options[] = {
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
+    {"tasks", 0, JOB_FLAG, 0, NULL,
+     "a task list of what the launches of an INPUT do, to be edited and run (*.tasks)"},
     {"ptx", 0, JOB_FLAG, 0, NULL, "the module as PTX text, printed from what was read"},
     {"latencies", 0, JOB, 0, "FILE",
      "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
@@ -318,6 +320,10 @@ static bool parse_words(const cli_subcommand *c, int argc, char **argv, cli_opti
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
         if (strcmp(word, "--") == 0 && strstr(c->takes, " -- ")) {
+            o->rest = argv + i + 1;
+            o->nrest = argc - i - 1;
+            return true;
+        } else if (strcmp(word, "--") == 0 && strstr(c->takes, " ! ")) {
             o->rest = argv + i + 1;
             o->nrest = argc - i - 1;
             return true;

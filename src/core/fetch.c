@@ -9,6 +9,9 @@ void fetch_spec_read(fetch_spec *s, const orr_gpu *g) {
                       .line = (uint32_t)g->icache_line,
                       .l0_size = (uint64_t)g->icache_l0,
                       .l1_size = (uint64_t)g->icache_l1,
+                      .l0_ways = (uint32_t)g->icache_l0_ways,
+                      .l1_ways = (uint32_t)g->icache_l1_ways,
+                      .flushed = g->l2_flush,
                       .latency = whole_cycles(g->icache_l1_latency),
                       .l2_latency =
                           whole_cycles(g->icache_l2_latency > 0 ? g->icache_l2_latency : g->l2_latency),
@@ -30,10 +33,11 @@ void fetch_init(fetch_unit *f, const fetch_spec *s, const fetch_code *code, uint
     if (s->perfect) return;
     f->l0 = orr_calloc(nsched, sizeof *f->l0);
     for (uint32_t n = 0; n < nsched && s->l0_size; n++) {
-        orr_cache_init(&f->l0[n].tags, s->l0_size, s->line, 0, false, false);
+        orr_cache_init(&f->l0[n].tags, s->l0_size, s->line, s->l0_ways, false, false);
         f->l0[n].when = orr_calloc(places(&f->l0[n].tags), sizeof *f->l0[n].when);
     }
-    orr_cache_init(&f->l1, s->l1_size ? s->l1_size : s->line, s->line, 0, false, false);
+    orr_cache_init(&f->l1, s->l1_size ? s->l1_size : s->line, s->line, s->l1_size ? s->l1_ways : 0, false,
+                   false);
     f->l1_when = orr_calloc(places(&f->l1), sizeof *f->l1_when);
 }
 
@@ -82,15 +86,26 @@ static uint64_t warm_line(fetch_unit *f, uint64_t line, uint64_t now) {
     return t > now ? t : now;
 }
 
+// When a line that the SM's cache lacks is there.
+static uint64_t from_l2(fetch_unit *f, uint64_t line, uint64_t now, bool demand) {
+    uint64_t *seen = &f->seen[line % FETCH_SEEN / 64], bit = 1ull << line % 64;
+    bool first = !(*seen & bit);
+    *seen |= bit;
+    if (first && line <= f->code->warm) return warm_line(f, line, now);
+    f->n.cold += first;
+    f->n.l1_misses += demand;
+    now += first && f->spec->flushed ? f->spec->memory_latency : f->spec->l2_latency;
+    return in_line(now, &f->l1_last, f->spec->l1_interval, demand);
+}
+
 // When `line` is in the SM's cache.
 static uint64_t in_l1(fetch_unit *f, uint64_t line, uint64_t now, bool demand) {
-    if (f->code->warm) return warm_line(f, line, now);
+    if (f->code->lines <= f->code->warm) return warm_line(f, line, now);
     uint32_t at = orr_cache_find(&f->l1, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&f->l1, line, &victim, NULL);
-        f->l1_when[at] = in_line(now + f->spec->l2_latency, &f->l1_last, f->spec->l1_interval, demand);
-        f->n.l1_misses += demand;
+        f->l1_when[at] = from_l2(f, line, now, demand);
     }
     orr_cache_touch(&f->l1, at);
     return f->l1_when[at] > now ? f->l1_when[at] : now;
@@ -114,7 +129,7 @@ static uint64_t in_l0(fetch_unit *f, fetch_l0 *q, uint64_t line, uint64_t now, b
     }
     if (miss) {
         uint64_t t = in_l1(f, line, now, demand) + f->spec->latency + f->delays.each;
-        if (!q->last && !f->code->warm) t += f->delays.first;
+        if (!q->last && line > f->code->warm) t += f->delays.first;
         q->when[at] = in_line(t, &q->last, f->delays.interval, demand);
         f->n.l0_misses += demand;
     }
@@ -146,7 +161,7 @@ uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_
     // A line that was there had those behind it fetched before, but for the last.
     for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= lines; n++)
         in_l0(f, q, line + n, now, false);
-    for (uint64_t n = ahead + 1; !f->code->warm && n <= s->l1_prefetch && line + n <= lines; n++)
+    for (uint64_t n = ahead + 1; lines > f->code->warm && n <= s->l1_prefetch && line + n <= lines; n++)
         in_l1(f, line + n, now, false);
     return t > wait ? t : wait;
 }

@@ -7,7 +7,9 @@
 //
 // With profiler.warm_code code that ran before is in the SM's cache, or rather is filled there in order when
 // a kernel starts: the first line launch.code_latency after it was asked for, the others launch.code_interval
-// after each other, unless one is asked for that much earlier that memory has it sooner.
+// after each other, unless one is asked for that much earlier that memory has it sooner. That is as much as
+// half of the SM's cache; lines behind it come when they are asked for, the first time from memory where the
+// caches were flushed (l2.flush), else from L2.
 //
 // A jump asks for its line when the branch is done. A line that the scheduler executed lately
 // (icache.recent) it has at once; else a jump takes icache.recent_latency although the cache has the line.
@@ -24,11 +26,14 @@
 #include "memory/cache.h"
 
 #define MAX_FETCH_BUFFER 64
+#define FETCH_SEEN       4096
 
 typedef struct fetch_spec {
     bool perfect;              // nothing ever waits for code (icache.perfect)
     uint32_t line;             // bytes
     uint64_t l0_size, l1_size; // bytes; no L0: 0
+    uint32_t l0_ways, l1_ways; // 0: a line goes anywhere
+    bool flushed;              // L2 has no code when a kernel starts (l2.flush)
     uint64_t latency;          // from L1 to L0
     uint64_t l2_latency;       // from L2 to L1
     uint64_t memory_latency;   // from memory to L1
@@ -44,8 +49,8 @@ typedef struct fetch_spec {
 
 typedef struct fetch_code { // the program of a launch
     uint64_t lines;
-    bool fits; // into L0, and does not grow
-    bool warm; // it is in L1 from the start
+    bool fits;     // into L0, and does not grow
+    uint64_t warm; // lines that are in L1 from the start, or come there by themselves
 } fetch_code;
 
 typedef struct fetch_delays { // SMs of a GPC that ask for the same code wait for each other
@@ -63,6 +68,7 @@ typedef struct fetch_l0 { // of a scheduler
 
 typedef struct fetch_counters {
     uint64_t fetches, l0_misses, l1_misses;
+    uint64_t cold; // lines behind the warm ones that came for the first time
 } fetch_counters;
 
 typedef struct fetch_unit { // of an SM
@@ -74,7 +80,8 @@ typedef struct fetch_unit { // of an SM
     orr_cache l1;
     uint64_t *l1_when;
     uint64_t l1_last;
-    uint64_t warm_from; // when the first line of warm code comes, + 1; 0: not asked for
+    uint64_t seen[FETCH_SEEN / 64]; // bits of lines that have been in L1; those that far apart share one
+    uint64_t warm_from;             // when the first line of warm code comes, + 1; 0: not asked for
     fetch_counters n;
 } fetch_unit;
 

@@ -328,6 +328,7 @@ void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready) {
         l1_waiter x = c->waiters.at[n];
         give_waiter(c, n);
         l1_load *f = &c->loads.at[x.load];
+        if (f->live) __builtin_prefetch(f->live);
         if (c->spec->fill_interval) { // one sector after the other, of whichever load
             c->filled_until = latest(c->filled_until, ready) + (uint64_t)x.sectors * c->spec->fill_interval;
             ready = c->filled_until - c->spec->fill_interval;
@@ -337,6 +338,23 @@ void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready) {
         else if (f->floor < ready)
             f->floor = ready;
         n = x.next;
+    }
+}
+
+void l1_prefetch_fills(const l1_cache *c) {
+    const event *at = c->clock->heap.at, *end = at + c->clock->heap.n, *e;
+    for (e = at; e < end; e++)
+        if (event_kind(e->token) == EVENT_FILL) __builtin_prefetch(&c->mshrs.at[event_payload(e->token)]);
+    for (e = at; e < end; e++) {
+        if (event_kind(e->token) != EVENT_FILL) continue;
+        const l1_mshr *m = &c->mshrs.at[event_payload(e->token)];
+        if (m->fills != ORR_NO_LINE) __builtin_prefetch(&c->tags.line[m->fills], 1);
+        if (m->waiters != NOBODY) __builtin_prefetch(&c->waiters.at[m->waiters], 1);
+    }
+    for (e = at; e < end; e++) {
+        if (event_kind(e->token) != EVENT_FILL) continue;
+        uint32_t w = c->mshrs.at[event_payload(e->token)].waiters;
+        if (w != NOBODY) __builtin_prefetch(&c->loads.at[c->waiters.at[w].load], 1);
     }
 }
 
@@ -367,7 +385,7 @@ static l1_part *part_of(l1_cache *c, uint64_t line) { return &c->part[line * 0x9
 static uint32_t take_line(l1_cache *c, uint64_t line, uint64_t when) {
     orr_cache_line victim;
     uint32_t at = orr_cache_take(&c->tags, line, &victim, NULL);
-    part_of(c, line)->line = 0;
+    if (c->parts) part_of(c, line)->line = 0;
     write_back(c, &victim, when);
     if (line < ORR_LOCAL_LINES && c->filled.n < c->tags.sets * c->tags.ways) *ORR_PUSH(&c->filled) = at;
     return at;
@@ -410,6 +428,7 @@ static uint8_t full_sectors(const uint64_t bytes[2]) {
 
 // Of these sectors those that stores have written as far as the access at hand wants them.
 static uint8_t written_enough(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors) {
+    if (!c->parts) return 0;
     const l1_part *p = part_of(c, line);
     if (p->line != line + 1) return 0;
     uint64_t wants[2];
@@ -500,6 +519,7 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
 // none after 56; docs/archive/h200/l1.md, Local memory in place).
 static void lose_line(l1_cache *c, orr_cache_line *l, const uint64_t bytes[2]) {
     l->valid = full_sectors(bytes);
+    c->parts = true;
     *part_of(c, l->tag) = (l1_part){.line = l->tag + 1, .bytes = {bytes[0], bytes[1]}};
 }
 
@@ -523,6 +543,7 @@ static void write_line(l1_cache *c, const l1_access *a, uint32_t at, uint8_t sec
         l->valid |= part; // bytes marked valid: local memory is read where it was written
     } else if (part) {
         l1_part *p = part_of(c, l->tag);
+        c->parts = true;
         if (p->line != l->tag + 1) *p = (l1_part){.line = l->tag + 1};
         p->bytes[0] |= bytes[0];
         p->bytes[1] |= bytes[1];

@@ -157,7 +157,8 @@ typedef struct l1_cache {
     uint32_t free_load, free_mshr, free_waiter, open_mshrs;
     l1_readout out;
     uint64_t filled_until; // when the last sector that was waited for is in the registers (l1.fill_interval)
-    l1_part part[PART_LINES]; // hashed by line
+    l1_part part[PART_LINES]; // hashed by line,
+    bool parts;               // and whether there have been any
     l1_counters n;
 } l1_cache;
 
@@ -180,6 +181,7 @@ void l1_drop(l1_cache *c); // CCTL.IVALL: what it has of global memory is invali
 // ---- events
 void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready);
 void l1_lines_there(l1_cache *c, uint32_t load);
+void l1_prefetch_fills(const l1_cache *c); // those of its clock: the host's caches seldom have what they need
 void l1_read_out(l1_cache *c);
 
 // ---- between l1.c, l1_cost.c and l1_atomic.c

@@ -36,21 +36,49 @@ uint32_t l1_copy_misses(const l1_cache *c, const l1_access *a) {
 }
 
 // ---- lines that a load waits for --------------------------------------------------------------------
-// Passes over the banks for those of its lines that are in `lines`.
-static uint32_t passes_of(const l1_access *a, uint64_t lines) {
-    orr_access part = a->lanes;
-    uint32_t bytes = a->i->bytes;
-    for (uint32_t m = a->lanes.mask; m; m &= m - 1) {
-        uint32_t lane = (uint32_t)orr_ffs(m);
-        uint64_t first = part.addr[lane] / ORR_LINE, last = (part.addr[lane] + bytes - 1) / ORR_LINE;
-        bool wanted = false;
-        for (uint64_t k = lines; k && !wanted; k &= k - 1) {
-            uint64_t line = a->lines.line[__builtin_ctzll(k)].line;
-            wanted = line == first || line == last;
-        }
-        if (!wanted) part.mask &= ~(1u << lane);
+// Which of the access's first 64 lines is `line`, as bits; *near: where the lane before had its own. Lines
+// are in the order in which lanes come to them, each once, unless lanes are merged in groups.
+static uint64_t lines_of(const orr_coalesced *x, uint64_t line, uint32_t *near) {
+    uint32_t n = x->lines < 64 ? x->lines : 64;
+    if (x->requests <= 1) {
+        for (uint32_t i = *near; i < n && i < *near + 2; i++)
+            if (x->line[i].line == line) return 1ull << (*near = i);
     }
-    return part.mask ? orr_bank_conflicts(&part, bytes, ORR_BANKS_LOAD).passes : 0;
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < n; i++) found |= (uint64_t)(x->line[i].line == line) << i;
+    if (found) *near = (uint32_t)__builtin_ctzll(found);
+    return found;
+}
+
+typedef struct waiting_lanes {
+    uint32_t turn[MAX_TURNS], turns; // lanes whose lines it waits for, by the lookups that find these,
+    uint32_t here;                   // and those whose lines are here
+} waiting_lanes;
+
+static void find_waiting(const l1_access *a, waiting_lanes *w) {
+    const orr_coalesced *x = &a->lines;
+    w->turns = w->here = 0;
+    for (uint32_t n = 0; n < x->lines; n++)
+        while (w->turns <= a->turn[n]) w->turn[w->turns++] = 0;
+    uint32_t near = 0;
+    for (uint32_t m = a->lanes.mask; m; m &= m - 1) {
+        uint64_t at = a->lanes.addr[orr_ffs(m)], first = at / ORR_LINE,
+                 last = (at + a->i->bytes - 1) / ORR_LINE;
+        uint64_t lines = lines_of(x, first, &near);
+        if (last != first) lines |= lines_of(x, last, &near);
+        if (lines & ~a->waits) w->here |= m & -m;
+        for (lines &= a->waits; lines; lines &= lines - 1) w->turn[a->turn[__builtin_ctzll(lines)]] |= m & -m;
+    }
+}
+
+// Passes over the banks for these of its lanes.
+static uint32_t passes_of(l1_access *a, uint32_t lanes) {
+    if (!lanes) return 0;
+    uint32_t all = a->lanes.mask;
+    a->lanes.mask = lanes;
+    uint32_t passes = orr_bank_conflicts(&a->lanes, a->i->bytes, ORR_BANKS_LOAD).passes;
+    a->lanes.mask = all;
+    return passes;
 }
 
 // Lines that a load waits for are read out when the last one is there, those together that were looked up
@@ -64,15 +92,11 @@ void l1_read_later(l1_cache *c, l1_access *a) {
     if (!a->apart && (a->local || a->waits == all)) { // side by side
         later = a->passes;
     } else {
-        uint64_t together[MAX_TURNS]; // lines that it waits for, by their lookups
-        turns = 0;
-        for (uint32_t n = 0; n < lines; n++) {
-            while (turns <= a->turn[n]) together[turns++] = 0;
-            together[a->turn[n]] |= a->waits & 1ull << n;
-        }
-        for (uint32_t turn = 0; turn < turns; turn++)
-            if (together[turn]) later += passes_of(a, together[turn]);
-        if (a->waits != all) now = passes_of(a, all & ~a->waits);
+        waiting_lanes w;
+        find_waiting(a, &w);
+        turns = w.turns;
+        for (uint32_t turn = 0; turn < turns; turn++) later += passes_of(a, w.turn[turn]);
+        now = passes_of(a, w.here);
     }
     uint32_t busy = now > turns ? now : turns;
     // H200: bytes and halves that miss or wait take L1 two cycles, words one (micro/waits)

@@ -7,24 +7,35 @@
 void perform_free(perform_ops *l) {
     free(l->ops.at);
     free(l->open.at);
+    free(l->stored.at);
 }
 
 // ---- operations ---------------------------------------------------------------------------------
-static uint32_t hashed(uint64_t line) { return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 56) % PERFORM_LINES; }
+static uint32_t hashed(uint64_t line) { return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 48) % PERFORM_LINES; }
 
 static void give_back(perform_ops *l, uint32_t at) {
     l->ops.at[at].next = l->free;
     l->free = at + 1;
 }
 
+static void leave_list(perform_ops *l, uint32_t h) { // who is first
+    operation *o = &l->ops.at[l->first[h] - 1];
+    o->listed = false;
+    l->first[h] = o->next;
+    if (!o->next) l->last[h] = 0;
+}
+
 // Those at the queue's head that have been done. Writes of a line are in its list in the same order.
 static void reclaim(perform_ops *l) {
     while (l->open_first < l->open.n && l->ops.at[l->open.at[l->open_first]].done) {
-        uint32_t at = l->open.at[l->open_first++], h = hashed(l->ops.at[at].line);
+        uint32_t at = l->open.at[l->open_first++];
         const operation *o = &l->ops.at[at];
-        l->first[h] = o->next;
-        if (!o->next) l->last[h] = 0;
+        if (o->listed) leave_list(l, hashed(o->line));
         if (o->kind == ORR_STEP_ATOMIC && !o->answered && !--o->access->refs) orr_step_drop(o->access);
+        if (o->stored) {
+            l->stored.at[o->stored - 1].next = l->free_stored;
+            l->free_stored = o->stored;
+        }
         give_back(l, at);
     }
     if (l->open_first * 2 < l->open.n || !l->open_first) return;
@@ -33,9 +44,21 @@ static void reclaim(perform_ops *l) {
     l->open_first = 0;
 }
 
+// The last that the SM has written to the line and L2 has not, + 1.
+static uint32_t open_write(perform_ops *l, uint64_t line) {
+    uint32_t h = hashed(line), last = l->last[h];
+    while (l->first[h] && l->ops.at[l->first[h] - 1].done) leave_list(l, h);
+    if (!l->first[h] || l->ops.at[last - 1].line == line) return l->first[h] ? last : 0;
+    last = 0;
+    for (uint32_t at = l->first[h]; at; at = l->ops.at[at - 1].next)
+        if (l->ops.at[at - 1].line == line) last = at;
+    return last;
+}
+
 static uint32_t new_operation(perform_ops *l, operation o) {
     uint32_t at = l->free;
     o.seq = l->seq++;
+    o.behind = open_write(l, o.line);
     if (at) {
         l->free = l->ops.at[at - 1].next;
     } else {
@@ -54,18 +77,25 @@ uint32_t perform_lanes(const orr_step_access *a, uint64_t line) {
 }
 
 uint32_t perform_load(perform_ops *l, orr_step_access *a, uint64_t line) {
-    uint32_t at = new_operation(l, (operation){.access = a,
-                                               .line = line,
-                                               .lanes = perform_lanes(a, line),
-                                               .kind = ORR_STEP_LOAD,
-                                               .next = a->ops,
-                                               .answered = true});
+    operation o = {.access = a,
+                   .line = line,
+                   .kind = ORR_STEP_LOAD,
+                   .next = a->ops,
+                   .answered = true,
+                   .width = a->bytes};
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t addr = a->addr[orr_ffs(m)];
+        o.in[orr_ffs(m)] = addr % ORR_LINE;
+        if (addr / ORR_LINE == line) o.lanes |= m & -m;
+    }
+    uint32_t at = new_operation(l, o);
+    if (!a->ops) a->first = at;
     return a->ops = at;
 }
 
 // It writes: until it is done, what the SM sends behind it to its line is not done before it.
 static uint32_t new_write(perform_ops *l, operation o) {
-    reclaim(l);
+    o.listed = true;
     uint32_t at = new_operation(l, o), h = hashed(o.line);
     if (l->last[h])
         l->ops.at[l->last[h] - 1].next = at;
@@ -78,21 +108,32 @@ static uint32_t new_write(perform_ops *l, operation o) {
 
 uint32_t perform_atomic(perform_ops *l, orr_step_access *a, uint32_t lanes, uint64_t line, bool answered) {
     if (!answered) a->refs++;
+    reclaim(l);
     return new_write(
         l, (operation){
                .access = a, .line = line, .lanes = lanes, .kind = ORR_STEP_ATOMIC, .answered = answered});
 }
 
-static void put_bytes(operation *o, const uint8_t *from, uint32_t at, uint32_t n) {
+static void put_bytes(stored_bytes *o, const uint8_t *from, uint32_t at, uint32_t n) {
     memcpy(o->data + at, from, n);
-    for (uint32_t k = at; k < at + n; k++) o->bytes[k / 64] |= 1ull << k % 64;
+    o->bytes[at / 64] |= (n < 64 ? (1ull << n) - 1 : UINT64_MAX) << at % 64; // they are aligned
 }
 
 uint32_t perform_store(perform_ops *l, const orr_step_access *a, uint64_t line) {
-    operation o = {.line = line, .kind = ORR_STEP_STORE};
+    reclaim(l);
+    uint32_t at = l->free_stored;
+    if (at) {
+        l->free_stored = l->stored.at[at - 1].next;
+    } else {
+        (void)ORR_PUSH(&l->stored);
+        at = (uint32_t)l->stored.n;
+    }
+    stored_bytes *s = &l->stored.at[at - 1];
+    s->bytes[0] = s->bytes[1] = 0;
     for (uint32_t m = perform_lanes(a, line); m; m &= m - 1)
-        put_bytes(&o, a->data[orr_ffs(m)], (uint32_t)(a->addr[orr_ffs(m)] % ORR_LINE), a->bytes);
-    return new_write(l, o);
+        put_bytes(s, a->data + a->bytes * (size_t)orr_ffs(m), (uint32_t)(a->addr[orr_ffs(m)] % ORR_LINE),
+                  a->bytes);
+    return new_write(l, (operation){.line = line, .kind = ORR_STEP_STORE, .stored = at});
 }
 
 void perform_join(perform_ops *l, uint32_t store, uint32_t with) {
@@ -107,33 +148,75 @@ void perform_sent(orr_step_access *a) {
 
 // ---- they are done ------------------------------------------------------------------------------
 // On the line's bytes.
-static void write_to(const operation *o, uint8_t *line) {
+static void write_to(const perform_ops *l, const operation *o, uint8_t *line) {
     if (o->kind == ORR_STEP_ATOMIC) {
         orr_step_atomic(o->access, o->lanes, (uintptr_t)line - o->line * ORR_LINE);
         return;
     }
-    for (uint32_t k = 0; k < ORR_LINE; k++)
-        if (o->bytes[k / 64] >> k % 64 & 1) line[k] = o->data[k];
+    const stored_bytes *s = &l->stored.at[o->stored - 1];
+    for (uint32_t half = 0; half < 2; half++) // run by run
+        for (uint64_t left = s->bytes[half]; left;) {
+            uint32_t at = (uint32_t)__builtin_ctzll(left);
+            uint64_t behind = ~(left >> at);
+            uint32_t n = behind ? (uint32_t)__builtin_ctzll(behind) : 64;
+            if (n > 64 - at) n = 64 - at;
+            memcpy(line + half * 64 + at, s->data + half * 64 + at, n);
+            left &= n < 64 ? ~(((1ull << n) - 1) << at) : 0;
+        }
 }
 
 static void write_now(const perform_ops *l, operation *o) {
     if (o->done) return;
     o->done = true;
-    write_to(o, (uint8_t *)(orr_step_memory(l->launch) + o->line * ORR_LINE));
+    write_to(l, o, (uint8_t *)(orr_step_memory(l->launch) + o->line * ORR_LINE));
+}
+
+// What the SM has written to the line before. When one has been done, so have those before it; then its place
+// may be another's by now, which came later.
+static void write_before(const perform_ops *l, const operation *o) {
+    operation *before = o->behind ? &l->ops.at[o->behind - 1] : NULL;
+    if (!before || before->done || before->line != o->line || before->seq >= o->seq) return;
+    write_before(l, before);
+    write_now(l, before);
+}
+
+// As orr_step_read, of one line.
+static void read_line(const operation *o, const uint8_t *line) {
+    uint8_t *data = o->access->data;
+    if (o->width == 4) { // most are
+        for (uint32_t m = o->lanes; m; m &= m - 1)
+            memcpy(data + 4 * (size_t)orr_ffs(m), line + o->in[orr_ffs(m)], 4);
+        return;
+    }
+    for (uint32_t m = o->lanes; m; m &= m - 1)
+        memcpy(data + o->width * (size_t)orr_ffs(m), line + o->in[orr_ffs(m)], o->width);
 }
 
 void perform_serve(perform_ops *l, uint32_t live) {
     operation *o = &l->ops.at[live - 1];
-    for (uint32_t at = l->first[hashed(o->line)]; at && !o->done; at = l->ops.at[at - 1].next) {
-        operation *before = &l->ops.at[at - 1];
-        if (before->line == o->line && before->seq < o->seq) write_now(l, before);
-    }
+    write_before(l, o);
     if (o->kind != ORR_STEP_LOAD) {
-        for (uint32_t at = live; at; at = l->ops.at[at - 1].joined) write_now(l, &l->ops.at[at - 1]);
+        for (uint32_t at = live; at; at = l->ops.at[at - 1].joined) {
+            write_before(l, &l->ops.at[at - 1]);
+            write_now(l, &l->ops.at[at - 1]);
+        }
     } else if (!o->done) {
-        orr_step_read(o->access, o->lanes, orr_step_memory(l->launch));
+        read_line(o, (const uint8_t *)(orr_step_memory(l->launch) + o->line * ORR_LINE));
         o->done = true;
     }
+}
+
+void perform_expect(const perform_ops *l, uint32_t live, uint64_t line, bool values) {
+    const operation *o = &l->ops.at[live - 1];
+    if (values) {
+        if (o->kind == ORR_STEP_LOAD) __builtin_prefetch(o->access->data, 1);
+        return;
+    }
+    const uint8_t *memory = (const uint8_t *)(orr_step_memory(l->launch) + line * ORR_LINE);
+    __builtin_prefetch(o);
+    __builtin_prefetch((const uint8_t *)o + 64);
+    __builtin_prefetch(memory);
+    __builtin_prefetch(memory + 64);
 }
 
 // What the SM itself has written and memory has not is added on a copy of the line.
@@ -146,7 +229,7 @@ void perform_hit(perform_ops *l, orr_step_access *a, uint64_t line) {
         if (o->line != line || o->done) continue;
         if (!copied) memcpy(copy, (const void *)(memory + line * ORR_LINE), ORR_LINE);
         copied = true;
-        write_to(o, copy);
+        write_to(l, o, copy);
     }
     orr_step_read(a, perform_lanes(a, line), copied ? (uintptr_t)copy - line * ORR_LINE : memory);
 }
@@ -163,9 +246,9 @@ void perform_shared(orr_step_access *a) {
 }
 
 void perform_deliver(perform_ops *l, orr_step_access *a) {
-    for (uint32_t at = a->ops, next; at; at = next) {
-        next = l->ops.at[at - 1].next;
-        give_back(l, at - 1);
+    if (a->ops) { // all of them, the first one last
+        l->ops.at[a->first - 1].next = l->free;
+        l->free = a->ops;
     }
     orr_step_deliver(a);
 }

@@ -11,9 +11,9 @@
 // it are performed.
 //
 // Invariants: `open` has the writes that may not have been performed in the order in which they were sent,
-// and the list of a line's writes is in that order too. perform_serve is called while no SM runs, by one
-// partition for all operations of a line, and changes nothing of the SM's but `done` and the lanes' values;
-// all else is called by the SM, while nobody writes global memory.
+// and the list of a line's writes is in that order too, less those at its head that have been. perform_serve
+// is called while no SM runs, by one partition for all operations of a line, and changes nothing of the SM's
+// but `done` and the lanes' values; all else is called by the SM, while nobody writes global memory.
 #ifndef ORR_CORE_PERFORM_H
 #define ORR_CORE_PERFORM_H
 
@@ -21,7 +21,7 @@
 #include "exec/step.h"
 #include "memory/memory.h"
 
-#define PERFORM_LINES 256 // hashed
+#define PERFORM_LINES 1024 // hashed
 
 typedef struct operation { // what a slice does when it serves a request
     orr_step_access *access;
@@ -29,17 +29,29 @@ typedef struct operation { // what a slice does when it serves a request
     uint32_t lanes;
     uint32_t next;   // + 1: of its access, a load; of the writes of its hashed line; of the free ones
     uint32_t joined; // + 1: a store that goes with it
-    uint8_t kind;    // enum orr_step_kind
+    uint32_t stored; // a store: its bytes, + 1
+    uint32_t
+        behind;   // the SM\'s last write to its line that was open when it was made, + 1: performed before it
+    uint8_t kind; // enum orr_step_kind
     bool done;
+    bool listed; // a write: in the list of its line
     bool answered;
-    uint64_t bytes[2]; // a store
-    uint8_t data[ORR_LINE];
+    uint8_t width;        // a load: bytes of a lane,
+    uint8_t in[ORR_WARP]; // and where in the line they are: what a slice need not ask the access
 } operation;
+
+typedef struct stored_bytes { // of a line
+    uint64_t bytes[2];        // which
+    uint8_t data[ORR_LINE];
+    uint32_t next; // + 1: of the free ones
+} stored_bytes;
 
 typedef struct perform_ops { // of an SM
     orr_step *launch;
     ORR_VEC(operation) ops;
     uint32_t free; // + 1
+    ORR_VEC(stored_bytes) stored;
+    uint32_t free_stored; // + 1
     uint64_t seq;
     uint32_t first[PERFORM_LINES], last[PERFORM_LINES]; // writes by line, in order; + 1
     ORR_VEC(uint32_t) open;                             // all of them: a queue
@@ -58,5 +70,8 @@ void perform_shared(orr_step_access *a);                             // shared m
 void perform_sent(orr_step_access *a);                    // one that nobody waits for has been looked up
 void perform_deliver(perform_ops *l, orr_step_access *a); // the reply has reached its warp
 void perform_serve(perform_ops *l, uint32_t live);        // L2 serves a request
+// It will soon: what that needs is fetched into the host's caches, first the operation and the line, then the
+// access's values.
+void perform_expect(const perform_ops *l, uint32_t live, uint64_t line, bool values);
 
 #endif

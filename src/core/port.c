@@ -409,7 +409,7 @@ void port_next_epoch(sm_port *p) {
 // ---- windows ------------------------------------------------------------------------------------
 void port_handed_over(sm_port *p, uint64_t until) {
     size_t n = 0;
-    if (!p->spec->merge) {
+    if (!p->spec->merge || !p->out.n) {
         p->out.n = 0;
         return;
     }

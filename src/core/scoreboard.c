@@ -25,20 +25,24 @@ static bool write_barrier(const orr_program *p, const orr_tinst *i, uint32_t *ba
     return p->control && *bar < BARRIERS;
 }
 
-void scoreboard_result(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t ready) {
+// Code with control bits waits for barriers, and nobody looks at its registers.
+static void set_registers(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t due) {
     const uint16_t *r = p->regs + i->regs + i->nsrc;
+    for (int d = 0; !p->control && d < i->ndst; d++) b->reg[r[d]] = due;
+}
+
+void scoreboard_result(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t ready) {
     uint8_t why = wait_of(i);
     uint32_t bar;
-    for (int d = 0; d < i->ndst; d++) b->reg[r[d]] = scoreboard_due(ready, why);
+    set_registers(b, p, i, scoreboard_due(ready, why));
     if (!write_barrier(p, i, &bar)) return;
     if (b->ready[bar] < ready) b->ready[bar] = ready;
     b->why[bar] = why == ORR_STALL_WAIT ? ORR_STALL_SHORT : why; // MATCH, for instance
 }
 
 void scoreboard_expect(scoreboard *b, const orr_program *p, const orr_tinst *i, enum orr_stall why) {
-    const uint16_t *r = p->regs + i->regs + i->nsrc;
     uint32_t bar;
-    for (int d = 0; d < i->ndst; d++) b->reg[r[d]] = scoreboard_due(NEVER, (uint8_t)why);
+    set_registers(b, p, i, scoreboard_due(NEVER, (uint8_t)why));
     if (!write_barrier(p, i, &bar)) return;
     b->open[bar]++;
     b->why[bar] = (uint8_t)why;
@@ -47,7 +51,7 @@ void scoreboard_expect(scoreboard *b, const orr_program *p, const orr_tinst *i, 
 void scoreboard_complete(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t ready) {
     const uint16_t *r = p->regs + i->regs + i->nsrc;
     uint32_t bar;
-    for (int d = 0; d < i->ndst; d++)
+    for (int d = 0; !p->control && d < i->ndst; d++)
         if (scoreboard_when(b->reg[r[d]]) == NEVER)
             b->reg[r[d]] = scoreboard_due(ready, (uint8_t)b->reg[r[d]]);
     if (!write_barrier(p, i, &bar)) return;

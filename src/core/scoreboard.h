@@ -26,9 +26,9 @@ typedef struct scoreboard { // of a warp
     uint64_t ready[BARRIERS];
     uint16_t open[BARRIERS];
     uint8_t why[BARRIERS];           // enum orr_stall
+    uint32_t group;                  // number of the group of copies that is being filled
     uint16_t group_open[MAX_GROUPS]; // copies of group n % MAX_GROUPS on their way
     uint64_t group_ready[MAX_GROUPS];
-    uint32_t group; // number of the group that is being filled
 } scoreboard;
 
 // A time and the reason to wait for it in one word, so that a register takes eight bytes.

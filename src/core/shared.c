@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "stream/trace.h"
+
 void shared_spec_read(shared_spec *s, const orr_gpu *g) {
     *s = (shared_spec){.latency = whole_cycles(g->shared_latency),
                        .cost = orr_shared_spec_of(g),
@@ -13,12 +15,25 @@ void shared_reset(shared_memory *m) {
     *m = (shared_memory){.spec = m->spec, .launch = m->launch, .pipe = m->pipe};
 }
 
+// Words that are as far from each other as those of the pattern have as many conflicts, wherever the first
+// is: of its address the place in a word counts alone.
+static bool same_pattern(const bank_memo *memo, const orr_trace *trace) {
+    const uint8_t *a = memo->bytes, *b = trace->at;
+    size_t n = memo->n, at = memo->at, behind = at + 8;
+    if (!n || memo->mask != trace->mask || n > (size_t)(trace->end - b) || a[0] != b[0]) return false;
+    if (n < behind) return !memcmp(a, b, n);
+    if (at > 1 && memcmp(a + 1, b + 1, at - 1)) return false;
+    if ((a[at] ^ b[at]) & 3) return false;
+    for (size_t i = behind; i < n; i++)
+        if (a[i] != b[i]) return false;
+    return true;
+}
+
 bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_access *a, bool decoded,
                    orr_banked *banked) {
     const orr_tinst *i = &m->launch->program->insts[inst];
     bank_memo *memo = &m->memo[inst];
-    size_t left = (size_t)(trace->end - trace->at);
-    if (memo->n && memo->mask == trace->mask && memo->n <= left && !memcmp(memo->bytes, trace->at, memo->n)) {
+    if (same_pattern(memo, trace)) {
         *banked = memo->banked;
         return true;
     }
@@ -30,6 +45,7 @@ bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_
     memo->n = 0;
     if (!decoded && n <= sizeof memo->bytes) {
         memo->n = (uint8_t)n;
+        memo->at = *trace->at & ORR_TRACE_MASKED ? 5 : 1;
         memo->mask = trace->mask;
         memo->banked = *banked;
         memcpy(memo->bytes, trace->at, n);

@@ -128,6 +128,7 @@ typedef struct tblock {
     uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
     uint32_t next_let;         // the warp whose try fails next when all are held
+    uint32_t vain;             // such tries since somebody last arrived
     orr_trace_out *traces;
     orr_warp_trace *views;
     cluster *cluster;    // NULL: it is in none
@@ -190,10 +191,11 @@ void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived
 void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over); // what a wait needed
 bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
-                    uint32_t lanes);                  // a block of one instruction, executed once more
-frag *orr_sass_choose(warp *w, bool yields);          // sass/converge.c: who goes on, of machine code
-frag *orr_warp_part(warp *w, frag v);                 // a new fragment, ready
-void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
+                    uint32_t lanes);                   // a block of one instruction, executed once more
+uint32_t orr_sass_seen(const warp *w, uint32_t *gone); // other lanes whose registers a SHFL reads; and cannot
+frag *orr_sass_choose(warp *w, bool yields);           // sass/converge.c: who goes on, of machine code
+frag *orr_warp_part(warp *w, frag v);                  // a new fragment, ready
+void orr_warp_exit(warp *w, frag *f, uint32_t lanes);  // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
@@ -201,8 +203,10 @@ bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it n
 void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they may go on
 
 // run/apart.c
-bool orr_keep_apart(const orr_launch *l); // its blocks may run in any order
-bool orr_may_race(const orr_launch *l);   // plain loads may find what other threads have stored
+bool orr_keep_apart(const orr_launch *l);   // its blocks may run in any order
+bool orr_calls_system(const orr_kernel *k); // run/step.c: it prints, asserts or takes memory of the heap
+bool orr_may_race(const orr_launch *l);     // plain loads may find what other threads have stored
+void orr_stored_extent(const orr_launch *l, uint64_t *from, uint64_t *bytes); // where it stores at most
 
 // run/races.c: an access of global memory; false: there is no need to go on
 bool orr_watch_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint32_t lanes, uint32_t bytes);

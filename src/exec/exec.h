@@ -30,6 +30,13 @@ orr_mem *orr_mem_new_at(uint64_t lo, uint64_t bytes, orr_err *e);
 void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n);
 // A zeroed allocation, 512-byte aligned, with a gap after it so that overruns are caught. `name` is
 // for messages. 0 on error (out of memory, with e set).
+// Memory of several processes: the file through which others see these bytes, at their distance from the
+// beginning of device memory; -1: that cannot be. It stays the memory's own.
+int orr_mem_share(orr_mem *m, uint64_t addr, uint64_t bytes);
+// Another process's bytes, as an allocation here: where they are. 0 on error.
+uint64_t orr_mem_attach(orr_mem *m, int file, uint64_t offset, uint64_t bytes, const char *name, orr_err *e);
+bool orr_mem_detach(orr_mem *m,
+                    uint64_t addr); // the allocation that addr is in is no more; the bytes stay the other's
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e);
 bool orr_mem_free(orr_mem *m, uint64_t addr);
 // Host pointer to [addr, addr + bytes), or NULL when that is not inside one allocation.

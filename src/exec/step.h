@@ -46,11 +46,11 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
     bool shared;                 // of shared memory
     bool done;                   //   and it has been done
     uint32_t mask;               // lanes
-    uint32_t refs, ops;          // the model's own: what of it is under way
+    uint32_t refs, ops, first;   // the model's own: what of it is under way
     uint64_t addr[32];
-    uintptr_t memory;                 // where address 0 would be
-    uint8_t data[32][ORR_STEP_BYTES]; // loads: what was read; stores: what is to be written
-    struct orr_step_atomic *atomic;   // operands and results
+    uintptr_t memory;                  // where address 0 would be
+    uint8_t data[32 * ORR_STEP_BYTES]; // `bytes` a lane. Loads: what was read; stores: what is to be written
+    struct orr_step_atomic *atomic;    // operands and results
     orr_step_warp *warp;
     const void *uop;              // what the executor goes on with
     const void *rest;             // and behind it, up to the instruction's end

@@ -122,13 +122,51 @@ typedef struct live {
     bool at_issue;                  // it does all that it does then
     bool watch;                     // it is only looked at (races.c)
     uint64_t sleeps;                // cycles that it is to sleep
-    uint8_t (*values)[32];          // a load is given these; NULL: none
+    uint8_t *values;                // a load is given these, lane by lane; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
     const uint64_t *addr;           //   and its lanes'
 } live;
 enum { STEP_NOW, STEP_LATER, STEP_AGAIN }; // done as ever; not now; with the pointers that are there now
 int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                      uint8_t *host[ORR_WARP]);
+
+typedef struct warp_tally { // counting by block of code (orr_tally)
+    const orr_tally *of;    // NULL: not asked for
+    orr_tally_count *counts;
+    uint32_t from;        // the block it ran last
+    uint64_t clock, work; // with what it waited for at barriers, without
+} warp_tally;
+
+typedef struct warp_said { // machine code: what its lanes have said (sass/converge.c)
+    uint32_t ever;         // YIELD before
+    uint32_t yielded;      // YIELD since they last met others
+    uint16_t restored;     // barrier registers that BMOV has written since BSSY did
+    bool forgot;           // lanes were struck off that were not there
+    bool switches;         // it has just yielded: other lanes go on
+} warp_said;
+
+typedef struct warp_polls { // its turns among others (run/poll.c)
+    int64_t budget;         // what is left of its quantum
+    uint32_t polled;        // blocks of code that poll since lanes of it last met
+    bool looked;            // it gave way because it has looked,
+    bool yields;            // or polled: other lanes of it go on first
+} warp_polls;
+
+typedef struct warp_tries { // waits for an mbarrier (run/arrive.c)
+    const uop *paused;      // in front of a try that it waits at; NULL: it does not
+    bool held, let;         // until the phase is over; it may go on
+} warp_tries;
+
+typedef struct warp_joins {
+    join *at;
+    uint32_t n, cap;
+    int32_t free;
+} warp_joins;
+typedef struct warp_frames {
+    frame *at;
+    uint32_t n, cap;
+    int32_t free;
+} warp_frames;
 
 struct warp {
     uint8_t *bank[BANKS];
@@ -143,38 +181,22 @@ struct warp {
     struct worker *worker;
     live *step;           // NULL: it is not executed as it is timed
     orr_trace_out *trace; // NULL: no streams
-    // counting by block of code (orr_tally); NULL: not asked for
-    const orr_tally *tally_of;
-    orr_tally_count *tally;
-    uint32_t from;        // the block it ran last
-    uint64_t clock, work; // with what it waited for at barriers, without
+    warp_tally tally;
     frag frags[ORR_WARP];
     uint32_t used;                // of them, a bit each: not FRAG_FREE
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
-    uint32_t ever;                // machine code: lanes that have said YIELD before
-    uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
-    uint16_t restored;            // barrier registers that BMOV has written since BSSY did
-    bool forgot;                  // machine code: lanes were struck off that were not there
-    bool switches;                // it has just yielded: other lanes go on
+    warp_said said;
     uint32_t turn;
-    int64_t budget;               // what is left of its quantum (run/poll.c)
-    uint32_t polled;              // blocks of code that poll since lanes of it last met
-    bool looked;                  // it gave way because it has looked,
-    bool yields;                  // or polled: other lanes of it go on first
-    const uop *paused;            // in front of a try (run/arrive.c) that it waits at; NULL: it does not
-    bool held, let;               // until the phase is over; it may go on
+    warp_polls polls;
+    warp_tries tries;
     uint32_t products;            // of a group of warps that it has executed (ops/wgmma.c)
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
     uint64_t entered;             // blocks of code, ever
     row_shape shapes[SHAPES + 1];
-    join *joins;
-    uint32_t njoins, cap_joins;
-    int32_t free_join;
-    frame *frames;
-    uint32_t nframes, cap_frames;
-    int32_t free_frame;
+    warp_joins joins;
+    warp_frames frames;
     uint8_t *area[ORR_CLASSES]; // the register arrays
     uint32_t area_bytes[ORR_CLASSES];
 };

@@ -15,22 +15,24 @@
 #include "gpu/gpu.h"
 
 typedef struct orr_topology {
-    uint32_t tpc_sms;  // SMs of a TPC
-    uint32_t gpc_sms;  // SMs of a GPC, without those that are left over
-    uint32_t even_sms; // SMs of all GPCs, without those that are left over
-    uint32_t gpc_run;  // GPCs that follow each other on one half of L2
+    uint32_t tpc_sms;        // SMs of a TPC
+    uint32_t gpc_sms;        // SMs of a GPC, without those that are left over
+    uint32_t even_sms;       // SMs of all GPCs, without those that are left over
+    uint32_t gpc_run;        // GPCs that follow each other on one half of L2
+    uint32_t gpcs;           // GPCs
+    uint64_t of_gpc, of_run; // 2^32 / gpc_sms and / gpc_run, rounded up
 } orr_topology;
 
 orr_topology orr_topology_of(const orr_gpu *g);
 
 static inline uint32_t orr_gpc_of_sm(uint32_t sm, orr_topology t) {
-    uint32_t gpcs = t.even_sms / t.gpc_sms;
-    return sm < t.even_sms || !gpcs ? sm / t.gpc_sms : gpcs - 1 - (sm - t.even_sms) / 2 % gpcs;
+    if (sm < t.even_sms || !t.gpcs) return (uint32_t)(sm * t.of_gpc >> 32);
+    return t.gpcs - 1 - (sm - t.even_sms) / 2 % t.gpcs;
 }
 
 // The half of L2 (0 or 1) that the SM asks.
 static inline uint32_t orr_half_of_sm(uint32_t sm, orr_topology t) {
-    return (orr_gpc_of_sm(sm, t) + t.gpc_run - 1) / t.gpc_run & 1;
+    return (orr_gpc_of_sm(sm, t) + t.gpc_run - 1) * t.of_run >> 32 & 1;
 }
 
 // Which of its GPC's `clusters` clusters of TPCs the SM is in.

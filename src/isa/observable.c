@@ -113,6 +113,16 @@ bool orr_kernel_may_race(const orr_kernel *k) {
     return loads && stores;
 }
 
+// Not only where two of its parameters lead to the same allocation?
+static bool may_race_by_itself(const orr_kernel *k) {
+    bool itself = k->untraced || k->reads_anywhere || k->writes_anywhere;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        const orr_base *b = &k->bases[n];
+        if (b->stores || b->reduces) itself |= b->loads || (b->loads_own && (b->stores_meet || b->reduces));
+    }
+    return itself;
+}
+
 bool orr_kernel_orders(const orr_kernel *k) {
     uint8_t order = 0;
     for (uint32_t n = 0; n < k->ninsts && !k->grows; n++) order |= orr_inst_order(&k->insts[n]);
@@ -129,8 +139,10 @@ void orr_observable_text(const orr_kernel *k, orr_text *t) {
         {ORR_OBS_SHARED, "uses the results of atomics of shared memory"},
         {ORR_OBS_LOOK, "looks at a word before it reduces it"},
         {ORR_OBS_CLOCK, "reads the clock or sleeps"},
+        {ORR_OBS_RACE, "may race through plain loads and stores, which is looked at when it is launched"},
     };
     uint32_t why = orr_kernel_observable(k), n = 0;
+    if (!why && orr_kernel_may_race(k) && may_race_by_itself(k)) why = ORR_OBS_RACE;
     for (size_t r = 0; r < sizeof reasons / sizeof *reasons; r++)
         if (why & reasons[r].bit) orr_text_add(t, "%s%s", n++ ? "; " : "", reasons[r].what);
 }

@@ -28,8 +28,10 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     c->partial = partial ? orr_calloc(total, sizeof *c->partial) : NULL;
     if (ways <= ORR_CACHE_PACKED) {
         c->order_at = 2 * ((ways + 3) & ~3u);
-        c->stride = (c->order_at + ways + 1 + 63) & ~63u;
-        c->memory = orr_calloc((size_t)c->sets + 1, c->stride);
+        c->stride = 16; // in one host cache line, if it fits
+        while (c->stride < 64 && c->stride < c->order_at + ways + 1) c->stride *= 2;
+        if (c->stride < c->order_at + ways + 1) c->stride = (c->order_at + ways + 1 + 63) & ~63u;
+        c->memory = orr_calloc((size_t)c->sets + 64 / 16, c->stride);
         c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
     } else {
         // Twice as many as lines: what is not there is seldom looked for among others.
@@ -100,14 +102,30 @@ static uint8_t *kept_of(const orr_cache *c, uint32_t set) {
     return c->head + (size_t)set * c->stride + c->order_at + c->ways;
 }
 
-// Forward to place `to` of the order; where it was.
-static uint32_t forward(uint8_t *order, uint32_t ways, uint32_t way, uint32_t to) {
+// Forward to place `to` of the order; where it was. Eight places at a time: the order begins at a multiple of
+// eight bytes.
+static uint32_t forward(uint8_t *order, uint32_t way, uint32_t to) {
     uint32_t k = 0;
-    if (order[ways - 1] == way) k = ways - 1; // as when it is to be taken
-    while (order[k] != way) k++;
-    memmove(order + to + 1, order + to, k - to);
-    order[to] = (uint8_t)way;
-    return k;
+    uint64_t eight, in = way;
+    for (;; k += 8) {
+        memcpy(&eight, order + k, 8);
+        uint64_t x = eight ^ way * 0x0101010101010101ull;
+        x = (x - 0x0101010101010101ull) & ~x &
+            0x8080808080808080ull; // the lowest bit: the first byte that is 0
+        if (!x) continue;
+        k += (uint32_t)__builtin_ctzll(x) / 8;
+        break;
+    }
+    for (uint32_t at = to & ~7u;; at += 8) {
+        memcpy(&eight, order + at, 8);
+        uint64_t before = at < to ? (1ull << 8 * (to - at)) - 1 : 0,
+                 upto = k - at < 7 ? (1ull << 8 * (k - at + 1)) - 1 : UINT64_MAX, out = eight >> 56;
+        eight =
+            (eight & (before | ~upto)) | ((eight & ~before) << 8 & upto) | in << 8 * (at < to ? to - at : 0);
+        memcpy(order + at, &eight, 8);
+        if (k - at < 8) return k;
+        in = out;
+    }
 }
 
 static uint32_t to_back(uint8_t *order, uint32_t ways, uint32_t way) {
@@ -171,7 +189,7 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
 void orr_cache_touch(orr_cache *c, uint32_t i) {
     uint32_t s = i / c->ways;
     if (c->head) {
-        uint32_t was = forward(order_of(c, s), c->ways, i - s * c->ways, 0);
+        uint32_t was = forward(order_of(c, s), i - s * c->ways, 0);
         uint8_t *kept = kept_of(c, s);
         if (was >= *kept && *kept < c->keep) ++*kept;
     } else if (c->link[i].newer) {
@@ -240,7 +258,7 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = orr_cache_signature(orr_cache_mix(tag));
-        forward(order_of(c, s), c->ways, way, *kept_of(c, s)); // which is 0 where none is protected
+        forward(order_of(c, s), way, *kept_of(c, s)); // which is 0 where none is protected
     } else {
         struct orr_cache_set *set = &c->set[s];
         if (i == s * c->ways + set->n) // its first use

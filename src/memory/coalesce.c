@@ -222,8 +222,25 @@ void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_
 }
 
 // ---- shared memory banks ------------------------------------------------------------------------
-// The most passes any bank needs for these words: distinct words on it, or all of them for atomics.
+// The most passes any bank needs for these words: distinct words on it, or all of them for atomics. Of a few:
+static uint32_t degree_of_few(const uint32_t *word, uint32_t n, bool atomic) {
+    uint32_t most = 1, counted = 1; // bits of words that take a pass
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t passes = 1;
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++) {
+            again |= word[k] == word[i];
+            passes += counted >> k & !((word[k] ^ word[i]) % 32);
+        }
+        if (again && !atomic) continue;
+        counted |= 1u << i;
+        if (passes > most) most = passes;
+    }
+    return most;
+}
+
 static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
+    if (n <= 4) return degree_of_few(word, n, atomic);
     uint8_t slot[128] = {0}, count[32] = {0}; // slot: index of a word seen + 1; count: by bank
     uint32_t most = 1;
     for (uint32_t i = 0; i < n; i++) {

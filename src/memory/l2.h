@@ -373,6 +373,7 @@ uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);
 void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out);
 void orr_l2_next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_replies *out);
 // l2_merge.c
+void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r);
 void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r);
 uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
 bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out);

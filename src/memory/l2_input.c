@@ -307,4 +307,5 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     s->in[lane].parts += is_partial_store(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
+    if (to.kind == ORR_REQ_READ && !to.far && p->spec->merge.loads > 1) orr_l2_merge_prefetch(p, s, &to);
 }

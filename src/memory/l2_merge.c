@@ -29,6 +29,14 @@ static orr_l2_merge_line *line_at(orr_l2_slice *s, uint64_t line) {
     return &s->merges.line[mixed(line) % ORR_L2_MERGE_LINES];
 }
 
+// A load is on its way to the slice: what it will look at is seldom in the host's caches.
+void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r) {
+    const orr_l2_merge *e = &s->merges.load[(mixed(r->line) ^ gpc_of(p, r->sm)) % ORR_L2_MERGES];
+    __builtin_prefetch(e, 1);
+    __builtin_prefetch(&e->to, 1);
+    __builtin_prefetch(&s->merges.line[mixed(r->line) % ORR_L2_MERGE_LINES], 1);
+}
+
 // A load that the slice looks up: others may meet it, unless it closes the line.
 void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r) {
     uint16_t gpc = gpc_of(p, r->sm);

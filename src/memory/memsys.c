@@ -438,6 +438,16 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
     }
 }
 
+void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram) {
+    *l2 = *dram = 0;
+    EACH_L2(m, p) {
+        const orr_memsys_stats *s = &p->stats;
+        for (int k = 0; k < ORR_FROMS; k++) *l2 += s->read[k] + s->write[k];
+        *l2 += s->atomic + s->far_read + s->far_write + s->far_atomic + s->notified;
+        for (uint32_t k = 0; k < p->channels; k++) *dram += p->channel[k].n.reads + p->channel[k].n.writes;
+    }
+}
+
 uint64_t orr_memsys_barriers(const orr_memsys *m) {
     uint64_t longest = 0;
     EACH_L2(m, p) {

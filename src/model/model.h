@@ -238,8 +238,9 @@ typedef struct orr_work { // one launch
     bool timeline;          // keep which block was where
     const char *latencies;  // abstract: file of pre-characterised kernels; NULL: none
     bool skip;              // execute it and warm nothing: not one of --kernels, --launches
-    bool part;        // partial: may leave out thread blocks, so that memory is not as the kernel leaves it
-    const float *far; // partial: [kernel instructions] sectors from memory, 0 to 1; NULL: find out
+    bool part; // partial: may leave out thread blocks, so that memory is not as the kernel leaves it
+    const float *
+        far; // partial: [kernel instructions] sectors from memory, 0 to 1, negative: find out; NULL: find out
     orr_sampler *sampler;            // NULL: all thread blocks are simulated
     orr_pieces *pieces;              // NULL: nobody compares
     struct orr_rewritten *rewritten; // orr_work_rewritten's

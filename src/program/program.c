@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "isa/observable.h"
+#include "program/named.h"
 #include "sass/sass.h"
 
 static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
@@ -419,6 +420,7 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
         orr_program_grow(p);
     else
         take_lowered(p);
+    if (k->codes) orr_barriers_named(p);
     return p;
 }
 
@@ -475,6 +477,9 @@ void orr_program_print(const orr_program *p, orr_text *out) {
                          p->gpu->units[i->unit].name, i->latency, i->interval);
             if (i->nbanks) orr_text_add(out, ", %u for banks", i->nbanks);
             if (i->access != ORR_NO_ACCESS) orr_text_add(out, ", access %u of %u bytes", i->access, i->bytes);
+            if (i->kind == ORR_TK_BARRIER && orr_barrier_known(i))
+                orr_text_add(out, ", barrier %u + %u * (warp >> %u) modulo 16", i->offset, i->bytes,
+                             i->space);
             if (p->control)
                 print_control(i->ctrl, out);
             else if (ORR_CTRL_STALL(i->ctrl) > 1)

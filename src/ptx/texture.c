@@ -196,10 +196,11 @@ void ptx_l_sured(lowering *l) { // [a, {b}], c
     surface_begin(l);
     uint8_t type = l->in.type, how = l->op->sub;
     if (l->in.sub & ORR_SU_FORMATTED) l->in.sub = (uint8_t)(outside(l) | ORR_SU_TEXELS);
-    if (orr_types[type].bytes != 4) ptx_unsupported(l, "reductions of this type");
+    uint32_t bytes = orr_types[type].bytes;
+    if (bytes != 4 && bytes != 8) ptx_unsupported(l, "reductions of this type");
     surface(l, &l->o[0], shape);
-    ptx_src(l, &l->o[1], ORR_W, type);
+    ptx_src(l, &l->o[1], bytes == 8 ? ORR_D : ORR_W, type);
     l->in.boolop = how;
-    l->in.stype = type == ORR_T_B32 ? ORR_T_U32 : type;
+    l->in.stype = type == ORR_T_B32 ? ORR_T_U32 : type == ORR_T_B64 ? ORR_T_U64 : type;
     ptx_end(l);
 }

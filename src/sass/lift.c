@@ -345,7 +345,8 @@ static void measure_stack(lift *l, const orr_cubin_func *entry) {
             if (provided) k->atomics = true;
             if (provided) continue;
             bool system = !direct && orr_code_mod(c, ORR_SM_RELABS) && k->nfuncs == 1; // vprintf, malloc
-            if (system) k->atomics = true; // output and the heap keep the blocks' order
+            if (system || (!direct && l->f->system))
+                k->atomics = true; // output and the heap keep the blocks' order
             if (!system && (!direct || f || c->address >= body)) k->recursive = true;
         }
     }

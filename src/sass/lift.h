@@ -12,6 +12,7 @@ typedef struct sass_front {
     uint32_t *var_of;     // [section]: the module's variable it is, + 1
     const char **missing; // names of functions that are not in the file, from ORR_CODE_MISSING on
     uint32_t nmissing;
+    bool system;          // it has symbols of functions that the executor provides
     bool *taken;          // [function]: its address is in a variable
     orr_kernel **kernels; // as they were loaded
     orr_map kernel_of;    // name: index + 1

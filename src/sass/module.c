@@ -38,6 +38,11 @@ const char *orr_sass_missing(const orr_module *m, uint64_t address) {
     return n < f->nmissing ? f->missing[n] : NULL;
 }
 
+bool sass_provided(const orr_cubin_symbol *y) {
+    const orr_syscall *sys = y->type == STT_FUNC ? orr_syscall_named(y->name) : NULL;
+    return sys && orr_syscall_linked(sys);
+}
+
 static bool place_functions(orr_module *m, orr_err *e) {
     sass_front *f = m->front;
     const orr_cubin *c = f->cubin;
@@ -56,16 +61,12 @@ static bool place_functions(orr_module *m, orr_err *e) {
     f->missing = orr_arena_alloc(&m->arena, sizeof *f->missing * room);
     for (uint32_t i = 1; i < c->nsymbols; i++) {
         const orr_cubin_symbol *y = &c->symbols[i];
+        f->system |= sass_provided(y) || (y->type == STT_FUNC && !y->section && orr_syscall_named(y->name));
         if (y->type != STT_FUNC || y->section || !*y->name || missing_address(f, y->name)) continue;
         if (f->nmissing == room) break; // the others have no address: an error where one is used
         f->missing[f->nmissing++] = y->name;
     }
     return true;
-}
-
-bool sass_provided(const orr_cubin_symbol *y) {
-    const orr_syscall *sys = y->type == STT_FUNC ? orr_syscall_named(y->name) : NULL;
-    return sys && orr_syscall_linked(sys);
 }
 
 static const char *kernel_at(const orr_module *m, uint64_t address) {

@@ -158,13 +158,20 @@ bool orr_trace_skip(orr_trace *t) {
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
     if (form == 0) return true;
-    uint64_t v;
     size_t more = 8;
+    int varints = form == 2 ? 1 : form == 4 ? 2 : 0;
+    if (!versioned && form != 3 && mask && t->end - t->at > 11) { // most have steps of a byte
+        const uint8_t *p = t->at + 8 + (form == 4);
+        if (!varints || (p[0] < 128 && (varints == 1 || p[1] < 128))) {
+            t->at = p + varints;
+            return true;
+        }
+    }
+    uint64_t v;
     if (form == 3) more += (size_t)(orr_popc(mask) - 1) * ((size_t)1 << (head >> 4));
     if (form == 4) more++;
     if (!mask || (size_t)(t->end - t->at) < more) return false;
     t->at += more;
-    int varints = form == 2 ? 1 : form == 4 ? 2 : 0;
     if (versioned) varints += form == 1 ? 1 : orr_popc(mask);
     while (varints-- > 0)
         if (!get_varint(t, &v)) return false;

@@ -28,7 +28,8 @@ typedef struct orr_trace_out { // grows; owned by the executor's warp
 
 #define ORR_TRACE_MAX_EVENT 512 // no event takes more bytes than this
 
-#define ORR_TRACE_VERSIONED 64  // bits of an access event's first byte
+#define ORR_TRACE_MASKED    8 // bits of an access event's first byte
+#define ORR_TRACE_VERSIONED 64
 #define ORR_TRACE_FIELDS    128 // "lanes" are fields of what one of them does (ORR_BULK_LANES)
 
 static inline void orr_trace_room(orr_trace_out *t) {

@@ -124,8 +124,8 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
         }
     if (!found) return tasks_bad(p, "global, shared, const or local is expected here");
     if (!mnemonic) return tasks_bad(p, "that cannot be done in this memory");
-    uint64_t bytes = 4, stride = 0, reuse = 0, copies = 1;
-    bool common = false, strided = false;
+    uint64_t bytes = 4, stride = 0, reuse = 0, copies = 1, l1 = 0, l2 = 0;
+    bool common = false, strided = false, together = false, everywhere = false;
     uint16_t src[MAX_DEPS];
     int nsrc = 0;
     if (!tasks_at_end(p) && isdigit((unsigned char)*p->at) &&
@@ -140,16 +140,31 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
             if (!global) return tasks_bad(p, "only global memory has a reuse distance");
             if (!tasks_amount(p, "reuse", 1, 1ull << 35, &reuse)) return false;
             common = tasks_take_word(p, "common");
+        } else if (tasks_take_word(p, "together")) {
+            if (!global) return tasks_bad(p, "together is for global memory");
+            together = true;
+        } else if (tasks_take_word(p, "everywhere")) {
+            if (!global) return tasks_bad(p, "everywhere is for global memory");
+            everywhere = true;
+        } else if (tasks_take_word(p, "l1")) {
+            if (!global) return tasks_bad(p, "l1 and l2 are for global memory");
+            if (!tasks_amount(p, "l1, in percent,", 0, 100, &l1)) return false;
+        } else if (tasks_take_word(p, "l2")) {
+            if (!global) return tasks_bad(p, "l1 and l2 are for global memory");
+            if (!tasks_amount(p, "l2, in percent,", 0, 100, &l2)) return false;
         } else if (tasks_take_word(p, "x")) {
             if (!tasks_amount(p, "x", 1, MAX_TASKS, &copies)) return false;
         } else {
             int had = nsrc;
             if (!dependences(p, src, &nsrc)) return false;
             if (had == nsrc)
-                return tasks_fail(p, "after, stride, reuse or x is expected, not", p->at, tasks_word(p));
+                return tasks_fail(p, "after, stride, reuse, l1, l2 or x is expected, not", p->at,
+                                  tasks_word(p));
         }
     }
     if (!strided) stride = bytes;
+    if (l1 + l2 > 100) return tasks_bad(p, "l1 and l2 are more than 100 percent together");
+    if ((l1 || l2) && reuse) return tasks_bad(p, "reuse, or l1 and l2, but not both");
     char text[24];
     snprintf(text, sizeof text, "%s%s", mnemonic,
              bytes == 1    ? ".U8"
@@ -166,7 +181,16 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
         task_kernel *k = p->k;
         uint64_t runs = times_here(p);
         if (orr_inst_traced(&k->kernel.insts[inst]))
-            *ORR_PUSH(&k->mems) = (task_mem){(uint32_t)bytes, stride, reuse, common, inst, runs};
+            *ORR_PUSH(&k->mems) = (task_mem){.bytes = (uint32_t)bytes,
+                                             .stride = stride,
+                                             .reuse = reuse,
+                                             .common = common,
+                                             .together = together,
+                                             .everywhere = everywhere,
+                                             .l1 = (uint8_t)l1,
+                                             .l2 = (uint8_t)l2,
+                                             .inst = inst,
+                                             .runs = runs};
         k->accesses += runs;
         k->run += runs;
     }
@@ -201,16 +225,35 @@ static bool compute_task(tasks_parser *p, const char *mnemonic) {
     return true;
 }
 
+// A machine instruction by its mnemonic, of those that compute: its class decides what it takes.
+static bool machine_task(tasks_parser *p) {
+    size_t n = tasks_word(p);
+    char text[48];
+    if (!n || n >= sizeof text) return tasks_bad(p, "inst takes a mnemonic, as IMAD.WIDE");
+    memcpy(text, p->at, n);
+    text[n] = 0;
+    const orr_sass_info *info = &orr_sass[orr_sass_find(text, strcspn(text, "."))];
+    bool computes = info->kind == ORR_TK_ALU || info->kind == ORR_TK_BRANCH;
+    if (orr_sass_find(text, strcspn(text, ".")) == ORR_SASS_NONE || !computes || info->cls == ORR_TC_MEM ||
+        info->cls == ORR_TC_CONST || info->cls == ORR_TC_TEX)
+        return tasks_fail(p, "inst takes an instruction that computes, not", text, n);
+    p->at += n;
+    return compute_task(p, text);
+}
+
 static bool begin_loop(tasks_parser *p) {
     uint64_t n;
     if (p->depth == MAX_DEPTH) return tasks_bad(p, "loops nest at most 8 deep");
     if (!tasks_amount(p, "rounds of a loop", 1, MAX_RUN, &n)) return false;
-    uint64_t times = times_here(p) * n;
+    uint64_t most = n;
+    if (tasks_take_word(p, "to") && !tasks_amount(p, "the most rounds of a loop", n, MAX_RUN, &most))
+        return false;
+    uint64_t times = times_here(p) * most;
     if (times > MAX_RUN) return tasks_bad(p, "a warp runs more than 64 million rounds");
     end_block(p);
     p->loop[p->depth].item = (uint32_t)p->k->items.n;
     p->loop[p->depth++].times = times;
-    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n};
+    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n, .most = most};
     return true;
 }
 
@@ -272,6 +315,10 @@ bool tasks_task(tasks_parser *p) {
                 found = true;
                 ok = compute_task(p, ops[o].mnemonic);
             }
+    }
+    if (!found && tasks_take_word(p, "inst")) {
+        found = true;
+        ok = machine_task(p);
     }
     if (!found) return tasks_fail(p, "there is no task", p->at, tasks_word(p));
     if (ok && k->run > MAX_RUN) return tasks_bad(p, "a warp runs more than 64 million tasks");

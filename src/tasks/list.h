@@ -19,16 +19,19 @@ typedef struct task_mem { // how a task touches memory
     uint64_t stride;      // from thread to thread
     uint64_t reuse;       // distance in bytes; 0: data nobody has touched
     bool common;          // all SMs use the same data
+    bool together;        // all warps of a block use the same data at the same time,
+    bool everywhere;      // those of all blocks do
+    uint8_t l1, l2;       // percent of its accesses that find their data there
     uint32_t inst;        // of the kernel
     uint64_t runs;        // times that a warp does it
 } task_mem;
 
 typedef struct task_item { // what a warp does, in order: a block of code, or a loop around some
     enum { ITEM_BLOCK, ITEM_LOOP, ITEM_END } kind;
-    uint32_t block;    // of the kernel
-    uint32_t first, n; // of its accesses in `mems`
-    uint64_t times;    // LOOP
-    uint32_t match;    // LOOP: its end; END: its loop
+    uint32_t block;       // of the kernel
+    uint32_t first, n;    // of its accesses in `mems`
+    uint64_t times, most; // LOOP: rounds; warps differ, from `times` to `most`
+    uint32_t match;       // LOOP: its end; END: its loop
 } task_item;
 
 typedef struct task_kernel {

@@ -25,14 +25,27 @@ typedef struct maker {
     uint64_t left[MAX_DEPTH + 1];
 } maker;
 
+#define IN_L2 ((uint64_t)4 << 20) // a ring that no L1 holds
+
+// Where an access goes of which some find their data in L1 or in L2: to one row, to a ring, or to new rows
+// behind the ring. Which is which goes round in 100 steps, so that any few of them in turn have their share.
+static uint64_t shared_out(const task_mem *a, uint64_t number, uint64_t row) {
+    uint64_t which = number * 61 % 100, ring = (IN_L2 + row - 1) / row;
+    if (which < a->l1) return 0;
+    if (which < (uint64_t)a->l1 + a->l2) return (1 + number % ring) * row;
+    return (1 + ring + number) * row;
+}
+
 static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
     const task_mem *a = &m->k->mems.at[which];
     uint8_t space = m->k->kernel.insts[a->inst].space;
     uint64_t row = a->stride * 32, at = 0, turn = m->done[which]++;
+    uint64_t who = a->everywhere ? 0 : a->together ? warp / m->nwarps : warp;
     if (row < a->bytes) row = a->bytes; // all threads at one place
     if (space == ORR_SPACE_GLOBAL) {
-        at = (warp * a->runs + turn) * row;
+        at = (who * a->runs + turn) * row;
         if (a->reuse) at %= (a->reuse + row - 1) / row * row;
+        if (a->l1 || a->l2) at = shared_out(a, who * a->runs + turn, row);
         // ranges begin at different places of rows and channels
         at = (at + which * 40503ull * 256) % (1ull << RANGE);
         at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
@@ -53,7 +66,7 @@ static void make_warp(maker *m, uint64_t warp) {
     for (uint32_t i = 0; i < k->items.n; i++) {
         const task_item *t = &k->items.at[i];
         if (t->kind == ITEM_LOOP) {
-            m->left[depth++] = t->times;
+            m->left[depth++] = t->times + (t->most > t->times ? warp * 40503 % (t->most - t->times + 1) : 0);
         } else if (t->kind == ITEM_END) {
             if (--m->left[depth - 1])
                 i = t->match;
@@ -120,6 +133,8 @@ void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes
         const task_mem *a = &k->mems.at[i];
         bool fits = a->reuse && a->reuse <= l2_bytes / (a->common ? 1 : sms ? sms : 1);
         far[a->inst] = fits ? 0 : 1;
+        // What is shared, or is said in percent, has addresses that show it.
+        if (a->l1 || a->l2 || a->together || a->everywhere) far[a->inst] = -1;
     }
 }
 
@@ -138,9 +153,10 @@ uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
     for (size_t i = 0; i < k->mems.n; i++) {
         const task_mem *m = &k->mems.at[i];
         h = mix(mix(mix(mix(h, m->bytes), m->stride), m->reuse), m->runs * 2 + m->common);
+        h = mix(h, m->l1 * 256u + m->l2 * 2u + m->together + m->everywhere * 65536u);
     }
     for (size_t i = 0; i < k->items.n; i++)
-        h = mix(mix(h, (uint64_t)k->items.at[i].kind), k->items.at[i].times);
+        h = mix(mix(h, (uint64_t)k->items.at[i].kind), k->items.at[i].times * 3 + k->items.at[i].most);
     for (uint32_t i = 0; i < o->ninsts; i++) {
         for (const char *c = o->names[o->insts[i].name]; *c; c++) h = mix(h, (uint8_t)*c);
         h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc);

@@ -79,7 +79,19 @@ bool orr_tasks_length(const orr_tasks *t, const orr_task_step *s, uint64_t *task
 // Equal for launches that do the same, also of lists of other ranks.
 uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s);
 // For each instruction of the launch's kernel, which part of what it asks for comes from memory, as the reuse
-// distances say: 0 when the data fit in L2 beside those of the other SMs at work, else 1.
+// distances say: 0 when the data fit in L2 beside those of the other SMs at work, else 1; negative where
+// nothing but addresses says it.
 void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far);
+
+// ---- from kernels (write.c) -------------------------------------------------------------------------
+// A task list of what launches did: each kernel as its warps went through it on average, in the words of the
+// language.
+typedef struct orr_task_writer orr_task_writer;
+struct orr_gpu;
+orr_task_writer *orr_task_writer_new(const struct orr_gpu *g);
+// Takes all thread blocks of the source; leaves it open.
+bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e);
+void orr_task_writer_text(const orr_task_writer *w, const char *title, orr_text *out);
+void orr_task_writer_free(orr_task_writer *w);
 
 #endif

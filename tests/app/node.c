@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct {
     unsigned x, y, z;
@@ -30,6 +32,13 @@ int cudaDeviceCanAccessPeer(int *, int, int), cudaDeviceEnablePeerAccess(int, un
 int cudaStreamCreate(handle *), cudaStreamSynchronize(handle), cudaStreamWaitEvent(handle, handle, unsigned);
 int cudaEventCreate(handle *), cudaEventRecord(handle, handle), cudaEventSynchronize(handle);
 int cudaEventElapsedTime(float *, handle, handle);
+int cudaEventCreateWithFlags(handle *, unsigned);
+typedef struct {
+    char bytes[64];
+} memory_handle; // cudaIpcMemHandle_t, cudaIpcEventHandle_t
+int cudaIpcGetMemHandle(memory_handle *, void *), cudaIpcOpenMemHandle(void **, memory_handle, unsigned);
+int cudaIpcCloseMemHandle(void *), cudaIpcGetEventHandle(memory_handle *, handle);
+int cudaIpcOpenEventHandle(handle *, memory_handle);
 const char *cudaGetErrorName(int);
 
 int ncclGetUniqueId(unique_id *), ncclCommInitRank(handle *, int, unique_id, int);
@@ -285,6 +294,88 @@ static void test_time(void) {
     printf("%.1f us\n", ms * 1e3);
 }
 
+// ---- several processes --------------------------------------------------------------------------------
+// The child's process scales what the parent's has on device 0, from device 1, behind the parent's event.
+enum { SHARED = 5000 };
+typedef struct handles {
+    memory_handle small, x, y;
+    memory_handle event;
+} handles;
+
+static void child_process(int from, int to) {
+    handles h;
+    float *x, *y, a = 2, first;
+    int n = SHARED, *small, got;
+    handle event;
+    if (read(from, &h, sizeof h) != sizeof h) exit(4);
+    cudaSetDevice(1);
+    say("memory", cudaIpcOpenMemHandle((void **)&x, h.x, 1));
+    say("memory", cudaIpcOpenMemHandle((void **)&y, h.y, 1));
+    say("small memory", cudaIpcOpenMemHandle((void **)&small, h.small, 1));
+    say("event", cudaIpcOpenEventHandle(&event, h.event));
+    cudaMemcpy(&got, small, 4, OUT);
+    say("wait", cudaStreamWaitEvent(NULL, event, 0));
+    void *args[] = {&n, &a, &x, &y};
+    say("launch",
+        cudaLaunchKernel(&axpy, (dim3){(unsigned)(n + 255) / 256, 1, 1}, (dim3){256, 1, 1}, args, 0, NULL));
+    cudaMemcpy(&first, y + 1, 4, OUT);
+    printf("small: %d, y[1]: %g\n", got, (double)first);
+    say("free", cudaFree(x));
+    say("close", cudaIpcCloseMemHandle(x));
+    say("close again", cudaIpcCloseMemHandle(x));
+    cudaIpcCloseMemHandle(y);
+    h.x.bytes[0] ^= 1;
+    say("no handle", cudaIpcOpenMemHandle((void **)&x, h.x, 1));
+    fflush(stdout);
+    if (write(to, "x", 1) != 1) exit(4);
+}
+
+static void parent_process(int from, int to) {
+    static float x[SHARED], y[SHARED];
+    float *dx, *dy, a = 1;
+    int *before, *small, *behind, n = SHARED, wrong = 0, value[] = {11, 22, 33};
+    handles h = {0};
+    handle event, plain;
+    void *own;
+    char c;
+    for (int i = 0; i < n; i++) x[i] = (float)i, y[i] = 1;
+    cudaMalloc((void **)&before, 4), cudaMalloc((void **)&small, 4), cudaMalloc((void **)&behind, 4);
+    cudaMalloc((void **)&dx, sizeof x), cudaMalloc((void **)&dy, 4 << 20);
+    cudaMemcpy(before, &value[0], 4, IN), cudaMemcpy(small, &value[1], 4, IN);
+    cudaMemcpy(dx, x, sizeof x, IN), cudaMemcpy(dy, y, sizeof y, IN);
+    say("memory's handle", cudaIpcGetMemHandle(&h.small, small));
+    cudaMemcpy(behind, &value[2], 4, IN);
+    cudaIpcGetMemHandle(&h.x, dx), cudaIpcGetMemHandle(&h.y, dy);
+    cudaEventCreate(&plain);
+    say("an event of one process", cudaIpcGetEventHandle(&h.event, plain));
+    cudaEventCreateWithFlags(&event, 6);
+    say("event's handle", cudaIpcGetEventHandle(&h.event, event));
+    say("its own memory", cudaIpcOpenMemHandle(&own, h.y, 1));
+    void *args[] = {&n, &a, &dx, &dy}; // y = x + y; the child adds 2 x
+    cudaLaunchKernel(&axpy, (dim3){(unsigned)(n + 255) / 256, 1, 1}, (dim3){256, 1, 1}, args, 0, NULL);
+    cudaEventRecord(event, NULL);
+    fflush(stdout);
+    if (write(to, &h, sizeof h) != sizeof h || read(from, &c, 1) != 1) exit(4);
+    cudaMemcpy(y, dy, sizeof y, OUT);
+    for (int i = 0; i < n; i++) wrong += y[i] != 3 * (float)i + 1;
+    cudaMemcpy(&value[0], before, 4, OUT), cudaMemcpy(&value[2], behind, 4, OUT);
+    printf("wrong: %d, around it: %d %d\n", wrong, value[0], value[2]);
+    say("free", cudaFree(dx));
+}
+
+static void test_processes(void) {
+    int down[2], up[2], status;
+    if (pipe(down) || pipe(up)) exit(4);
+    pid_t child = fork(); // before CUDA is used
+    if (child == 0) {
+        child_process(down[0], up[1]);
+        exit(0);
+    }
+    parent_process(up[0], down[1]);
+    waitpid(child, &status, 0);
+    printf("child: %d\n", status);
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) return 2;
     registers(argv[1]);
@@ -294,5 +385,6 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[2], "nccl")) test_nccl();
     if (!strcmp(argv[2], "threads")) test_threads();
     if (!strcmp(argv[2], "time")) test_time();
+    if (!strcmp(argv[2], "processes")) test_processes();
     return 0;
 }

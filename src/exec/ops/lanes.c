@@ -5,6 +5,7 @@
 // tiles of a warp do, run as groups one after the other. Forms without .sync name no members: all active
 // lanes take part. Sections of the PTX manual: "shfl.sync", "vote.sync", "match.sync", "redux.sync",
 // "activemask", "elect.sync".
+#include "exec/block.h"
 #include "exec/ops/pair.h"
 #include "exec/ops/softfp.h"
 
@@ -51,13 +52,16 @@ static void put_each(warp *w, oper o, const uint32_t *v) {
 
 // ---- shfl -----------------------------------------------------------------------------------
 // j is the lane to read; out of range it is the own lane and the predicate false. What a lane that
-// does not take part holds is unpredictable by the manual: the own value is read instead.
+// does not take part holds is unpredictable by the manual: the own value is read instead. Machine code reads
+// the register of a lane that is under way elsewhere or at another WARPSYNC, and 0 of one that has ended or
+// waits where ways meet (H200: micro/hopper, collective).
 #define SHFL(name, J, IN_RANGE)                                                                              \
     static void name(warp *w, const uop *u) {                                                                \
         if (by_groups(w, u, 3, name)) return;                                                                \
         const uint32_t *pa = SRC_A(w, u, uint32_t), *pb = SRC_B(w, u, uint32_t),                             \
                        *pc = SRC_C(w, u, uint32_t);                                                          \
-        uint32_t from = members(w, u, 3), out[ORR_WARP], valid = 0;                                          \
+        uint32_t from = members(w, u, 3), out[ORR_WARP], valid = 0, gone = 0;                                \
+        if (from != FULL && w->tb->prog->kernel->codes) from |= orr_sass_seen(w, &gone);                     \
         int32_t at[ORR_WARP];                                                                                \
         uint32_t in[ORR_WARP];                                                                               \
         LANES {                                                                                              \
@@ -72,7 +76,7 @@ static void put_each(warp *w, oper o, const uint32_t *v) {
         LANES { valid |= in[i] & lane_bit[i]; }                                                              \
         for (int i = 0; i < ORR_WARP; i++) {                                                                 \
             int32_t j = at[i] & 31;                                                                          \
-            out[i] = pa[from >> j & 1 ? j : i];                                                              \
+            out[i] = from >> j & 1 ? pa[j] : gone >> j & 1 ? 0 : pa[i];                                      \
         }                                                                                                    \
         put_each(w, u->d, out);                                                                              \
         if (u->ndst > 1) set_pred(w, u->all[1], valid);                                                      \

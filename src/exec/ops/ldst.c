@@ -97,7 +97,7 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
 // base + disp for every lane. An absent base means the function's frame (local).
 static void effective(const warp *w, oper base, int64_t disp, uint64_t addr[ORR_WARP]) {
     if (base.none) {
-        uint64_t frame = w->frames[w->frag->frame].local;
+        uint64_t frame = w->frames.at[w->frag->frame].local;
         LANES addr[i] = frame + (uint64_t)disp;
     } else if (base.cls == ORR_W) {
         const uint32_t *b = OPER(w, base, uint32_t);

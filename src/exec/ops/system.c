@@ -140,11 +140,11 @@ static void read_scalar(warp *w, const uop *u) {
 
 // ---- frame and stack ------------------------------------------------------------------------
 static void local_address(warp *w, const uop *u) {
-    put_all(w, u, (uint64_t)w->frames[w->frag->frame].local + u->imm);
+    put_all(w, u, (uint64_t)w->frames.at[w->frag->frame].local + u->imm);
 }
 
 static void take_stack(warp *w, const uop *u) {
-    frame *fr = &w->frames[w->frag->frame];
+    frame *fr = &w->frames.at[w->frag->frame];
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr->func];
     uint64_t size = 0; // lanes of one activation share the stack pointer: the largest wish counts
     for (uint32_t m = w->exec; m; m &= m - 1) {
@@ -162,10 +162,10 @@ static void take_stack(warp *w, const uop *u) {
     put_all(w, u, at);
 }
 
-static void save_stack(warp *w, const uop *u) { put_all(w, u, w->frames[w->frag->frame].alloca); }
+static void save_stack(warp *w, const uop *u) { put_all(w, u, w->frames.at[w->frag->frame].alloca); }
 
 static void restore_stack(warp *w, const uop *u) {
-    frame *fr = &w->frames[w->frag->frame];
+    frame *fr = &w->frames.at[w->frag->frame];
     int lane = orr_ffs(w->exec);
     uint64_t v = u->a.cls == ORR_D ? SRC_A(w, u, uint64_t)[lane] : SRC_A(w, u, uint32_t)[lane];
     if (v <= fr->alloca) fr->alloca = (uint32_t)v;
@@ -173,7 +173,7 @@ static void restore_stack(warp *w, const uop *u) {
 
 static void sleep_a_while(warp *w, const uop *u) {
     warp_sleeps(w, SRC_A(w, u, uint32_t), w->exec);
-    w->budget = 0; // give the others a turn
+    w->polls.budget = 0; // give the others a turn
 }
 
 // ---- device runtime -------------------------------------------------------------------------
@@ -186,7 +186,7 @@ static void arguments(const warp *w, const uop *u, int lane, uint32_t arg[ORR_SY
     for (uint32_t n = 0; n < u->imm; n++) {
         uint64_t spec = *SRC_N(w, u, (int)n, uint64_t);
         uint32_t bytes = (uint32_t)spec;
-        uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
+        uint64_t at = (uint64_t)w->frames.at[w->frag->frame].local + (spec >> 32);
         if (bytes == 8) word = (word + 1) & ~1u;
         if (word + bytes / 4 <= ORR_SYSCALL_WORDS && at + bytes <= p->local_bytes)
             memcpy(arg + word,
@@ -200,7 +200,7 @@ static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t b
     if (!u->inst->vec) return;
     uint64_t spec = *SRC_N(w, u, (int)u->imm, uint64_t);
     const decoded *p = w->tb->prog;
-    uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
+    uint64_t at = (uint64_t)w->frames.at[w->frag->frame].local + (spec >> 32);
     if (at + bytes <= p->local_bytes)
         memcpy(w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at, &v,
                bytes);

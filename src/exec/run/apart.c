@@ -62,3 +62,19 @@ bool orr_may_race(const orr_launch *l) {
     }
     return false;
 }
+
+void orr_stored_extent(const orr_launch *l, uint64_t *from, uint64_t *bytes) {
+    const orr_kernel *k = l->kernel;
+    const range *at[ORR_MAX_BASES];
+    uint64_t lo = UINT64_MAX, hi = 0;
+    *from = 0;
+    *bytes = UINT64_MAX;
+    if (k->untraced || k->writes_anywhere || !find_allocations(l, at)) return;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        if ((!k->bases[n].stores && !k->bases[n].reduces) || !at[n]) continue;
+        if (at[n]->lo < lo) lo = at[n]->lo;
+        if (at[n]->lo + at[n]->size > hi) hi = at[n]->lo + at[n]->size;
+    }
+    *from = lo;
+    *bytes = hi > lo ? hi - lo : 0;
+}

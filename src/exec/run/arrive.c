@@ -16,6 +16,8 @@
 #include "exec/block.h"
 #include "exec/ops/wgmma.h"
 
+enum { VAIN_TRIES = 1 << 20 }; // on a GPU they take four seconds
+
 void orr_mbar_find(decoded *p) {
     for (uint32_t b = 0; b < p->kernel->nblocks; b++) {
         xblock *x = &p->blocks[b];
@@ -59,15 +61,15 @@ static mbar_count *count_of(tblock *tb, const uint8_t *host) {
 static void let_held(tblock *tb, const warp *by) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *o = &tb->warps[n];
-        if (!o->held) continue;
+        if (!o->tries.held) continue;
         uint32_t exec = o->exec;
-        bool holds = orr_mbar_holds(o, o->paused, o->frag->mask);
+        bool holds = orr_mbar_holds(o, o->tries.paused, o->frag->mask);
         set_exec(o, exec);
         if (holds) continue;
-        o->held = false;
-        o->let = true;
+        o->tries.held = false;
+        o->tries.let = true;
         if (!by) continue;
-        if (o->clock < by->clock) o->clock = by->clock;
+        if (o->tally.clock < by->tally.clock) o->tally.clock = by->tally.clock;
     }
 }
 
@@ -78,6 +80,7 @@ void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
     tblock *tb = orr_cluster_owner(w->tb, at);
     mbar_count *c = count_of(tb, at);
     c->n++;
+    tb->vain = 0;
     if (!over) return;
     c->over = c->n;
     let_held(tb, w);
@@ -90,14 +93,18 @@ void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_
     if (any) orr_trace_put_versions(w->trace, head, w->exec, version);
 }
 
+// A program may try some times and then do something else; after so many tries in which nobody arrived it
+// never will.
 bool orr_mbar_let(tblock *tb) {
     uint32_t warps = tb->prog->nwarps;
+    if (tb->vain >= VAIN_TRIES) return false;
     for (uint32_t k = 0; k < warps; k++) {
         warp *w = &tb->warps[(tb->next_let + k) % warps];
-        if (!w->live || !w->held || w->paused->inst->op != ORR_OP_MBARRIER) continue;
-        w->held = false;
-        w->let = true;
+        if (!w->live || !w->tries.held || w->tries.paused->inst->op != ORR_OP_MBARRIER) continue;
+        w->tries.held = false;
+        w->tries.let = true;
         tb->next_let = (tb->next_let + k + 1) % warps;
+        tb->vain++;
         return true;
     }
     return false;

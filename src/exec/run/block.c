@@ -55,7 +55,7 @@ static uint32_t arrived_threads(const tblock *tb, const barrier *b) {
 
 static void deliver(warp *w, const frag *f, const uop *u, const barrier *b) {
     if (u->inst->sub < ORR_BAR_RED_POPC || u->d.none) return;
-    const frame *fr = &w->frames[f->frame];
+    const frame *fr = &w->frames.at[f->frame];
     uint8_t *at = w->area[u->d.cls] + fr->base[u->d.cls] + u->d.off;
     if (u->inst->sub == ORR_BAR_RED_POPC) {
         for (uint32_t m = f->mask; m; m &= m - 1) memcpy(at + 4 * orr_ffs(m), &b->popc, 4);
@@ -73,12 +73,12 @@ static const uop *waiting_at(const warp *w, const frag *f) { return w->bar_uop[f
 static void meet(tblock *tb, const barrier *b, uint32_t id) {
     uint64_t last = 0;
     for (uint32_t n = 0; n < tb->prog->nwarps; n++)
-        if (b->arrived[n] && tb->warps[n].clock > last) last = tb->warps[n].clock;
+        if (b->arrived[n] && tb->warps[n].tally.clock > last) last = tb->warps[n].tally.clock;
     for (uint32_t n = 0; n < tb->prog->nwarps; n++)
         for (int x = next_frag(&tb->warps[n], 0); b->arrived[n] && x < ORR_WARP;
              x = next_frag(&tb->warps[n], x + 1))
             if (tb->warps[n].frags[x].state == FRAG_BAR && tb->warps[n].frags[x].bar == id)
-                tb->warps[n].clock = last;
+                tb->warps[n].tally.clock = last;
 }
 
 // Has a warp not come with all of its lanes? The last warp nearly always comes last.
@@ -177,6 +177,13 @@ void orr_block_deadlock(tblock *tb) {
             return;
         }
     }
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        if (!w->live || !w->tries.held || w->tries.paused->inst->op != ORR_OP_MBARRIER) continue;
+        orr_fault_as(ORR_FAULT_HANG, w, w->tries.paused, orr_ffs(w->frag->mask),
+                     "deadlock: it waits for an mbarrier and no thread arrives there any more");
+        return;
+    }
     orr_fault_as(ORR_FAULT_HANG, &tb->warps[0], tb->prog->uops, 0,
                  "deadlock: no thread of the block can run");
 }
@@ -198,13 +205,14 @@ int orr_block_alone(tblock *tb) {
         bool progress = false, yields = false, only_looks = true;
         for (uint32_t n = 0; n < p->nwarps; n++) {
             warp *w = &tb->warps[n];
-            if (!w->live || w->held) continue;
-            uint64_t before = w->paused ? UINT64_MAX : w->insts; // to go on with a block is progress, too
+            if (!w->live || w->tries.held) continue;
+            uint64_t before =
+                w->tries.paused ? UINT64_MAX : w->insts; // to go on with a block is progress, too
             int r = orr_warp_run(w);
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
             yields |= r == RUN_YIELDS;
-            only_looks &= w->insts == before || (r == RUN_YIELDS && w->looked);
+            only_looks &= w->insts == before || (r == RUN_YIELDS && w->polls.looked);
             if (r == RUN_DONE) {
                 tb->running--;
                 tb->rounds = 0;
@@ -273,7 +281,7 @@ static tblock *start_block(worker *k, uint64_t index) {
     tb->running = p->nwarps;
     for (uint32_t open = tb->bars_open; open; open &= open - 1) // the others are as they were made
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
-    tb->rounds = tb->bars_open = tb->next_let = 0;
+    tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
     tb->mbars.n = 0;
     tb->faulted = false;
     tb->releases = 0;
@@ -291,10 +299,10 @@ static tblock *start_block(worker *k, uint64_t index) {
         memset(tb->local, 0, p->local_bytes * threads);
     for (uint32_t n = 0; n < p->nwarps; n++) {
         orr_warp_start(&tb->warps[n], tb, n);
-        tb->warps[n].tally_of = k->tally;
-        tb->warps[n].tally = k->counts_of;
-        tb->warps[n].from = UINT32_MAX - 1; // nowhere
-        tb->warps[n].clock = tb->warps[n].work = 0;
+        tb->warps[n].tally.of = k->tally;
+        tb->warps[n].tally.counts = k->counts_of;
+        tb->warps[n].tally.from = UINT32_MAX - 1; // nowhere
+        tb->warps[n].tally.clock = tb->warps[n].tally.work = 0;
         if (k->streams) {
             tb->traces[n].n = 0;
             tb->traces[n].mask = 0;
@@ -342,8 +350,8 @@ static void free_block(tblock *tb) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         for (int c = 0; c < ORR_CLASSES; c++) free(w->area[c]);
-        free(w->joins);
-        free(w->frames);
+        free(w->joins.at);
+        free(w->frames.at);
         if (tb->traces) free(tb->traces[n].bytes);
     }
     free(tb->warps);

@@ -90,8 +90,8 @@ static void view(tblock *tb, orr_tb *out) {
 bool orr_tally_tell(const orr_tally *t, int n, tblock *tb, orr_err *e) {
     orr_tally_tb x = {.index = tb->index};
     for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
-        if (tb->warps[w].clock > x.longest) x.longest = tb->warps[w].clock;
-        x.sum += tb->warps[w].work;
+        if (tb->warps[w].tally.clock > x.longest) x.longest = tb->warps[w].tally.clock;
+        x.sum += tb->warps[w].tally.work;
     }
     orr_tb out;
     if (orr_tally_samples(t, tb->index)) {
@@ -410,8 +410,8 @@ static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, o
 static bool run(const orr_launch *l, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     decoded p;
     if (!orr_decode(&p, l, e)) return false;
-    bool ok =
-        orr_keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
+    bool ok = orr_keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e)
+                                : run_turns(&p, to, counts, e);
     orr_decoded_free(&p);
     return ok;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "exec/block.h"
 #include "exec/texture.h"
@@ -33,6 +35,8 @@ struct orr_mem {
     bool as_gpu;
     orr_strays strays;      // by all threads that execute
     orr_texture **textures; // by handle; NULL: none there
+    int file;               // that other processes see it through; 0: none does
+    uint8_t *in_file;       // pages of it, as bits
     uint32_t ntextures;
 };
 
@@ -90,6 +94,8 @@ void orr_mem_delete(orr_mem *m) {
     free(m->name);
     for (uint32_t n = 0; n < m->ntextures; n++) free(m->textures[n]);
     free(m->textures);
+    if (m->file) close(m->file);
+    free(m->in_file);
     free(m);
 }
 
@@ -221,6 +227,69 @@ const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
                      (unsigned long long)(past - r->size), m->name[r - m->at], (unsigned long long)r->size);
     }
     return buf;
+}
+
+// ---- memory of several processes ------------------------------------------------------------
+// What is to be shared moves into a file without a name, page by page of 2 MB, at the places that it has in
+// memory; the file is as large as memory and has what was put into it.
+static bool page_to_file(orr_mem *m, uint64_t page) {
+    uint8_t *at = m->host + page * PAGE;
+    static const uint8_t zeros[4096];
+    for (uint64_t o = 0; o < PAGE; o += sizeof zeros)
+        if (memcmp(at + o, zeros, sizeof zeros) != 0 &&
+            pwrite(m->file, at + o, sizeof zeros, (off_t)(page * PAGE + o)) != (ssize_t)sizeof zeros)
+            return false;
+    if (mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, m->file,
+             (off_t)(page * PAGE)) == MAP_FAILED)
+        return false;
+    m->in_file[page / 8] |= (uint8_t)(1u << page % 8);
+    return true;
+}
+
+int orr_mem_share(orr_mem *m, uint64_t addr, uint64_t bytes) {
+    const range *r = find(m, addr);
+    if (!r || addr - r->lo + bytes > r->size || !bytes) return -1;
+    if (!m->file) {
+        int fd = memfd_create("device memory", MFD_CLOEXEC);
+        if (fd < 0) return -1;
+        if (ftruncate(fd, (off_t)m->reserved) != 0) {
+            close(fd);
+            return -1;
+        }
+        m->file = fd;
+        m->in_file = orr_calloc(m->reserved / PAGE / 8 + 1, 1);
+    }
+    uint64_t first = (addr - m->base) / PAGE, last = (addr - m->base + bytes - 1) / PAGE;
+    for (uint64_t page = first; page <= last; page++)
+        if (!(m->in_file[page / 8] >> page % 8 & 1) && !page_to_file(m, page)) return -1;
+    return m->file;
+}
+
+uint64_t orr_mem_attach(orr_mem *m, int file, uint64_t offset, uint64_t bytes, const char *name, orr_err *e) {
+    uint64_t in = offset % PAGE, size = (in + bytes + PAGE - 1) / PAGE * PAGE;
+    struct stat st;
+    if (fstat(file, &st) != 0 || bytes > m->reserved || offset > (uint64_t)st.st_size ||
+        size > (uint64_t)st.st_size - (offset - in)) {
+        orr_fail(e, ORR_BAD_INPUT, "another process's memory is not there");
+        return 0;
+    }
+    uint64_t addr = orr_mem_alloc(m, size, name, e);
+    if (!addr) return 0;
+    if (mmap(m->host + (addr - m->base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+             file, (off_t)(offset - in)) != MAP_FAILED)
+        return addr + in;
+    orr_mem_free(m, addr);
+    orr_fail(e, ORR_BAD_INPUT, "another process's memory cannot be mapped");
+    return 0;
+}
+
+bool orr_mem_detach(orr_mem *m, uint64_t addr) {
+    const range *r = orr_mem_find(m, addr);
+    if (!r || r->size % PAGE ||
+        mmap(m->host + (r->lo - m->base), r->size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+        return false;
+    return orr_mem_free(m, r->lo);
 }
 
 // ---- textures -------------------------------------------------------------------------------

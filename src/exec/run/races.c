@@ -43,16 +43,12 @@ typedef struct watch {
     live live; // must be first: what warps have as their step
     page **pages;
     uint64_t from, npages;
-    ORR_VEC(uint64_t) touched; // pages that there are
+    uint64_t stored_from, stored_bytes; // what is stored to lies in here
+    ORR_VEC(uint64_t) touched;          // pages that there are
     bool found;
 } watch;
 
 // ---- sets of bytes ------------------------------------------------------------------------------
-static byte_set bytes_from(uint32_t at, uint32_t n) { // n <= 64
-    uint64_t ones = n < 64 ? (1ull << n) - 1 : UINT64_MAX;
-    if (at >= 64) return (byte_set){{0, ones << (at - 64)}};
-    return (byte_set){{ones << at, at ? ones >> 1 >> (63 - at) : 0}};
-}
 static void add(byte_set *to, byte_set more) {
     to->at[0] |= more.at[0];
     to->at[1] |= more.at[1];
@@ -102,7 +98,7 @@ static void come(line_history *l, const warp *w) {
 
 static void touch(watch *x, const warp *w, uint64_t line, byte_set bytes, bool stores) {
     page *p = page_of(x, line);
-    if (!p) return;
+    if (!p) return; // the executor says what is wrong with it
     uint32_t n = (uint32_t)((line - x->from) / LINE % PAGE_LINES);
     line_history *l = &p->line[n];
     come(l, w);
@@ -120,22 +116,18 @@ bool orr_watch_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
     watch *x = (watch *)w->step;
     bool stores = u->inst->op != ORR_OP_CPASYNC && orr_ops[u->inst->op].flags & (ORR_F_STORE | ORR_F_ATOMIC);
     byte_set all = {{0, 0}};
-    uint64_t line = 0;
+    uint64_t line = 1, ones = bytes < 64 ? (1ull << bytes) - 1 : UINT64_MAX; // line: not one yet
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint64_t at = addr[orr_ffs(m)];
-        for (uint32_t n = bytes, some; n; n -= some, at += some) {
-            uint32_t in = (uint32_t)(at % LINE);
-            some = in + n > LINE ? LINE - in : n;
-            if (some > 64) some = 64;
-            if (at - in != line) {
-                if (line) touch(x, w, line, all, stores);
-                line = at - in;
-                all = (byte_set){{0, 0}};
-            }
-            add(&all, bytes_from(in, some));
+        if (at - x->stored_from >= x->stored_bytes) continue;
+        if ((at ^ line) >= LINE || line == 1) {
+            if (line != 1) touch(x, w, line, all, stores);
+            line = at - at % LINE;
+            all = (byte_set){{0, 0}};
         }
+        all.at[at / 64 % 2] |= ones << at % 64; // they are aligned
     }
-    if (line) touch(x, w, line, all, stores);
+    if (line != 1) touch(x, w, line, all, stores);
     if (x->found || w->insts > TOO_LONG) w->tb->faulted = x->found = true;
     return !w->tb->faulted;
 }
@@ -161,6 +153,7 @@ bool orr_launch_races(const orr_launch *l) {
     decoded p;
     orr_err e = {0};
     const char *why;
+    if (orr_calls_system(l->kernel)) return false; // what it prints and takes cannot be put back
     if (!orr_may_race(l) || !orr_step_can(l, ORR_STEP_AT_ISSUE, &why) || !orr_decode(&p, l, &e)) return false;
     watch x = {.live = {.ns = 1, .at_issue = true, .watch = true}};
     worker k;
@@ -168,6 +161,7 @@ bool orr_launch_races(const orr_launch *l) {
     orr_mem_extent(l->mem, &x.from, &x.npages);
     x.npages = (x.npages + PAGE_BYTES - 1) / PAGE_BYTES;
     x.pages = orr_calloc(x.npages, sizeof *x.pages);
+    orr_stored_extent(l, &x.stored_from, &x.stored_bytes);
     orr_worker_init(&k, &p, false);
     k.watch = &x.live;
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];

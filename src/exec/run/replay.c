@@ -182,7 +182,7 @@ static uint64_t placed(const orr_replay *r, uint8_t space, uint64_t frame, uint6
 // Lanes in a row whose first and last are in one allocation are moved as one.
 static bool put_regular(warp *w, const orr_replay *r, const site *s, const event *v) {
     uint64_t base = v->operand[0], stride = v->operand[1];
-    uint64_t frame = w->frames[w->frag->frame].local,
+    uint64_t frame = w->frames.at[w->frag->frame].local,
              last = base + (uint64_t)(orr_popc(v->lanes) - 1) * stride;
     uint64_t first = placed(r, s->space, frame, base);
     if (placed(r, s->space, frame, last) - first != last - base) return false;
@@ -193,7 +193,7 @@ static bool put_regular(warp *w, const orr_replay *r, const site *s, const event
 static void access_of(warp *w, oracle *o, const site *s, uint32_t mask) {
     const orr_replay *r = replay_of(w);
     uint64_t addr[ORR_WARP];
-    uint64_t frame = w->frames[w->frag->frame].local;
+    uint64_t frame = w->frames.at[w->frag->frame].local;
     uint32_t took = 0;
     if (s->frame && !s->guarded) {
         for (int i = 0; i < ORR_WARP; i++)

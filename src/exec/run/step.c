@@ -64,8 +64,6 @@ struct orr_step_block {
 // What is the SM's own business, and not executed instruction by instruction.
 static const char *never(uint16_t op, const orr_code *c) {
     uint16_t code = c ? c->op : ORR_SASS_NONE;
-    bool calls = code == ORR_SASS_CALL && orr_code_mod(c, ORR_SM_RELABS); // as the system is called
-    if (op == ORR_OP_SYSCALL || calls) return "it prints, asserts or takes memory of the heap";
     if (op == ORR_OP_MBARRIER || op == ORR_OP_CPMBAR || code == ORR_SASS_SYNCS || code == ORR_SASS_ARRIVES)
         return "it waits at mbarriers";
     if ((op >= ORR_OP_WGMMA && op <= ORR_OP_REDASYNC) || orr_sass_group_product(code) ||
@@ -74,8 +72,21 @@ static const char *never(uint16_t op, const orr_code *c) {
     return NULL;
 }
 
+static bool calls_system(const orr_kernel *k, uint32_t n) {
+    if (k->insts[n].op == ORR_OP_SYSCALL) return true;
+    return k->codes && k->codes[n].op == ORR_SASS_CALL && orr_code_mod(&k->codes[n], ORR_SM_RELABS);
+}
+
+bool orr_calls_system(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (calls_system(k, n)) return true;
+    return false;
+}
+
+// What all SMs share is one host thread's business.
 static const char *not_served(const orr_kernel *k, uint32_t n) {
     uint16_t op = k->insts[n].op;
+    if (calls_system(k, n)) return "it prints, asserts or takes memory of the heap";
     if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS)
         return "it copies to shared memory asynchronously";
     return NULL;
@@ -296,11 +307,12 @@ static void keep_operands(orr_step_access *a, const warp *w, const uop *u) {
 int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                      uint8_t *host[ORR_WARP]) {
     live *l = w->step;
-    if (l->watch && space_of(w, addr, space) == ORR_SPACE_GLOBAL && !orr_watch_access(w, u, addr, w->exec, bytes))
+    if (l->watch && space_of(w, addr, space) == ORR_SPACE_GLOBAL &&
+        !orr_watch_access(w, u, addr, w->exec, bytes))
         return STEP_LATER;
     if (l->at_issue) return STEP_NOW;
     if (l->values) { // what was loaded
-        for (int i = 0; i < ORR_WARP; i++) host[i] = l->values[i];
+        for (int i = 0; i < ORR_WARP; i++) host[i] = l->values + (size_t)i * bytes;
         return STEP_AGAIN;
     }
     if (l->addr) { // an atomic is served
@@ -330,20 +342,27 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     l->access = a;
     if (atomic) keep_operands(a, w, u);
     if (!store) return STEP_LATER;
-    for (int i = 0; i < ORR_WARP; i++) host[i] = a->data[i];
+    for (int i = 0; i < ORR_WARP; i++) host[i] = a->data + (size_t)i * bytes;
     return STEP_AGAIN;
 }
 
 uintptr_t orr_step_memory(const orr_step *l) { return (uintptr_t)orr_mem_at(l->launch.mem, 0); }
 
+// Most loads are of one word, which is worth a loop of its own.
 void orr_step_read(orr_step_access *a, uint32_t lanes, uintptr_t memory) {
-    for (uint32_t m = lanes & a->mask; m; m &= m - 1)
-        memcpy(a->data[orr_ffs(m)], (const void *)(memory + a->addr[orr_ffs(m)]), a->bytes);
+    uint32_t m = lanes & a->mask, bytes = a->bytes;
+    if (bytes == 4) {
+        for (; m; m &= m - 1)
+            memcpy(a->data + 4 * (size_t)orr_ffs(m), (const void *)(memory + a->addr[orr_ffs(m)]), 4);
+        return;
+    }
+    for (; m; m &= m - 1)
+        memcpy(a->data + bytes * (size_t)orr_ffs(m), (const void *)(memory + a->addr[orr_ffs(m)]), bytes);
 }
 
 void orr_step_put(const orr_step_access *a) {
     for (uint32_t m = a->mask; m; m &= m - 1)
-        memcpy((void *)(a->memory + a->addr[orr_ffs(m)]), a->data[orr_ffs(m)], a->bytes);
+        memcpy((void *)(a->memory + a->addr[orr_ffs(m)]), a->data + a->bytes * (size_t)orr_ffs(m), a->bytes);
 }
 
 // On a warp that has nothing but the operands: any host thread may do it.
@@ -401,7 +420,12 @@ void orr_step_deliver(orr_step_access *a) {
     orr_trace_out *trace = w->trace;
     w->trace = NULL;
     set_exec(w, a->mask);
-    if (a->kind == ORR_STEP_LOAD) {
+    const orr_inst *in = u->inst;
+    if (a->kind == ORR_STEP_LOAD && in->width == 4 && in->vec == 1 && u->d.cls == ORR_W && !u->d.none) {
+        uint32_t *d = DST(w, u, uint32_t), v[ORR_WARP]; // most are of one word
+        memcpy(v, a->data, sizeof v);
+        LANES d[i] = w->lane[i] ? v[i] : d[i];
+    } else if (a->kind == ORR_STEP_LOAD) {
         lw->live.values = a->data;
         u->masked(w, u);
         lw->live.values = NULL;
@@ -433,7 +457,7 @@ static void execute(orr_step_warp *lw, uint32_t inst) {
         uint32_t m = guarded(w, u, mask);
         if (m) {
             set_exec(w, m);
-            u->masked(w, u);
+            (m == FULL ? u->full : u->masked)(w, u);
         } else if (u->traced && w->trace) {
             orr_trace_put_access(w->trace, 0, NULL);
         }
@@ -463,8 +487,8 @@ static frag *who_goes_on(orr_step_warp *lw) {
     warp *w = lw->w;
     frag *f = lw->f;
     const xblock *x = lw->left;
-    bool yields = f && w->switches;
-    w->switches = false;
+    bool yields = f && w->said.switches;
+    w->said.switches = false;
     // Lanes of PTX that only poll give way to others of their warp; machine code says so itself, by YIELD.
     if (x && !yields && f) yields = orr_warp_polled(w, f, x, x->spins ? POLL_QUANTUM : 1);
     if (f && !yields && f->state == FRAG_READY && f->mask && orr_warp_meets(w, f)) return f;

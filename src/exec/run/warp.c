@@ -35,53 +35,53 @@ frag *orr_warp_part(warp *w, frag v) {
 }
 
 static int32_t new_join(warp *w, join v) {
-    int32_t at = w->free_join;
+    int32_t at = w->joins.free;
     if (at >= 0) {
-        w->free_join = w->joins[at].parent;
+        w->joins.free = w->joins.at[at].parent;
     } else {
-        if (w->njoins == w->cap_joins) {
-            w->cap_joins = w->cap_joins ? w->cap_joins * 2 : 16;
-            w->joins = orr_realloc(w->joins, w->cap_joins * sizeof *w->joins);
+        if (w->joins.n == w->joins.cap) {
+            w->joins.cap = w->joins.cap ? w->joins.cap * 2 : 16;
+            w->joins.at = orr_realloc(w->joins.at, w->joins.cap * sizeof *w->joins.at);
         }
-        at = (int32_t)w->njoins++;
+        at = (int32_t)w->joins.n++;
     }
-    w->joins[at] = v;
+    w->joins.at[at] = v;
     return at;
 }
 
 static int32_t new_frame(warp *w, frame v) {
-    int32_t at = w->free_frame;
+    int32_t at = w->frames.free;
     if (at >= 0) {
-        w->free_frame = w->frames[at].parent;
+        w->frames.free = w->frames.at[at].parent;
     } else {
-        if (w->nframes == w->cap_frames) {
-            w->cap_frames = w->cap_frames ? w->cap_frames * 2 : 4;
-            w->frames = orr_realloc(w->frames, w->cap_frames * sizeof *w->frames);
+        if (w->frames.n == w->frames.cap) {
+            w->frames.cap = w->frames.cap ? w->frames.cap * 2 : 4;
+            w->frames.at = orr_realloc(w->frames.at, w->frames.cap * sizeof *w->frames.at);
         }
-        at = (int32_t)w->nframes++;
+        at = (int32_t)w->frames.n++;
     }
-    w->frames[at] = v;
+    w->frames.at[at] = v;
     return at;
 }
 
 static void free_join(warp *w, int32_t j) {
-    w->joins[j].parent = w->free_join;
-    w->free_join = j;
+    w->joins.at[j].parent = w->joins.free;
+    w->joins.free = j;
 }
 
 // Lanes leave an activation, which ends with its last one.
 static void leave_frame(warp *w, int32_t at, uint32_t lanes) {
-    frame *fr = &w->frames[at];
+    frame *fr = &w->frames.at[at];
     fr->lanes &= ~lanes;
     if (fr->lanes) return;
-    fr->parent = w->free_frame;
-    w->free_frame = at;
+    fr->parent = w->frames.free;
+    w->frames.free = at;
 }
 
 // ---- meeting --------------------------------------------------------------------------------
 bool orr_warp_settle(warp *w, frag *f) {
     while (f->join >= 0) {
-        join *j = &w->joins[f->join];
+        join *j = &w->joins.at[f->join];
         if (j->pc != f->pc || j->frame != f->frame) break;
         j->arrived |= f->mask;
         if (j->arrived != j->mask) {
@@ -92,7 +92,7 @@ bool orr_warp_settle(warp *w, frag *f) {
         int32_t parent = j->parent;
         free_join(w, f->join);
         f->join = parent;
-        w->polled = 0;
+        w->polls.polled = 0;
     }
     return true;
 }
@@ -100,7 +100,7 @@ bool orr_warp_settle(warp *w, frag *f) {
 // Lanes leave the joins from `at` outwards until `stop`; a join that then is complete lets its lanes go.
 static void leave_joins(warp *w, uint32_t lanes, int32_t at, int32_t stop) {
     while (at >= 0 && at != stop) {
-        join *j = &w->joins[at];
+        join *j = &w->joins.at[at];
         int32_t parent = j->parent;
         j->mask &= ~lanes;
         j->arrived &= ~lanes;
@@ -122,7 +122,7 @@ void orr_warp_exit(warp *w, frag *f, uint32_t lanes) {
     if (!f->mask) free_frag(w, f);
     leave_joins(w, lanes, at, -1);
     for (int32_t fr = f->frame, up; fr >= 0; fr = up) {
-        up = w->frames[fr].parent;
+        up = w->frames.at[fr].parent;
         leave_frame(w, fr, lanes);
     }
     if (w->tb->bars_open) orr_barrier_lanes_gone(w->tb);
@@ -132,13 +132,13 @@ void orr_warp_exit(warp *w, frag *f, uint32_t lanes) {
 // there were any.
 bool orr_warp_release(warp *w) {
     bool any = false;
-    uint32_t n = w->njoins;
+    uint32_t n = w->joins.n;
     for (uint32_t at = 0; at < n; at++) {
-        join *j = &w->joins[at];
+        join *j = &w->joins.at[at];
         if (!j->arrived || j->arrived == j->mask || !j->mask) continue;
         bool used = false; // a freed join has stale contents; only those on somebody's chain count
         for (int x = next_frag(w, 0); x < ORR_WARP && !used; x = next_frag(w, x + 1))
-            for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins[c].parent)
+            for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins.at[c].parent)
                 used = c == (int32_t)at;
         if (!used) continue;
         frag go = {.mask = j->arrived, .pc = j->pc, .join = j->parent, .frame = j->frame};
@@ -166,8 +166,8 @@ static void set_banks(warp *w, const frame *fr) {
 }
 
 static int32_t common_join(const warp *w, int32_t a, int32_t b) {
-    for (; a >= 0; a = w->joins[a].parent)
-        for (int32_t x = b; x >= 0; x = w->joins[x].parent)
+    for (; a >= 0; a = w->joins.at[a].parent)
+        for (int32_t x = b; x >= 0; x = w->joins.at[x].parent)
             if (x == a) return a;
     return -1;
 }
@@ -183,7 +183,7 @@ static void stay(warp *w, frag *f, uint32_t go) {
 // Fragments that wait at the start of f's block, with f, if together they are all that f waits for.
 static bool gather(warp *w, frag *f) {
     const xblock *x = &w->tb->prog->blocks[f->pc];
-    set_banks(w, &w->frames[f->frame]);
+    set_banks(w, &w->frames.at[f->frame]);
     uint32_t have = f->mask;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
@@ -219,7 +219,7 @@ static frag *choose(warp *w, bool oldest) {
         frag *best = NULL, *waits = NULL;
         for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
             frag *f = &w->frags[n];
-            if (f->state == FRAG_LANES && gather(w, f)) w->polled = 0;
+            if (f->state == FRAG_LANES && gather(w, f)) w->polls.polled = 0;
             if (f->state == FRAG_READY && (!best || (oldest ? f->turn < best->turn : f->turn > best->turn)))
                 best = f;
             if (f->state == FRAG_LANES) waits = f;
@@ -265,8 +265,8 @@ static bool grow_registers(warp *w, const frame *fr) {
 // The activation that lanes which have parted from these have made by the same call. Registers and frames
 // of both are at the same place, so that they are one: lanes can meet inside.
 static int32_t same_frame(const warp *w, const frame *v) {
-    for (uint32_t n = 0; n < w->nframes; n++) {
-        const frame *x = &w->frames[n];
+    for (uint32_t n = 0; n < w->frames.n; n++) {
+        const frame *x = &w->frames.at[n];
         if (x->lanes && x->parent == v->parent && x->call == v->call && x->func == v->func &&
             x->local == v->local)
             return (int32_t)n;
@@ -278,7 +278,7 @@ static int32_t same_frame(const warp *w, const frame *v) {
 static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back) {
     const decoded *p = w->tb->prog;
     const orr_kernel *k = p->kernel;
-    const frame from = w->frames[f->frame];
+    const frame from = w->frames.at[f->frame];
     const orr_func *caller = &k->funcs[from.func], *fn = &k->funcs[callee];
     if (u->inst->imm != fn->nparams || u->inst->vec != fn->nresults) {
         orr_fault(w, u, orr_ffs(f->mask), "call of '%s' with %u arguments and %u results; it has %u and %u",
@@ -289,7 +289,7 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
     for (int c = 0; c < ORR_CLASSES; c++) to.base[c] = from.base[c] + (caller->nregs[c] + 1) * reg_bytes(c);
     to.base[ORR_P] = (to.base[ORR_P] + 3) & ~3u;
     to.local = (from.local + caller->local_bytes + from.alloca + 15) & ~15u;
-    if ((uint64_t)to.local + fn->local_bytes > p->local_bytes || w->nframes > MAX_DEPTH ||
+    if ((uint64_t)to.local + fn->local_bytes > p->local_bytes || w->frames.n > MAX_DEPTH ||
         !grow_registers(w, &to)) {
         orr_fault(w, u, orr_ffs(f->mask), "stack overflow: '%s' called too deep", fn->name);
         return;
@@ -301,7 +301,7 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
     }
     int32_t at = from.lanes == f->mask ? -1 : same_frame(w, &to);
     if (at >= 0)
-        w->frames[at].lanes |= f->mask;
+        w->frames.at[at].lanes |= f->mask;
     else
         at = new_frame(w, to);
     f->join =
@@ -349,7 +349,7 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
                 orr_warp_part(w, (frag){.mask = same, .pc = f->pc, .join = f->join, .frame = f->frame});
             f->mask = left;
             enter(w, part, u, (uint32_t)callee, x->next);
-            set_banks(w, &w->frames[f->frame]);
+            set_banks(w, &w->frames.at[f->frame]);
             handle = SRC_A(w, u, uint64_t);
         } else {
             enter(w, f, u, (uint32_t)callee, x->next);
@@ -359,20 +359,20 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
 
 // Lanes return from the function f is in. In the entry function that is an exit.
 static void do_return(warp *w, frag *f, uint32_t lanes) {
-    const frame fr = w->frames[f->frame];
+    const frame fr = w->frames.at[f->frame];
     if (fr.parent < 0) {
         orr_warp_exit(w, f, lanes);
         return;
     }
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr.func];
-    const frame up = w->frames[fr.parent];
+    const frame up = w->frames.at[fr.parent];
     for (uint32_t n = 0; n < fn->nresults; n++) {
         uint64_t spec = *copy_spec(w, fr.call, (int)(fn->nparams + n));
         uint32_t size = (uint32_t)spec < fn->results[n].bytes ? (uint32_t)spec : fn->results[n].bytes;
         copy_params(w, lanes, up.local + (uint32_t)(spec >> 32), fr.local + fn->results[n].offset, size);
     }
     int32_t at = f->join, out = at; // the joins inside the function are of no use to them
-    while (out >= 0 && w->joins[out].frame == f->frame) out = w->joins[out].parent;
+    while (out >= 0 && w->joins.at[out].frame == f->frame) out = w->joins.at[out].parent;
     frag back = {.mask = lanes, .pc = (uint32_t)fr.back, .join = out, .frame = fr.parent};
     leave_frame(w, f->frame, lanes);
     f->mask &= ~lanes;
@@ -386,7 +386,7 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
 static void part_join(warp *w, frag *f, const xblock *x) {
     int32_t ipdom = x->ipdom;
     if (ipdom < 0 || (x->parts && f->join >= 0)) return;
-    if (f->join >= 0 && w->joins[f->join].pc == (uint32_t)ipdom && w->joins[f->join].frame == f->frame)
+    if (f->join >= 0 && w->joins.at[f->join].pc == (uint32_t)ipdom && w->joins.at[f->join].frame == f->frame)
         return;
     f->join =
         new_join(w, (join){.mask = f->mask, .pc = (uint32_t)ipdom, .frame = f->frame, .parent = f->join});
@@ -537,7 +537,7 @@ static void run_last(warp *w, frag *f, const xblock *x) {
 }
 
 frag *orr_warp_choose(warp *w, bool yields) { return choose(w, yields); }
-void orr_warp_banks(warp *w, const frag *f) { set_banks(w, &w->frames[f->frame]); }
+void orr_warp_banks(warp *w, const frag *f) { set_banks(w, &w->frames.at[f->frame]); }
 void orr_warp_last(warp *w, frag *f, const xblock *x) { run_last(w, f, x); }
 
 // A stream is held until its block is finished; one that never ends must not take all memory with it.
@@ -557,19 +557,19 @@ static uint64_t look_again(const warp *w, uint64_t most) {
 }
 
 static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
-    const orr_tally_block *b = &w->tally_of->blocks[block];
-    orr_tally_count *n = &w->tally[block];
-    int way = orr_tally_way(b, w->from);
+    const orr_tally_block *b = &w->tally.of->blocks[block];
+    orr_tally_count *n = &w->tally.counts[block];
+    int way = orr_tally_way(b, w->tally.from);
     n->runs[way]++;
     n->lanes += (uint32_t)orr_popc(mask);
-    w->clock += b->weight[way];
-    w->work += b->weight[way];
-    w->from = block;
-    if (w->trace && w->trace->n > w->tally_of->stream_bytes) w->trace = NULL;
+    w->tally.clock += b->weight[way];
+    w->tally.work += b->weight[way];
+    w->tally.from = block;
+    if (w->trace && w->trace->n > w->tally.of->stream_bytes) w->trace = NULL;
 }
 
 void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
-    if (w->tally_of) count_block(w, block, lanes);
+    if (w->tally.of) count_block(w, block, lanes);
     if (w->trace) orr_trace_put_block(w->trace, block, lanes);
     w->insts++;
     w->thread_insts += (uint32_t)orr_popc(lanes);
@@ -586,7 +586,7 @@ static const uop *next_try(const xblock *x, const uop *at) {
 bool orr_warp_meets(warp *w, frag *f) {
     const xblock *x = &w->tb->prog->blocks[f->pc];
     if (!x->waits || f->met || f->mask == w->live) return true;
-    set_banks(w, &w->frames[f->frame]);
+    set_banks(w, &w->frames.at[f->frame]);
     uint32_t go = complete_of(w, x->members, f->mask);
     if (!go) f->state = FRAG_LANES;
     if (go && go != f->mask) stay(w, f, go);
@@ -600,16 +600,16 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     if (!x->polls) return false;
     bool found = x->spins && f->state == FRAG_READY && w->tb->prog->blocks[f->pc].spin_loop != x->spin_loop;
     if (found)
-        w->polled = 0;
+        w->polls.polled = 0;
     else
-        w->polled += x->spins ? PATIENCE / SPINS : 1;
-    w->budget -= takes;
-    if (!again && w->budget > 0) return false;
-    w->budget = POLL_QUANTUM;
-    w->looked = x->looks || again;
-    if (again || w->polled >= PATIENCE) {
+        w->polls.polled += x->spins ? PATIENCE / SPINS : 1;
+    w->polls.budget -= takes;
+    if (!again && w->polls.budget > 0) return false;
+    w->polls.budget = POLL_QUANTUM;
+    w->polls.looked = x->looks || again;
+    if (again || w->polls.polled >= PATIENCE) {
         orr_warp_release(w);
-        w->polled = 0;
+        w->polls.polled = 0;
     }
     if (f->state == FRAG_READY) f->turn = f->since = ++w->turn;
     return true;
@@ -617,9 +617,9 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
 
 // The block of code that the lanes of f are at, or what is left of it. False: they wait at a try.
 static bool run_block(warp *w, const frag *f, const xblock *x) {
-    const uop *at = w->paused, *begin = at ? at : x->first, *stop = at;
+    const uop *at = w->tries.paused, *begin = at ? at : x->first, *stop = at;
     uint32_t mask = f->mask;
-    bool holds = at && !w->let && orr_mbar_holds(w, at, mask);
+    bool holds = at && !w->tries.let && orr_mbar_holds(w, at, mask);
     while (!holds) {
         stop = next_try(x, at);
         if (begin < stop) run_plain(w, begin, stop, mask);
@@ -627,10 +627,10 @@ static bool run_block(warp *w, const frag *f, const xblock *x) {
         holds = orr_mbar_holds(w, stop, mask);
         begin = at = stop;
     }
-    w->let = false;
-    w->held = holds && !w->tb->faulted;
-    w->paused = w->held ? stop : NULL;
-    return !w->held;
+    w->tries.let = false;
+    w->tries.held = holds && !w->tb->faulted;
+    w->tries.paused = w->tries.held ? stop : NULL;
+    return !w->tries.held;
 }
 
 // Too many instructions, an earlier block's fault, or a stream that never ends.
@@ -652,21 +652,21 @@ int orr_warp_run(warp *w) {
     const decoded *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
-    bool yields = w->yields;
-    w->yields = false;
-    frag *f = w->paused ? w->frag : choose(w, yields);
+    bool yields = w->polls.yields;
+    w->polls.yields = false;
+    frag *f = w->tries.paused ? w->frag : choose(w, yields);
     while (f) {
         w->frag = f;
-        set_banks(w, &w->frames[f->frame]);
+        set_banks(w, &w->frames.at[f->frame]);
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
-            if (!w->paused && !orr_warp_meets(w, f)) break;
+            if (!w->tries.paused && !orr_warp_meets(w, f)) break;
             f->met = false;
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
-            if (!w->paused) {
+            if (!w->tries.paused) {
                 w->entered++;
-                if (w->tally_of) count_block(w, f->pc, mask);
+                if (w->tally.of) count_block(w, f->pc, mask);
                 if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
                 w->insts += x->count;
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
@@ -675,15 +675,15 @@ int orr_warp_run(warp *w) {
             run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
             bool polled = x->polls && orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
-            if (w->switches && !polled) {
-                w->switches = false;
+            if (w->said.switches && !polled) {
+                w->said.switches = false;
                 f = choose(w, true);
                 break;
             }
-            w->switches = false;
+            w->said.switches = false;
             if (polled) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
-                w->yields = true;
+                w->polls.yields = true;
                 return w->live ? RUN_YIELDS : RUN_DONE;
             }
             if (f->state != FRAG_READY || f->frame != frame_was) break;
@@ -703,15 +703,15 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
-    w->turn = w->polled = w->yielded = w->ever = w->restored = 0;
-    w->looked = w->yields = w->switches = w->forgot = false;
-    w->paused = NULL;
-    w->held = w->let = false;
-    w->budget = POLL_QUANTUM;
+    w->turn = w->polls.polled = w->said.yielded = w->said.ever = w->said.restored = 0;
+    w->polls.looked = w->polls.yields = w->said.switches = w->said.forgot = false;
+    w->tries.paused = NULL;
+    w->tries.held = w->tries.let = false;
+    w->polls.budget = POLL_QUANTUM;
     w->products = w->cluster_phase = 0;
     w->insts = w->thread_insts = w->ticks = 0;
-    w->njoins = w->nframes = 0;
-    w->free_join = w->free_frame = -1;
+    w->joins.n = w->frames.n = 0;
+    w->joins.free = w->frames.free = -1;
     w->bank[BANK_CONST] = p->constants;
     for (int c = 0; c < ORR_CLASSES; c++) {
         uint32_t need = ((p->rows[c] + 1) * reg_bytes(c) + 63) & ~63u;

@@ -58,7 +58,7 @@ static uint32_t needs(const warp *w, const frag *f) {
 static void forget(warp *w, uint8_t bar, uint32_t rest) {
     uint32_t *row = masks_of(w, bar);
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] = 0;
-    w->forgot = true;
+    w->said.forgot = true;
 }
 
 // Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones. At the same BSYNC may be
@@ -97,11 +97,11 @@ static uint32_t meet_at(warp *w, int n) {
         f->mask |= g->mask;
         free_frag(w, g);
     }
-    if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
+    if (f->bar != BY_WARP && w->said.restored >> f->bar & 1) pass_by(w, f);
     if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
     f->state = FRAG_READY;
     f->turn = ++w->turn;
-    w->polled = 0;
+    w->polls.polled = 0;
     return 0;
 }
 
@@ -116,9 +116,9 @@ static void note_lanes(warp *w, const uop *u) { // BSSY
     uint32_t *d = DST(w, u, uint32_t), mask = w->exec;
     const uint32_t *lane = active_lanes(w);
     LANES d[i] = BLEND(uint32_t, d[i], mask, lane[i]);
-    w->restored &= (uint16_t) ~(1u << u->imm);
+    w->said.restored &= (uint16_t) ~(1u << u->imm);
 }
-static void restores(warp *w, const uop *u) { w->restored |= (uint16_t)(1u << u->imm); }
+static void restores(warp *w, const uop *u) { w->said.restored |= (uint16_t)(1u << u->imm); }
 PAIR1(copy_row, uint32_t, uint32_t, a)
 PAIR3(field, uint32_t, uint32_t, uint32_t, uint32_t, a >> b & c)
 static void both_masks(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a) & pred_of(w, u->b)); }
@@ -248,7 +248,7 @@ static void poll(warp *w, const frag *f) {
         if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->at != at) continue;
         lanes |= g->mask;
         g->blocked = w->turn;
-        if (!(g->mask & w->ever) == !(f->mask & w->ever)) g->since = w->turn;
+        if (!(g->mask & w->said.ever) == !(f->mask & w->said.ever)) g->since = w->turn;
     }
     orr_warp_again(w, at, lanes);
 }
@@ -259,7 +259,7 @@ static uint32_t left_by(const warp *w, const frag *f) {
     uint32_t rest = needs(w, f) & ~f->mask;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (alike(w, f, &w->frags[n])) rest &= ~w->frags[n].mask;
-    return rest & ~w->yielded ? 0 : rest;
+    return rest & ~w->said.yielded ? 0 : rest;
 }
 
 // Lanes that wait at a WARPSYNC go on, and execute it once more.
@@ -274,14 +274,42 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     orr_warp_again(w, f->at, f->mask);
     f->state = FRAG_READY;
     f->turn = ++w->turn;
-    w->polled = 0;
+    w->polls.polled = 0;
+}
+
+// Lanes wait at a WARPSYNC for others, which wait at BSYNCs for them: those at the WARPSYNC go on, those at
+// one place together. (H200: micro/hopper, collective: with a mask and .COLLECTIVE. Where the others wait at
+// another WARPSYNC, at the block's barrier or in a loop of their own, nobody goes on.)
+static frag *pass_sync(warp *w) {
+    uint32_t at_bsync = 0;
+    frag *go = NULL;
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
+        const frag *f = &w->frags[n];
+        if (f->state == FRAG_SYNC && f->bar != BY_WARP) at_bsync |= f->mask;
+    }
+    for (int n = next_frag(w, 0); n < ORR_WARP && !go; n = next_frag(w, n + 1)) {
+        frag *f = &w->frags[n];
+        if (f->state == FRAG_SYNC && f->bar == BY_WARP && !(needs(w, f) & ~(f->mask | at_bsync))) go = f;
+    }
+    for (int n = next_frag(w, 0); n < ORR_WARP && go; n = next_frag(w, n + 1)) {
+        frag *g = &w->frags[n];
+        if (g == go || !alike(w, go, g) || g->pc != go->pc || g->need != go->need) continue;
+        go->mask |= g->mask;
+        free_frag(w, g);
+    }
+    if (!go) return NULL;
+    go->state = FRAG_READY;
+    go->turn = ++w->turn;
+    w->polls.polled = 0;
+    return go;
 }
 
 // All lanes of the warp wait at BSYNCs for each other, as may be in a recursion whose code saves barriers
 // around calls: those that came last go on alone.
 static frag *break_circle(warp *w) {
     uint32_t waiting = 0;
-    frag *last = NULL;
+    frag *last = pass_sync(w);
+    if (last) return last;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC || f->bar == BY_WARP) continue;
@@ -327,6 +355,17 @@ frag *orr_sass_choose(warp *w, bool yields) {
         }
         return best;
     }
+}
+
+uint32_t orr_sass_seen(const warp *w, uint32_t *gone) {
+    uint32_t seen = 0;
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
+        const frag *f = &w->frags[n];
+        if (f == w->frag) continue;
+        if (f->state == FRAG_READY || (f->state == FRAG_SYNC && f->bar == BY_WARP)) seen |= f->mask;
+    }
+    *gone = ~(seen | w->frag->mask);
+    return seen;
 }
 
 static bool anyone_else(const warp *w, const frag *f) {
@@ -389,7 +428,7 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
         g->mask = same;
         wait_at(g, bar, 0, here);
         g->blocked = w->turn;
-        w->yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
+        w->said.yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
     }
 }
 
@@ -407,7 +446,7 @@ static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
 // has not been restored.
 static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
-    return w->restored >> bar & 1 ? row[orr_ffs(lanes)] : 0;
+    return w->said.restored >> bar & 1 ? row[orr_ffs(lanes)] : 0;
 }
 
 // Some that f would meet at this BSYNC were passed by: all that are at it go on with f.
@@ -434,10 +473,10 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
 static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
     uint32_t rest = 0, gone;
-    if (!w->ever) return false;                                      // nobody has yielded
+    if (!w->said.ever) return false;                                 // nobody has yielded
     for (uint32_t m = lanes; m; m &= m - 1) rest |= row[orr_ffs(m)]; // they may have noted different ones
     gone = rest &= w->live & ~lanes;
-    if (!rest || w->restored >> bar & 1) return false;
+    if (!rest || w->said.restored >> bar & 1) return false;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         if (g != f && g->state == FRAG_READY && g->rests) gone &= ~g->mask;
@@ -491,7 +530,7 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         wait_alike(w, f, x, (uint8_t)u->imm);
         if (f->mask != lanes)
             meet(w);
-        else if (needs(w, f) & ~lanes && w->forgot)
+        else if (needs(w, f) & ~lanes && w->said.forgot)
             meet(w);
         else if (needs(w, f) & ~lanes)
             meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
@@ -513,12 +552,12 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_YIELD:
     case ORR_SASS_NANOSLEEP:
         if (!u->a.none) warp_sleeps(w, SRC_A(w, u, uint32_t), lanes);
-        w->yielded |= lanes;
-        w->ever |= lanes;
+        w->said.yielded |= lanes;
+        w->said.ever |= lanes;
         f->since = ++w->turn;
         f->rests = true;
         meet(w);
-        w->switches = anyone_else(w, f);
+        w->said.switches = anyone_else(w, f);
         return;
     case ORR_SASS_BAR:
         others_go_on(w, f, lanes);

@@ -671,7 +671,8 @@ static bool vabsdiff(translator *m) { // {d, p, a, b, c}: |a - b| + c
                  OPERS(m_dst(m, 0, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)));
 }
 
-// VABSDIFF4: differences of four bytes at once; .ACC adds them all to c.
+// VABSDIFF4: differences of four bytes at once; .ACC adds them all to c. Without it c is PTX's, whose bytes stay
+// where the result is not written: all four are.
 static inline uint32_t byte_apart(uint32_t a, uint32_t b, int n) {
     uint32_t x = a >> 8 * n & 0xff, y = b >> 8 * n & 0xff;
     return x < y ? y - x : x - y;
@@ -694,7 +695,6 @@ PAIR_BODY(apart4, uint32_t, APART_LOADS; (void)pc;, bytes_apart(pa[i], pb[i], fl
 static bool vabsdiff4(translator *m) {
     if (!m_pdst(m, 1).none) return cannot(m, "what its flag says is not known");
     bool acc = m_mod(m, ORR_SM_ACC);
-    if (!acc && !zero(m, m_src(m, 4, 0))) return cannot(m, "what it adds to bytes is not known");
     return give_imm(m, acc ? PICK(apart4_acc) : PICK(apart4),
                     m_mod(m, ORR_SM_AINT) == ORR_SV_ITYPE_S8 ? 0x80808080u : 0, 1, 3,
                     OPERS(m_dst(m, 0, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)));

@@ -75,7 +75,8 @@ static bool hmma884(translator *m) {
 static bool hmma(translator *m) {
     static const shape shapes[] = {[ORR_SV_HMMASHAPE_M16N8K8] = {16, 8, 8},
                                    [ORR_SV_HMMASHAPE_M16N8K16] = {16, 8, 16},
-                                   [ORR_SV_HMMASHAPE_M16N8K4] = {16, 8, 4}};
+                                   [ORR_SV_HMMASHAPE_M16N8K4] = {16, 8, 4},
+                                   [ORR_SV_HMMASHAPE_M16N8K32] = {16, 8, 32}};
     unsigned s = m_mod(m, ORR_SM_HMMASHAPE), factors = m_mod(m, ORR_SM_HMMAA);
     if (m_has(m, ORR_SM_M884)) return hmma884(m);
     if (s >= sizeof shapes / sizeof *shapes) return m_no(m, "this shape is not executed");

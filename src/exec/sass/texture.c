@@ -140,9 +140,17 @@ static bool surface(translator *m) {
         case ORR_SV_SUTYPE_U32: like.stype = ORR_T_U32; break;
         case ORR_SV_SUTYPE_S32:
         case ORR_SV_SUTYPE_SD32: like.stype = ORR_T_S32; break;
+        case ORR_SV_SUTYPE_U64: like.stype = ORR_T_U64; break;
+        case ORR_SV_SUTYPE_S64:
+        case ORR_SV_SUTYPE_SD64: like.stype = ORR_T_S64; break;
         default: return m_no(m, "this type of a surface's reductions is not executed");
         }
-        o[n++] = m_src(m, at + 1, 0);
+        o[n] = m_src(m, at + 1, 0);
+        if (orr_types[like.stype].bytes == 8) {
+            like.type = ORR_T_B64;
+            o[n] = m_pair(m, o[n], m_src(m, at + 1, 1));
+        }
+        n++;
         break;
     }
     return m_ptx(m, like, ndst, n - ndst, o);

@@ -1,4 +1,5 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+#include "program/named.h"
 #include "model/abstract/abstract.h"
 
 #include <string.h>
@@ -126,7 +127,11 @@ static void release_if_all(acore *s, ablock *b) {
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when) {
     awarp *w = &s->warps[id];
     ablock *b = &s->blocks[w->block];
-    int which = (int)barriers_named(i->imm, i->warps, b->nwarps, w->index[0], s->m->code->hands_on);
+    uint32_t n = w->index[0];
+    if (orr_barrier_passed_by(i, n)) return;
+    int which =
+        (int)(orr_barrier_known(i) ? orr_barrier_number(i, n)
+                                   : barriers_named(i->imm, i->warps, b->nwarps, n, s->m->code->hands_on));
     b->arrived[which] += w->n;
     if (b->came[which] < when) b->came[which] = when;
     b->bar_latency = i->latency ? i->latency : 1;

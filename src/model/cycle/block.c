@@ -1,4 +1,5 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+#include "program/named.h"
 #include "model/cycle/grids.h"
 #include "model/cycle/step.h"
 
@@ -30,7 +31,7 @@ static warp *place_warp(sm *s, uint32_t block) {
 static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t when) {
     uint32_t id = warp_id(w);
     orr_trace trace = orr_trace_open(b->buf->warps[index]);
-    scoreboard_reset(&w->board, s->c->places);
+    scoreboard_reset(&w->board, s->c->program->control ? 0 : s->c->places);
     const orr_program_part *part = b->buf->grid ? &b->buf->grid->code : NULL;
     *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access, .part = part},
                 .since = when,
@@ -144,15 +145,18 @@ static void release(sm *s, block *b, int which) {
     barriers_over(&b->barriers, which);
 }
 
-static uint32_t barrier_of(const sm *s, const block *b, const warp *w, const orr_tinst *i) {
+static uint32_t index_of(const block *b, const warp *w) {
     uint32_t n = 0;
     while (n < b->nwarps && b->warp[n] != warp_id(w)) n++;
-    return barriers_named(i->imm, i->warps, b->nwarps, n, s->c->hands_on);
+    return n;
 }
 
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->tb.slot[w->block];
-    uint32_t which = barrier_of(s, b, w, i);
+    uint32_t n = index_of(b, w);
+    if (orr_barrier_passed_by(i, n)) return;
+    uint32_t which = orr_barrier_known(i) ? orr_barrier_number(i, n)
+                                          : barriers_named(i->imm, i->warps, b->nwarps, n, s->c->hands_on);
     bool waits = !(i->flags & ORR_TF_ARRIVE);
     b->barriers.latency = i->latency ? i->latency : 1;
     if (s->c->gpu->core_barrier_free) return;

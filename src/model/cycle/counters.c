@@ -193,12 +193,20 @@ static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
 // itself.
 typedef struct overhead_traffic {
     double code, far_code, barriers, notices, reads, writes;
+    double memory; // of code and the launch, from DRAM
 } overhead_traffic;
 
-static overhead_traffic count_overhead(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k) {
+static overhead_traffic count_overhead(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k) {
+    const orr_memsys_stats *m = &raw->mem;
     overhead_traffic u = {0};
     if (g->launch_code > 0) {
-        u.far_code = (double)g->launch_code + 8 * ceil((double)k->ninsts * 16 / 256);
+        // Half of an SM's cache at most comes by itself; of lines behind that an average SM tells.
+        double bytes = (double)k->ninsts * 16, most = (double)g->icache_l1 / 2, sms = (double)raw->sm.blocks;
+        double code = 8 * ceil((bytes > most ? most : bytes) / 256);
+        if (sms > g->sm_count) sms = g->sm_count;
+        if (sms > 0) code += round((double)raw->sm.icache_cold / sms) * g->icache_line / 32;
+        u.far_code = (double)g->launch_code + code;
+        if (g->l2_flush) u.memory = (double)g->launch_memory + code;
         u.code = u.far_code * (double)g->gpc_count;
         if (!g->l2_copies) u.far_code = 0;
     }
@@ -210,8 +218,9 @@ static overhead_traffic count_overhead(const orr_gpu *g, const orr_memsys_stats 
     return u;
 }
 
-static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k, double reductions,
+static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, double reductions,
                      double *c) {
+    const orr_memsys_stats *m = &raw->mem;
     uint64_t reads = sum(m->read, ORR_FROMS), writes = sum(m->write, ORR_FROMS);
     uint64_t hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) +
                     sum(m->write_hit, ORR_FROMS) + m->atomic_hit;
@@ -219,7 +228,7 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     reads += m->far_read;
     writes += m->far_write;
     hits += m->far_hit + m->far_write;
-    overhead_traffic u = count_overhead(g, m, k);
+    overhead_traffic u = count_overhead(g, raw, k);
     double others = (u.code + u.far_code) / 4 + u.barriers + u.notices + u.reads + u.writes;
     c[ORR_C_L2_REQUESTS] = (double)m->requests + others;
     if (m->slices) { // what nobody asked for is on all of them
@@ -252,7 +261,7 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     c[ORR_C_L2_WRITTEN_BACK] = (double)m->written_back;
     c[ORR_C_L2_FETCHED] = (double)m->fetched_for_write;
     c[ORR_C_L2_FULL] = (double)sum(m->failed[0], 2 * ORR_FAILS);
-    c[ORR_C_DRAM_READ] = (double)m->dram_read;
+    c[ORR_C_DRAM_READ] = (double)m->dram_read + u.memory;
     c[ORR_C_DRAM_WRITE] = (double)m->dram_write;
     c[ORR_C_DRAM_BUSY] = (double)m->dram_busy / (double)ORR_TICKS;
     c[ORR_C_ROW_HIT] = (double)m->row_hit;
@@ -285,7 +294,7 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         c[ORR_C_ISSUE_ACTIVE] = (double)(s->issued - s->dual);
         count_l1(s, reductions, c);
         count_shared(g, s, c);
-        count_l2(g, &t->raw->mem, l->kernel, reductions, c);
+        count_l2(g, t->raw, l->kernel, reductions, c);
         add_to(&c[ORR_C_TEX], (double)s->texture_reads);
         add_to(&c[ORR_C_TEX_REQUESTS], (double)s->texture_requests);
         add_to(&c[ORR_C_TEX_SECTORS], (double)s->texture_sectors);

@@ -39,6 +39,7 @@ struct crew {
 static void work(crew *c, int worker) {
     for (int k = 0; k < c->n; k++) {
         share *s = &c->shares[(worker + k) % c->n];
+        if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end) continue;
         for (uint32_t i; (i = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->end;)
             c->job(c->arg, worker, i);
     }

@@ -103,13 +103,7 @@ static const orr_timed *sorted(timed_list *t) {
 
 // The SMs of a GPC share a port from the network (xbar.gpc_reply): what comes to them passes it in the order
 // of its time. Loads that met on their way to L2 have one answer, which is dealt out behind the port.
-void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
-                             uint32_t partitions) {
-    port->answers.all.n = 0;
-    for (uint32_t p = 0; p < partitions; p++)
-        for (size_t i = 0; i < replies[p].n; i++)
-            if (orr_gpc_of_sm(replies[p].at[i].sm, c->crossbar.gpcs) == gpc)
-                *ORR_PUSH(&port->answers.all) = (orr_timed){replies[p].at[i].time, (uint32_t)i, p};
+static void answer_gpc(cycle *c, gpc_port *port, const orr_replies *replies) {
     const orr_timed *at = sorted(&port->answers);
     for (size_t i = 0; i < port->answers.all.n; i++) {
         orr_reply r = replies[at[i].slice].at[at[i].index];
@@ -121,6 +115,18 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
         }
         cyc_crossbar_answer(c, at[i].slice, &r);
     }
+}
+
+void cyc_crossbar_answer_gpcs(cycle *c, uint32_t first, uint32_t n, gpc_port *ports,
+                              const orr_replies *replies, uint32_t partitions) {
+    for (uint32_t k = 0; k < n; k++) ports[first + k].answers.all.n = 0;
+    for (uint32_t p = 0; p < partitions; p++)
+        for (size_t i = 0; i < replies[p].n; i++) {
+            uint32_t gpc = orr_gpc_of_sm(replies[p].at[i].sm, c->crossbar.gpcs);
+            if (gpc - first < n)
+                *ORR_PUSH(&ports[gpc].answers.all) = (orr_timed){replies[p].at[i].time, (uint32_t)i, p};
+        }
+    for (uint32_t k = 0; k < n; k++) answer_gpc(c, &ports[first + k], replies);
 }
 
 // What the SMs store passes on to the slices, those of a cluster of TPCs one after the other

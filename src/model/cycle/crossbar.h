@@ -70,9 +70,9 @@ void cyc_store_network_run(struct cycle *c, store_network *port, uint64_t until,
 store_network *cyc_store_network_new(const struct cycle *c);
 void cyc_store_network_free(const struct cycle *c, store_network *port);
 uint64_t cyc_store_network_next(const struct cycle *c, const store_network *port); // UINT64_MAX: none waits
-// Answers to SMs: all of a GPC's, or one.
-void cyc_crossbar_answer_gpc(struct cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
-                             uint32_t partitions);
+// Answers to SMs: all of the n GPCs from `first` on, or one.
+void cyc_crossbar_answer_gpcs(struct cycle *c, uint32_t first, uint32_t n, gpc_port *ports,
+                              const orr_replies *replies, uint32_t partitions);
 void cyc_crossbar_answer(struct cycle *c, uint32_t partition, const orr_reply *r);
 
 #endif

@@ -264,43 +264,53 @@ static void run_sms(engine *x) {
 
 static void run_partition(void *arg, int worker, uint32_t p) {
     engine *x = arg;
+    uint32_t crew = (uint32_t)cyc_crew_size(x->crew), parts = (uint32_t)orr_memsys_partitions(x->c->mem);
     (void)worker;
+    for (uint32_t k = 0; k < crew && crew > 1; k++) {
+        request_list *l = &x->sent[(size_t)k * parts + p];
+        for (size_t i = 0; i < l->n; i++) *ORR_PUSH(&x->in[p]) = l->at[i];
+        l->n = 0;
+    }
     x->replies[p].n = 0;
     const foreign_memory *o = x->c->foreign;
-    if (o)
+    if (o) {
         x->c->net.free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
-    else
+    } else {
+        if (x->c->live) cyc_step_expect(x->c, x->in[p].at, x->in[p].n);
         orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
+    }
     x->in[p].n = 0;
 }
 
-// Between SMs and partitions each host thread carries everything for some of the receivers: number k of as
-// many as there are.
-typedef struct receivers {
+// Between SMs and partitions each host thread carries for some of them: number k of as many as there are.
+typedef struct share {
     uint32_t first, n;
-} receivers;
-static receivers receivers_of(const engine *x, uint32_t k, uint32_t all) {
+} share;
+static share share_of(const engine *x, uint32_t k, uint32_t all) {
     uint32_t crew = (uint32_t)cyc_crew_size(x->crew), first = all * k / crew;
-    return (receivers){first, all * (k + 1) / crew - first};
+    return (share){first, all * (k + 1) / crew - first};
 }
 
 // Requests to partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else
-// each time.
+// each time. Of several host threads each has a list for each partition (engine.sent), which come there in
+// that order.
 static void carry_requests(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
-    receivers to = receivers_of(x, k, (uint32_t)orr_memsys_partitions(c->mem));
+    share from = share_of(x, k, c->nsms);
     uint32_t turn = (uint32_t)(x->until / c->window * 37 % c->nsms);
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        const sm *s = &c->sms[(n + turn) % c->nsms];
+    request_list *to =
+        cyc_crew_size(x->crew) > 1 ? &x->sent[(size_t)k * (size_t)orr_memsys_partitions(c->mem)] : x->in;
+    for (uint32_t n = from.first; n < from.first + from.n; n++) {
+        sm *s = &c->sms[(n + turn) % c->nsms];
         for (size_t i = 0; i < s->port.out.n; i++) {
-            uint32_t p = s->port.out.at[i].partition;
-            if (p - to.first >= to.n || (c->gpu->xbar_join && port_waits(&s->port.out.at[i], x->mem_until)))
-                continue;
-            if (cyc_crossbar_passes(c, &s->port.out.at[i], x->mem_until)) continue; // it has, or waits there
-            *ORR_PUSH(&x->in[p]) = s->port.out.at[i];
+            const orr_request *r = &s->port.out.at[i];
+            if (r->partition == UINT32_MAX || (c->gpu->xbar_join && port_waits(r, x->mem_until))) continue;
+            if (cyc_crossbar_passes(c, r, x->mem_until)) continue; // it has, or waits there
+            *ORR_PUSH(&to[r->partition]) = *r;
         }
+        port_handed_over(&s->port, x->mem_until);
     }
 }
 
@@ -309,12 +319,12 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     cycle *c = x->c;
     (void)worker;
     if (x->gpc) {
-        receivers to = receivers_of(x, k, c->crossbar.ngpcs);
-        for (uint32_t g = to.first; g < to.first + to.n; g++)
-            cyc_crossbar_answer_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
+        share to = share_of(x, k, c->crossbar.ngpcs);
+        cyc_crossbar_answer_gpcs(c, to.first, to.n, x->gpc, x->replies,
+                                 (uint32_t)orr_memsys_partitions(c->mem));
         return;
     }
-    receivers to = receivers_of(x, k, c->nsms);
+    share to = share_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
@@ -329,7 +339,6 @@ static void run_partitions(engine *x, uint64_t until) {
     x->mem_until = until;
     if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
-    for (uint32_t n = 0; n < c->nsms; n++) port_handed_over(&c->sms[n].port, until);
     cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
 }
 
@@ -381,18 +390,20 @@ static void sample(engine *x) {
         now.blocks += block_cycles(s, x->until);
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
-    if (!c->perfect) {
-        orr_memsys_stats m;
-        orr_memsys_stats_sum(c->mem, &m);
-        for (int k = 0; k < ORR_FROMS; k++) now.l2_sectors += m.read[k] + m.write[k];
-        now.l2_sectors += m.atomic + m.far_read + m.far_write + m.far_atomic + m.notified; // both halves
-        now.dram_sectors = m.dram_read + m.dram_write;
-    }
+    if (!c->perfect) orr_memsys_sectors(c->mem, &now.l2_sectors, &now.dram_sectors);
     while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
     uint64_t at = (x->until - 1) / r->sample_cycles;
     if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
     add_sample(&r->samples[at], &now, &x->last);
     x->last = now;
+}
+
+// Whether what happens until then belongs to the sample of the window that is over: then one of both is
+// taken.
+static bool in_same_sample(const engine *x, uint64_t until) {
+    uint64_t cycles = x->out->sample_cycles;
+    while (until / cycles >= MAX_SAMPLES) cycles *= 2;
+    return !x->out->pieces && (x->until - 1) / cycles == (until - 1) / cycles;
 }
 
 // ---- room for a program that has grown ----------------------------------------------------------
@@ -449,8 +460,8 @@ static void fit_program(engine *x) {
     const fetch_spec *f = &c->core.fetch;
     c->code.lines = last / f->line + 1;
     c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
-    c->code.warm = c->gpu->icache_warm && (x->runs_little || c->code.lines <= warm_lines(c));
-    if (c->grids) c->code.warm = c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c));
+    c->code.warm = !c->gpu->icache_warm ? 0 : x->runs_little ? UINT64_MAX : warm_lines(c);
+    if (c->grids && c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c))) c->code.warm = UINT64_MAX;
 }
 
 // A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
@@ -460,7 +471,7 @@ static void look_at_code(engine *x, const tbuf *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
     x->looked = true;
-    if (!c->gpu->icache_warm || c->code.warm) return;
+    if (!c->gpu->icache_warm || c->code.lines <= c->code.warm) return;
     uint8_t *seen = orr_calloc(c->code.lines, 1);
     uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
     for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
@@ -478,7 +489,8 @@ static void look_at_code(engine *x, const tbuf *b) {
         }
     }
     free(seen);
-    x->runs_little = c->code.warm = lines <= warm_lines(c);
+    x->runs_little = lines <= warm_lines(c);
+    if (x->runs_little) c->code.warm = UINT64_MAX;
 }
 
 // ---- a launch -----------------------------------------------------------------------------------
@@ -555,15 +567,17 @@ static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     free(on);
 }
 
+// When something happens next; of what is in the next window anything will do.
 static uint64_t next_event(const engine *x) {
     const cycle *c = x->c;
-    uint64_t t = c->grids ? cyc_grids_next(c->grids, x->from) : NEVER;
-    for (uint32_t n = 0; n < c->nsms; n++) {
+    uint64_t t = c->grids ? cyc_grids_next(c->grids, x->from) : NEVER, soon = x->from + c->window;
+    for (uint32_t n = 0; n < c->nsms && t >= soon; n++) {
         uint64_t at = cyc_sm_next(&c->sms[n]);
         if (at < t) t = at;
     }
     if (c->perfect) return t;
-    for (uint32_t n = 0; n < c->nsms && c->core.port.open_ticks; n++) // stores that wait at a port for others
+    for (uint32_t n = 0; n < c->nsms && c->core.port.open_ticks && t >= soon;
+         n++) // stores that wait at a port for others
         for (size_t i = 0; i < c->sms[n].port.out.n; i++) {
             uint64_t at = c->sms[n].port.out.at[i].time / ORR_TICKS,
                      back = c->core.l1.latency + c->core.port.request_ticks / ORR_TICKS;
@@ -571,7 +585,7 @@ static uint64_t next_event(const engine *x) {
             if (at < t) t = at;
         }
     int parts = orr_memsys_partitions(c->mem), ports = x->stores ? 1 : 0;
-    for (int p = 0; p < parts + ports; p++) {
+    for (int p = 0; p < parts + ports && t >= soon; p++) {
         uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_store_network_next(c, x->stores);
         if (at == UINT64_MAX) continue;
         at /= ORR_TICKS;
@@ -608,12 +622,12 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->until = x->from + c->window;
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
-            if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].tb.resident) x->busy[x->nbusy++] = n;
+            if (c->sms[n].tb.resident || cyc_sm_next(&c->sms[n]) < x->until) x->busy[x->nbusy++] = n;
         for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].fresh = false;
         run_sms(x);
         memory(x);
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
-        sample(x);
+        if (x->out->pieces) sample(x);
         collect_blocks(x, progress);
         if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
@@ -624,19 +638,18 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
                                 "%s: the stream of a thread block on SM %u is damaged; record it again",
                                 c->kernel->name, n);
         x->from = x->until;
-        bool running = resident(c);
-        if (!running && x->ended) return true;
-        if (!running) continue;
-        uint64_t t = next_event(x);
-        if (t == NEVER && release_waits(c)) continue;
-        if (t == NEVER)
+        bool running = resident(c), over = !running && x->ended;
+        uint64_t t = running ? next_event(x) : x->from;
+        // Windows without anything to do are left out; the others begin where they would anyway, so that it
+        // does not matter for the result whether somebody looks and finds nothing.
+        if (t > x->from && t != NEVER) x->from += (t - x->from) / c->window * c->window;
+        if (!x->out->pieces && (over || t == NEVER || !in_same_sample(x, x->from + c->window))) sample(x);
+        if (over) return true;
+        if (t == NEVER && !release_waits(c))
             return orr_fail(
                 e, ORR_PROGRAM_FAILED,
                 "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
                 c->kernel->name);
-        // Windows without anything to do are left out; the others begin where they would anyway, so that it
-        // does not matter for the result whether somebody looks and finds nothing.
-        if (t > x->from) x->from += (t - x->from) / c->window * c->window;
     }
 }
 
@@ -715,6 +728,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     if (c->gpu->xbar_gpc_reply > 0) x->gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x->gpc);
     if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
+    x->sent = orr_calloc((partitions(c) + 1) * (size_t)cyc_crew_size(x->crew), sizeof *x->sent);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
     x->threads = threads;
@@ -730,6 +744,8 @@ static void close_engine(engine *x) {
     for (uint32_t g = 0; x->gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x->gpc[g].answers);
     free(x->gpc);
     cyc_store_network_free(c, x->stores);
+    for (size_t n = 0; n < partitions(c) * (size_t)cyc_crew_size(x->crew); n++) free(x->sent[n].at);
+    free(x->sent);
     free(x->replies);
     free(x->in);
     free(x->busy);

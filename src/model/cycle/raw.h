@@ -28,7 +28,7 @@ typedef struct orr_sm_counts { // summed over SMs
     uint64_t shared_busy; // cycles
     // constants and code
     uint64_t const_requests, const_miss, const_miss2;
-    uint64_t icache_l0_miss, icache_l1_miss, icache_fetches;
+    uint64_t icache_l0_miss, icache_l1_miss, icache_fetches, icache_cold;
     // network
     uint64_t sent_bytes, received_bytes;
     uint64_t barriers, branches;

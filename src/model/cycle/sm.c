@@ -202,7 +202,8 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
     uint64_t now = s->clock.now;
     if (i->tclass == ORR_TC_CONST && i->constant && c->core.constants.cold) {
         uint64_t there = constants_named(&s->constants, c->program, i, now);
-        if (there > now) {
+        if (there > now) { // the profiler counts who comes meanwhile as a miss, too
+            s->constants.n.misses++;
             ready += there - now;
             if (q->constants_until < there) q->constants_until = there, q->constants_queue = 0;
         }
@@ -543,6 +544,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
     event_queue *clock = &s->clock;
     s->shared.memo = s->worker->memo;
     s->lsu.traffic = s->worker->traffic;
+    l1_prefetch_fills(&s->l1);
     while (!s->damaged && !s->starved) {
         uint64_t t = cyc_sm_next(s);
         if (t >= until) break;
@@ -575,6 +577,7 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     n.icache_fetches = s->fetch.n.fetches;
     n.icache_l0_miss = s->fetch.n.l0_misses;
     n.icache_l1_miss = s->fetch.n.l1_misses;
+    n.icache_cold = s->fetch.n.cold;
     n.const_requests = s->constants.n.requests;
     n.const_miss = s->constants.n.misses;
     n.const_miss2 = s->constants.n.second_misses;

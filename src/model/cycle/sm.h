@@ -53,43 +53,43 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     uint32_t naccess;             // as many as are known of a warp that is executed as it is timed
 } warp_cursor;
 
-typedef struct warp {
-    warp_cursor pc;
+typedef struct warp { // what each instruction looks at comes first, in as few host cache lines as it can
+    _Alignas(64) warp_cursor pc;
     uint64_t ready;         // when dependences, fetch and the like let it issue; NEVER: nobody knows yet
     uint64_t front;         // not before this: branch, fetch, the instruction before
     uint64_t since;         // its cycles before this have been accounted for
     uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
-    uint32_t cluster_phase;  // of its cluster's barrier, that it has arrived for
-    uint8_t barrier;         // that it waits at, + 1; 0: none
-    bool fences;             // the instruction before was a fence that its loads may outlast
-    uint64_t tried;          // when it first asked for registers that are not there,
-    uint32_t tries;          //   the instruction, + 1 (0: none are missing),
-    int32_t wants;           //   and how many for a thread
-    uint64_t bulk_fence;     // its fence waits for the SM's bulk loads up to this one; 0: it does not,
-    uint64_t bulk_floor;     //   and is not over before
-    bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
-    uint16_t restored;       // barrier registers that BMOV has written since BSSY did
-    uint64_t through;        // when it is past the last barrier
-    uint64_t atomic;         // when its last atomic has been answered (core.atomic_wait)
-    uint32_t block;          // index in sm->blocks
-    uint32_t sent;           // its last memory instruction, + 1; 0: none
-    uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;         // when the last of the others is there
-    uint64_t far;            // when what it has done to other blocks' shared memory is known to be done
-    uint64_t fetched;        // code line it fetched last, + 1
-    uint64_t age;            // order of arrival on the SM
-    uint64_t operand_cycles; // its scheduler's when it was last updated
+    uint8_t barrier;            // that it waits at, + 1; 0: none
+    bool fences;                // the instruction before was a fence that its loads may outlast
+    bool yielded;               // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
+    bool again;                 // its block of code has been executed
+    uint64_t through;           // when it is past the last barrier
+    uint64_t atomic;            // when its last atomic has been answered (core.atomic_wait)
+    uint32_t sent;              // its last memory instruction, + 1; 0: none
+    uint32_t inflight;          // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;            // when the last of the others is there
+    uint64_t fetched;           // code line it fetched last, + 1
+    uint64_t age;               // order of arrival on the SM
+    uint64_t operand_cycles;    // its scheduler's when it was last updated
+    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
+    recent_results recent;      // of its last instructions
     scoreboard board;
-    recent_results recent;             // of its last instructions
-    uint64_t syncs;                    // when its next operation on an mbarrier can begin
-    uint8_t copies;                    // how often copies were to arrive at an mbarrier (arrive.c), a ring,
+    uint32_t block;         // index in sm->blocks
+    uint32_t cluster_phase; // of its cluster's barrier, that it has arrived for
+    uint64_t tried;         // when it first asked for registers that are not there,
+    uint32_t tries;         //   the instruction, + 1 (0: none are missing),
+    int32_t wants;          //   and how many for a thread
+    uint64_t bulk_fence;    // its fence waits for the SM's bulk loads up to this one; 0: it does not,
+    uint64_t bulk_floor;    //   and is not over before
+    uint64_t far;           // when what it has done to other blocks' shared memory is known to be done
+    uint64_t syncs;         // when its next operation on an mbarrier can begin
+    uint16_t restored;      // barrier registers that BMOV has written since BSSY did
+    bool parked;            // all lanes wait at a barrier
+    bool behind;            // it waits for the grid ahead of its own to end (griddepcontrol.wait)
+    uint8_t copies;         // how often copies were to arrive at an mbarrier (arrive.c), a ring,
     uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
-    struct orr_step_warp *exec;        // executed as it is timed (step.c); NULL: it is not
-    bool again;                        // its block of code has been executed
-    bool parked;                       // all lanes wait at a barrier
-    bool behind;                       // it waits for the grid ahead of its own to end (griddepcontrol.wait)
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)

@@ -30,6 +30,14 @@ static void serve(void *arg, uint32_t sm, uint32_t live) {
     perform_serve(&c->sms[sm].live->ops, live);
 }
 
+// They are on their way from all SMs, so that the host has to wait for memory at each of them: it is told of
+// all of them before.
+void cyc_step_expect(const cycle *c, const orr_request *r, size_t n) {
+    for (int values = 0; values < 2; values++)
+        for (size_t i = 0; i < n; i++)
+            if (r[i].live) perform_expect(&c->sms[r[i].sm].live->ops, r[i].live, r[i].line, values);
+}
+
 void cyc_step_begin(cycle *c, orr_step *launch) {
     c->live = launch;
     if (!launch) return;

@@ -12,6 +12,9 @@
 void cyc_step_begin(cycle *c, orr_step *launch);
 void cyc_step_finish(cycle *c);
 
+// A partition has been handed these requests.
+void cyc_step_expect(const cycle *c, const orr_request *r, size_t n);
+
 // ---- warps
 bool cyc_step_next_block(sm *s, warp *w);
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i);

@@ -165,11 +165,14 @@ static tbuf *take_new(supply *s) {
     return b;
 }
 
-// There are few of them: as many as SMs have in stock.
+// There are few of them: as many as SMs have in stock. An SM's are in order.
 void cyc_supply_return(supply *s, tbuf *list) {
-    while (list) {
-        tbuf *b = list, **at = &s->back;
+    tbuf **at = &s->back;
+    for (uint64_t last = 0; list; at = &(*at)->next) {
+        tbuf *b = list;
         list = b->next;
+        if (b->index < last) at = &s->back;
+        last = b->index;
         while (*at && (*at)->index < b->index) at = &(*at)->next;
         b->next = *at;
         *at = b;

@@ -29,6 +29,7 @@ typedef struct engine {
     gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
     store_network *stores; // with xbar.store_bandwidth
     request_list *in;      // by partition
+    request_list *sent;    // [host thread][partition], on the way there
     orr_sample last;
     run *out;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended

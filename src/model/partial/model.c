@@ -358,8 +358,11 @@ static bool run_job(job *j, state *st, orr_err *e) {
     warmth l2 = st->l2; // as it is before this launch
     if (!residency_find(&j->residency, j->gpu, &j->p, &j->blocks, w, NULL, &st->l2, e)) return false;
     if (w->far && j->residency.far && j->residency.late) {
-        memcpy(j->residency.far, w->far, k->ninsts * sizeof *w->far);
-        memset(j->residency.late, 0, k->ninsts * sizeof *j->residency.late);
+        for (uint32_t i = 0; i < k->ninsts; i++) {
+            if (w->far[i] < 0) continue; // as addresses say
+            j->residency.far[i] = w->far[i];
+            j->residency.late[i] = 0;
+        }
     }
     if (j->found.cycles > 0 || j->residency.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
     if (twice && !pull_plan(&j->blocks, w, &j->p, NULL, false, whole, e)) return false;
