@@ -113,4 +113,5 @@ static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e
 const orr_model orr_model_functional = {
     "functional", "executes and counts: instruction mix, divergence, coalescing; predicts no time",
     run,          NULL,
-    false,        NULL};
+    false,        NULL,
+    NULL};

@@ -259,11 +259,11 @@ orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e
 // for each that has, and says of others when they are launched. Members that were not launched before all
 // was over, or cannot run beside the first, have not run: ran is false.
 typedef struct orr_member {
-    orr_work work;   // comes from a file: work.launch is NULL
-    double launched; // ns after the first one's launch; INFINITY: not known yet
-    int priority;    // lower goes first
-    uint32_t after;  // + 1: it may start when all blocks of this member have said so or ended, and waits for
-                    // its end where it says so itself (programmatic launch); 0: there is none
+    orr_work work;    // comes from a file: work.launch is NULL
+    double launched;  // ns after the first one's launch; INFINITY: not known yet
+    int priority;     // lower goes first
+    uint32_t after;   // + 1: it may start when all blocks of this member have said so or ended, and waits for
+                      // its end where it says so itself (programmatic launch); 0: there is none
     bool timed;       // it has been run by itself, and is r->launches.at[result]; of models without run_group
     bool ran;         // out
     double from, end; // out, ns after the first one's launch: when it began to run, when it had ended
@@ -284,6 +284,10 @@ typedef struct orr_model {
     bool needs_gpu;
     // Several launches (orr_launch_group); NULL: each is run by itself, and they share as orr_group_run says.
     bool (*run_group)(const orr_gpu *gpu, orr_launch_group *g, orr_result *r, orr_err *e);
+    // A line of global memory that an executed, not simulated launch or block has touched is in L2
+    // afterwards; no time passes. sm: on which it would have run; -1: not known. NULL: nothing is kept of
+    // caches.
+    bool (*warm)(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e);
 } orr_model;
 
 extern const orr_model orr_model_functional, orr_model_cycle, orr_model_abstract, orr_model_partial;
@@ -296,9 +300,6 @@ const orr_model *orr_model_find(const char *name, orr_err *e);
 bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, orr_result *r,
                    orr_err *e);
 
-// A line of global memory that an executed, not simulated launch or block has touched is in the cycle
-// model's L2 afterwards; no time passes. sm: on which it would have run; -1: not known.
-bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e);
 // Every line of global memory that a thread block touches, in the order of its warps (warm.c). False:
 // damaged.
 typedef void orr_touch(void *arg, const orr_touched *t);

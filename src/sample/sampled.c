@@ -103,6 +103,7 @@ void orr_sampled_plan(orr_sampled *s) {
 #define MANY_STORED (1u << 20) // of a wave
 typedef struct warming {
     const orr_gpu *gpu;
+    const orr_model *model;
     orr_result *r;
     const orr_profile *places;
     uint64_t block; // that is executed
@@ -124,11 +125,11 @@ static void touch(void *arg, const orr_touched *t) {
     if (t->write)
         *ORR_PUSH(&w->later) = *t;
     else
-        orr_cycle_warm(w->gpu, w->r, sm_of(w), t, &w->err);
+        w->model->warm(w->gpu, w->r, sm_of(w), t, &w->err);
 }
 
 static void store_all(warming *w) {
-    for (size_t i = 0; i < w->later.n; i++) orr_cycle_warm(w->gpu, w->r, sm_of(w), &w->later.at[i], &w->err);
+    for (size_t i = 0; i < w->later.n; i++) w->model->warm(w->gpu, w->r, sm_of(w), &w->later.at[i], &w->err);
     w->later.n = 0;
 }
 
@@ -153,11 +154,11 @@ static bool warm_visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
 
 static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_gpu *gpu, orr_result *r,
                     orr_err *e) {
-    if (!warm || m != &orr_model_cycle)
+    if (!warm || !m->warm)
         return !w->launch || orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e);
     orr_arena a = {0};
     orr_profile *places = orr_warm_places(w->info.kernel, &a);
-    warming x = {.gpu = gpu, .r = r, .places = places};
+    warming x = {.gpu = gpu, .model = m, .r = r, .places = places};
     x.wave = held_of(gpu, &w->info, &x.held);
     bool ok = true;
     if (w->launch) {

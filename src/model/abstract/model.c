@@ -202,7 +202,15 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
+static bool warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e) {
+    const state *st = state_of(gpu, r, e);
+    if (!st) return false;
+    if (!st->machine->perfect) orr_fast_warm(st->machine->memory, sm < 0 ? 0 : (uint32_t)sm, t);
+    return true;
+}
+
 const orr_model orr_model_abstract = {
     "abstract", "issue and memory in time, with latencies found once for each kernel: cycles, fast",
     run_model,  copy,
-    true,       NULL};
+    true,       NULL,
+    warm};

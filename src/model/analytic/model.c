@@ -414,10 +414,18 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
+static bool warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e) {
+    (void)sm;
+    (void)e;
+    an_memory_copy(state_of(gpu, r)->memory, t->line * ORR_LINE, ORR_LINE);
+    return true;
+}
+
 const orr_model orr_model_analytic = {"analytic",
                                       "counts blocks of code, bounds time by their longest paths and what "
                                       "they use: costs hardly more than executing",
                                       run_model,
                                       copy,
                                       true,
-                                      NULL};
+                                      NULL,
+                                      warm};

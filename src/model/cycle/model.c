@@ -335,7 +335,7 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
-bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e) {
+static bool warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched *t, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     if (!st->machine->perfect) orr_memsys_warm(st->machine->mem, sm, t);
@@ -345,4 +345,5 @@ bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, const orr_touched
 const orr_model orr_model_cycle = {
     "cycle",   "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths",
     run_model, copy,
-    true,      run_group};
+    true,      run_group,
+    warm};

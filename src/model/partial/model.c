@@ -413,4 +413,5 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 const orr_model orr_model_partial = {
     "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size",
     run_model, copy,
-    true,      NULL};
+    true,      NULL,
+    NULL};
