@@ -243,6 +243,57 @@ expect 0 "--no-check" "$orrery" run "$dir/wrong.launch" --no-check
 sed -i 's/all 3/all 1/' "$dir/wrong.launch"
 expect 0 "buffer as expected" "$orrery" run "$dir/wrong.launch"
 
+# Textures of buffers: halfway between neighbours in a row, and past the last column the border's zero; beside
+# it an element of a line.
+cat >"$dir/look.ptx" <<'EOF'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry look(.param .u64 t, .param .u64 line, .param .u64 out, .param .u32 w)
+{
+    .reg .f32 %f<14>;
+    .reg .b32 %r<5>;
+    .reg .b64 %d<7>;
+    ld.param.u64 %d1, [t];
+    ld.param.u64 %d2, [line];
+    ld.param.u64 %d3, [out];
+    ld.param.u32 %r1, [w];
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, %ctaid.x;
+    cvt.rn.f32.s32 %f1, %r2;
+    add.f32 %f2, %f1, 0f3F800000;
+    cvt.rn.f32.s32 %f3, %r3;
+    add.f32 %f4, %f3, 0f3F000000;
+    tex.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%d1, {%f2, %f4}];
+    tex.1d.v4.f32.s32 {%f9, %f10, %f11, %f12}, [%d2, {%r2}];
+    add.f32 %f13, %f5, %f9;
+    mad.lo.s32 %r4, %r3, %r1, %r2;
+    mul.wide.s32 %d5, %r4, 4;
+    add.s64 %d6, %d3, %d5;
+    st.global.f32 [%d6], %f13;
+    ret;
+}
+EOF
+cat >"$dir/look.launch" <<'EOF'
+module "look.ptx"
+let w = 16
+let h = 4
+buffer image f32[w*h] expr i
+buffer line f32[w] expr 100*i
+buffer out f32[w*h]
+for again = 1 to 3
+    launch look grid h block w args texture(image dims w, h linear border), texture(line dims w), out, w
+end
+expect out expr i % w == w-1 ? i / 2.0 + 1500 : i + 0.5 + 100*(i % w)
+EOF
+expect 0 "textures of a script" "$orrery" run "$dir/look.launch"
+expect 0 "textures of a script, timed" "$orrery" run "$dir/look.launch" --model cycle
+sed -i 's/image dims w, h/image dims w, h+1/' "$dir/look.launch"
+expect 2 "a texture larger than its buffer" "$orrery" run "$dir/look.launch"
+says err 'look.launch:8: .*larger than its buffer'
+sed -i 's/linear border/linear sideways/' "$dir/look.launch"
+expect 2 "no such word" "$orrery" run "$dir/look.launch"
+
 # ---- GPUs -----------------------------------------------------------------------------------
 expect 0 "gpu list" "$orrery" gpu list
 says out 'h200'

@@ -1,5 +1,6 @@
 // The backend that executes on the CPU: buffers in the executor's device memory, launches handed to
 // the caller's function, which runs them as it likes.
+#include "exec/texture.h"
 #include "launch/launch.h"
 
 #include <inttypes.h>
@@ -17,7 +18,9 @@ struct orr_cpu {
     orr_on_launch *on_launch;
     orr_on_measure *on_measure; // NULL: nobody listens
     void *arg;
+    ORR_VEC(uint64_t) textures; // their handles
 };
+enum { MOST_TEXTURES = 4096 };
 
 orr_cpu *orr_cpu_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
     orr_mem *mem = orr_mem_new(e);
@@ -36,6 +39,7 @@ void orr_cpu_delete(orr_cpu *c) {
         if (c->images.at[k]) orr_image_free(c->mem, c->images.at[k]);
     }
     free(c->images.at);
+    free(c->textures.at);
     orr_mem_delete(c->mem);
     free(c);
 }
@@ -100,6 +104,21 @@ static bool cpu_launch(void *self, const orr_call *call, orr_err *e) {
     return ok;
 }
 
+// Launches in a loop ask for the same textures again.
+static uint64_t cpu_texture(void *self, const orr_texture *t, orr_err *e) {
+    orr_cpu *c = self;
+    for (size_t i = c->textures.n; i-- > 0;) {
+        const orr_texture *is = orr_mem_texture(c->mem, c->textures.at[i]);
+        if (is && memcmp(is, t, sizeof *t) == 0) return c->textures.at[i];
+    }
+    uint64_t handle = c->textures.n < MOST_TEXTURES ? orr_mem_texture_new(c->mem, t) : 0;
+    if (handle)
+        *ORR_PUSH(&c->textures) = handle;
+    else
+        orr_fail(e, ORR_BAD_INPUT, "a script may have %d textures", MOST_TEXTURES);
+    return handle;
+}
+
 static void cpu_measure(void *self, const orr_reading *m) {
     orr_cpu *c = self;
     c->on_measure(c->arg, m);
@@ -115,5 +134,6 @@ orr_backend orr_cpu_backend(orr_cpu *c) {
                          .read = cpu_read,
                          .symbol = cpu_symbol,
                          .launch = cpu_launch,
+                         .texture = cpu_texture,
                          .measure = c->on_measure ? cpu_measure : NULL};
 }

@@ -234,9 +234,47 @@ static tensor *parse_tensor(parser *p) {
     return t;
 }
 
-// `tensor` followed by a parenthesis; a variable may be called tensor.
-static bool at_tensor(parser *p) {
-    if (!orr_lex_word(p, "tensor")) return false;
+// texture(BUFFER dims w[, h] [channels e] [linear] [wrap | clamp | mirror | border] [normalized] [unit])
+static texture *parse_texture(parser *p) {
+    static const char *const addresses[] = {"wrap", "clamp", "mirror", "border"};
+    texture *t = orr_arena_alloc(&p->s->arena, sizeof *t);
+    char buf[48];
+    bool addressed = false;
+    *t = (texture){.line = p->t.line, .address = 1};
+    orr_lex_need(p, '(', "'('");
+    t->buffer = orr_expr(p);
+    while (!orr_lex_take(p, ')')) {
+        int which = 0;
+        while (which < 4 && (addressed || !orr_lex_take_word(p, addresses[which]))) which++;
+        if (which < 4) {
+            t->address = (uint8_t)which;
+            addressed = true;
+        } else if (!t->dims[0] && orr_lex_take_word(p, "dims")) {
+            t->dims[0] = orr_expr(p);
+            if (orr_lex_take(p, ',')) t->dims[1] = orr_expr(p);
+        } else if (!t->channels && orr_lex_take_word(p, "channels")) {
+            t->channels = orr_expr(p);
+        } else if (!t->linear && orr_lex_take_word(p, "linear")) {
+            t->linear = true;
+        } else if (!t->normalized && orr_lex_take_word(p, "normalized")) {
+            t->normalized = true;
+        } else if (!t->unit && orr_lex_take_word(p, "unit")) {
+            t->unit = true;
+        } else {
+            bad(p, p->t.line,
+                "dims, channels, linear, wrap, clamp, mirror, border, normalized or unit is expected, each "
+                "once, "
+                "not %s",
+                orr_lex_text(&p->t, buf));
+        }
+    }
+    if (!t->dims[0]) bad(p, t->line, "a texture needs its dims");
+    return t;
+}
+
+// `tensor` or `texture` followed by a parenthesis; a variable may be called so.
+static bool at_object(parser *p, const char *word) {
+    if (!orr_lex_word(p, word)) return false;
     parser before = *p;
     orr_lex(p);
     if (p->t.kind == '(') return true;
@@ -267,8 +305,12 @@ static void parse_arg(parser *p, arg *a, bool field) {
         orr_lex_need(p, '}', "'}'");
         return;
     }
-    if (!field && at_tensor(p)) {
+    if (!field && at_object(p, "tensor")) {
         a->tensor = parse_tensor(p);
+        return;
+    }
+    if (!field && at_object(p, "texture")) {
+        a->texture = parse_texture(p);
         return;
     }
     a->local = !field && take_local(p);

@@ -366,6 +366,10 @@ static void pack_arg(run *r, const arg *a, const orr_param *p, uint32_t index, c
         orr_pack_tensor(r, a->tensor, p->bytes, out, what);
         return;
     }
+    if (a->texture) {
+        orr_pack_texture(r, a->texture, p->bytes, out, what);
+        return;
+    }
     uint32_t at = 0; // a structure: fields one after the other, each aligned to its size
     for (uint32_t k = 0; k < a->nfields; k++) {
         const arg *f = &a->fields[k];

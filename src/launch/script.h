@@ -119,11 +119,19 @@ typedef struct tensor { // a tensor map (exec/tensormap.h)
     bool nan;
 } tensor;
 
+typedef struct texture { // of a buffer, in one or two dimensions (exec/texture.h)
+    int line;
+    expr *buffer, *dims[2], *channels;
+    uint8_t address; // enum orr_tex_address
+    bool linear, normalized, unit;
+} texture;
+
 typedef struct arg { // of a launch
     int type;        // enum orr_type, ORR_T_NONE: the parameter's
     bool local;      // shared memory of so many bytes: the parameter is where it begins (OpenCL)
     expr *e;         // NULL: a struct, or
-    tensor *tensor;  // a tensor map
+    tensor *tensor;  // a tensor map, or
+    texture *texture;
     struct arg *fields;
     uint32_t nfields;
 } arg;
@@ -292,6 +300,9 @@ buffer *orr_buffer(run *r, int slot, int line);
 void orr_buffer_read(run *r, const buffer *b, uint64_t first, uint64_t n, void *out, int line);
 void orr_buffer_write(run *r, const buffer *b, uint64_t first, uint64_t n, const void *data, int line);
 bool orr_script_run_with(orr_script *s, run *r, orr_script_stats *stats);
+
+// texture.c
+void orr_pack_texture(run *r, const texture *t, uint32_t bytes, uint8_t *out, const char *what);
 
 // tensor.c
 void orr_pack_tensor(run *r, const tensor *t, uint32_t bytes, uint8_t *out, const char *what);
