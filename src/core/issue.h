@@ -56,8 +56,9 @@ typedef struct scheduler {
     uint8_t why[MAX_WARPS];  // enum orr_stall: what it waits for until `ready`
     uint64_t active;         // mask: two-level, the ones it chooses from
     // instructions behind a load of constants that misses
-    uint64_t constants_until; // they wait for it until then,
-    uint32_t constants_queue; // and so many do
+    uint64_t constants_until;  // they wait for it until then,
+    uint32_t constants_queue;  // and so many do
+    uint32_t constants_missed; // loads of them that found it missing
 } scheduler;
 
 void issue_spec_read(issue_spec *s, const orr_gpu *g);
