@@ -71,6 +71,7 @@ static void device(void **state) {
     assert_string_equal(value_of(&t, "dram.channels"), "64 channels"); // 4096 / 64
     assert_string_equal(value_of(&t, "dram.kind"), "hbm3");
     assert_string_equal(value_of(&t, "l1.latency"), "(none)"); // not measured: as the family has it
+    assert_string_equal(value_of(&t, "profiler.warm_code"), "yes"); // of any GPU
     bool missing = false;
     for (size_t k = 0; k < t.missing.n; k++) missing |= !strcmp(t.missing.at[k], "l1.latency");
     assert_true(missing);

@@ -437,6 +437,9 @@ void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char 
 // What no family has a value for, where there is no reading that can be kept: what GPUs of the last ten years
 // have in common (gpus/*.conf).
 static void assume(const orr_findings *f, orr_tuned *out) {
+    // What a tuned description is compared with are cycles under a profiler, whatever the GPU.
+    orr_tuned_add(out, "profiler.warm_code", "yes",
+                  "chosen: by what Nsight Compute does: it repeats a kernel");
     orr_text none = {0};
     rule slices = {.scale = 1};
     double n = reading_channels(f, &slices, &none), latency = NAN;
