@@ -327,6 +327,54 @@ double reading_memory(const orr_findings *f, const rule *r, orr_text *why) {
     return all - (high - low) / 2;
 }
 
+// Refresh, from single loads of lines that nobody has touched, each measured some times: how far the slowest
+// and the fastest of a line are apart. A load that comes while its bank is being refreshed waits for what is
+// left of it; lines of the other half come later, too, where a process has them there. The longest wait (but
+// for a few accidents) is what a refresh takes; of loads one after the other so many wait as it takes of the
+// time between two.
+#define REFRESH_LOADS   64
+#define REFRESH_REPEATS 3
+#define ACCIDENTS       32 // one in so many
+#define SHORT           8  // waits of less than that part of the longest are not told from other noise
+static bool refresh(const orr_findings *f, double *takes, double *share, orr_text *why) {
+    size_t n = 0, late = 0;
+    double *apart = orr_calloc(f->rows.n + 1, sizeof *apart), low, high, times = 0, longest;
+    char a[40];
+    for (size_t k = 0; k < f->rows.n; k++) {
+        const orr_finding *x = &f->rows.at[k];
+        if (strcmp(x->metric, "dram.place") != 0 || x->repeats < REFRESH_REPEATS) continue;
+        apart[n++] = x->high - x->low;
+        times += x->repeats;
+    }
+    qsort(apart, n, sizeof *apart, ascending);
+    double far = n && halves(f) && heaps(f, "dram.place", &low, &high) ? high - low : 0;
+    longest = n < REFRESH_LOADS ? 0 : apart[n - 1 - n / ACCIDENTS] - far;
+    for (size_t k = 0; k < n; k++) late += apart[k] > far + longest / SHORT;
+    free(apart);
+    if (!(longest > far) || !late || late == n) return false; // none, or hidden by something else
+    *takes = longest;
+    *share = (1 - pow(1 - (double)late / (double)n, (double)n / times)) / (1 - 1.0 / SHORT);
+    orr_text_add(why, "dram.place: repeats up to %s cycles apart", reading_number(a, longest + far));
+    if (far > 0) orr_text_add(why, ", %s of them the other half", reading_number(a, far));
+    orr_text_add(why, "; %s %% of loads wait", reading_number(a, *share * 100));
+    return true;
+}
+
+double reading_refresh(const orr_findings *f, const rule *r, orr_text *why) { // clocks of the memory
+    double takes, share, sm = orr_finding_value(f, "clock.sm", NULL),
+                         khz = orr_finding_value(f, "device.memory_clock", NULL);
+    (void)r;
+    if (isnan(sm) || isnan(khz) || !refresh(f, &takes, &share, why)) return NAN;
+    return takes / sm * khz / 1000;
+}
+
+double reading_refresh_every(const orr_findings *f, const rule *r, orr_text *why) { // ns
+    double takes, share, sm = orr_finding_value(f, "clock.sm", NULL);
+    (void)r;
+    if (isnan(sm) || !refresh(f, &takes, &share, why)) return NAN;
+    return takes / share / sm * 1000;
+}
+
 // How much of a line comes from memory at once: does a load find the sectors beside one that was loaded?
 double reading_fetched(const orr_findings *f, const rule *r, orr_text *why) {
     double bytes = 32;

@@ -70,6 +70,7 @@ static const rule rules[] = {
     {"core.fence_system", "cycles", reading_direct, "fence.sys", NULL, 1, -20, 1, 1, 50000},
     {"lsu.queue", "instructions", reading_line_length, "queue.issued", NULL, 1, 0, 1, 1, 1024},
     {"launch.sm_interval", "cycles", reading_pace, "small.on_sm", NULL, 1, 0, 1, 1, 200},
+    {"launch.warp_interval", "cycles", reading_pace, "start.warp", NULL, 1, 0, 1, 0, 100},
     // caches of an SM
     {"icache.l0", "KB", reading_knee, "icache.straight", "kb", 1, 0, POWER, 1, 256},
     {"icache.l1", "KB", reading_second_knee, "icache.straight", "kb", 1, 0, POWER, 8, 4096},
@@ -112,6 +113,8 @@ static const rule rules[] = {
     {"dram.efficiency", "%", reading_efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
     {"dram.channels", "channels", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"dram.latency", "cycles", reading_memory, "l2.size", "mb", 1, 0, 1, 100, 5000},
+    {"dram.trfc", "clocks", reading_refresh, NULL, NULL, 1, 0, 1, 50, 5000},
+    {"dram.trefi", "ns", reading_refresh_every, NULL, NULL, 1, 0, 1, 500, 20000},
 };
 
 // Readings are in cycles of the SMs. These are per cycle of L2 (1), or in such cycles (-1).
