@@ -29,9 +29,9 @@ for name in saxpy reduce scan bfs; do
 done
 
 # Lines and sectors follow from the addresses alone, so both models count the same: lanes in rows and masked rows (hotspot),
-# without a pattern (bfs), far apart (transpose_naive), in a row.
+# without a pattern (spmv_csr), far apart (transpose_naive), in a row.
 counts() { grep -oE '"l1tex__t_(sectors|set_accesses).sum": [0-9]+' "$1"; }
-for name in hotspot bfs transpose_naive saxpy; do
+for name in hotspot spmv_csr transpose_naive saxpy; do
     run "$dir/cycle" "$name" --size small --gpu h200 --model cycle
     run "$dir/abstract" "$name" --size small --gpu h200 --model abstract
     case "$(counts "$dir/cycle")" in # launch by launch; the cycle model has totals behind them
