@@ -104,8 +104,7 @@ static bool check_program(const char *path, orr_err *e) {
             e, ORR_BAD_INPUT,
             "%s: has CUDA's runtime linked into it, which insists on NVIDIA's driver; build it with nvcc "
             "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build), or capture it on a "
-            "GPU "
-            "(orrery capture)",
+            "GPU (orrery capture)",
             path);
     return true;
 }

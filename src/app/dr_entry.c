@@ -100,9 +100,10 @@ API int cuGetExportTable(const void **table, const void *id) {
     app_enter();
     if (!orr_map_get(&the_app.missing, "cuGetExportTable")) {
         orr_map_put(&the_app.missing, "cuGetExportTable", &the_app);
-        app_say("a library with CUDA's runtime linked into it (cuBLAS and others) insists on NVIDIA's "
-                "driver; what "
-                "needs it fails here, and can be captured on a GPU (orrery capture) and replayed");
+        app_say(
+            "CUDA's runtime is linked into the program or one of its libraries (cuBLAS and others) and "
+            "insists on NVIDIA's driver: what needs it fails here; build programs with nvcc -cudart shared "
+            "(NVCC_APPEND_FLAGS='-cudart shared'), and capture libraries on a GPU (orrery capture)");
     }
     return app_leave_driver(E_NOT_SUPPORTED);
 }

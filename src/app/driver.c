@@ -239,10 +239,6 @@ static int load(void **module, const void *image, size_t n, const char *name) {
 API int cuModuleLoadData(void **module, const void *image) {
     return load(module, image, 0, "module in memory");
 }
-API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
-    (void)n, (void)options, (void)values;
-    return cuModuleLoadData(module, image);
-}
 API int cuModuleLoadFatBinary(void **module, const void *image) { return cuModuleLoadData(module, image); }
 API int cuModuleLoad(void **module, const char *path) {
     if (!path) return E_VALUE;
