@@ -220,9 +220,7 @@ API int cuGetErrorString(int error, const char **text) {
     return E_OK;
 }
 API int cuGetErrorName(int error, const char **name) {
-    if (!name) return E_VALUE;
-    *name = orr_cudaGetErrorName(error); // the driver's names begin otherwise; the numbers are the same
-    return E_OK;
+    return name ? app_driver_error_name(error, name) : E_VALUE;
 }
 
 // ---- modules -----------------------------------------------------------------------------------

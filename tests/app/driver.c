@@ -60,6 +60,7 @@ int cuGraphExecKernelNodeSetParams_v2(void *, void *, const kernel_node *);
 int cuGraphNodeGetType(void *, int *);
 int cuLinkCreate_v2(unsigned, int *, void **, void **), cuLinkDestroy(void *);
 int cuLinkAddData_v2(void *, int, const void *, size_t, const char *, unsigned, int *, void **);
+int cuGetErrorName(int, const char **);
 int cuLinkComplete(void *, void **, size_t *), cuModuleLoadData(void **, const void *);
 int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
                    void **, void **);
@@ -173,15 +174,17 @@ static const char first_file[] =
                                 "{ .param .b32 b; call (b), pick, (); ld.param.b32 %r4, [b]; }\n"
                                 "{ .param .b32 b; call (b), others, (); ld.param.b32 %r5, [b]; }\n"
                                 "st.global.v4.u32 [%d1], {%r2, %r3, %r4, %r5};\nret;\n}\n";
-static const char second_file[] =
-    HEAD ".global .align 4 .u32 own = 100;\n.visible .global .align 4 .u32 total = 7;\n"
-         ".visible .func (.param .b32 r) twice (.param .b32 x) " RETURNS(
-             "ld.param.b32 %r2, [x]; add.u32 %r1, %r2, %r2;") ".visible .func (.param .b32 r) pick "
-                                                              "() " RETURNS("mov.u32 %r1, 2;") ".visible "
-                                                                                               ".func "
-                                                                                               "(.param .b32 "
-                                                                                               "r) others "
-                                                                                               "() " RETURNS("ld.global.u32 %r1, [own];");
+static const char second_file[] = HEAD
+    ".global .align 4 .u32 own = 100;\n.visible .global .align 4 .u32 total = 7;\n"
+    ".visible .func (.param .b32 r) twice (.param .b32 x) " RETURNS(
+        "ld.param.b32 %r2, [x]; add.u32 %r1, %r2, %r2;") ".visible .func (.param .b32 r) pick "
+                                                         "() " RETURNS("mov.u32 %r1, 2;") ".visible "
+                                                                                          ".func "
+                                                                                          "(.param .b32 "
+                                                                                          "r) others "
+                                                                                          "() " RETURNS(
+                                                                                              "ld.global.u32 "
+                                                                                              "%r1, [own];");
 
 static void linked(void) {
     char log[200] = "?";
@@ -206,7 +209,9 @@ static void linked(void) {
     MUST(cuLinkCreate_v2(2, options, values, &state));
     MUST(cuLinkAddData_v2(state, 1, second_file, sizeof second_file, "second.ptx", 0, NULL, NULL));
     MUST(cuLinkAddData_v2(state, 1, second_file, sizeof second_file, "third.ptx", 0, NULL, NULL));
-    printf("twice: %d", cuLinkComplete(state, &image, &n));
+    const char *name = "none";
+    cuGetErrorName(cuLinkComplete(state, &image, &n), &name);
+    printf("twice: %s", name);
     printf(" %s\n", log);
     MUST(cuLinkDestroy(state));
 }
