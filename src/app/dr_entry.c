@@ -102,13 +102,13 @@ API int cuGetExportTable(const void **table, const void *id) {
     if (strrchr(name, '/')) name = strrchr(name, '/') + 1;
     if (table) *table = NULL;
     app_enter();
-    bool copes = !strncmp(name, "libnvrtc", 8); // NVRTC asks too, and compiles without
+    // The compiler and its linker ask too, and do without.
+    bool copes = !strncmp(name, "libnvrtc", 8) || !strncmp(name, "libnvJitLink", 12);
     if (!copes && !orr_map_get(&the_app.missing, "cuGetExportTable")) {
         orr_map_put(&the_app.missing, "cuGetExportTable", &the_app);
         app_say("%.200s has CUDA's runtime linked into it, which insists on NVIDIA's driver: what needs it "
-                "fails here; "
-                "build programs with nvcc -cudart shared (NVCC_APPEND_FLAGS='-cudart shared'), and capture "
-                "libraries on a GPU (orrery capture)",
+                "fails here; build programs with nvcc -cudart shared (NVCC_APPEND_FLAGS='-cudart shared'), "
+                "and capture libraries on a GPU (orrery capture)",
                 name);
     }
     return app_leave_driver(E_NOT_SUPPORTED);
