@@ -40,6 +40,10 @@ static const option options[] = {
      "where kernels are executed: by Orrery on the CPU (default), or natively on the GPU of this machine, "
      "which "
      "tells what they do (docs/guides/on-gpu.md)"},
+    {"flush", 0, JOB_FLAG, 0, NULL,
+     "L2 is empty when a kernel starts, as Nsight Compute makes it (--set l2.flush=yes); without, a kernel "
+     "finds "
+     "what the one before it left, as in a program"},
     {"set", 0, JOB, 0, "KEY=VALUE",
      "replace a constant of the script or a value of the GPU; may be repeated"},
     {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module and not a script"},

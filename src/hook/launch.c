@@ -3,7 +3,6 @@
 #include "hook/hook.h"
 #include "isa/isa.h"
 #include "nvtx/nvtx.h"
-#include "sass/module.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,6 +56,15 @@ static void describe(const hook_launch *l, orr_text *t) {
     if (range) orr_text_add(t, "range %s\n", range);
 }
 
+static void put_texture(orr_text *t, const hook_texture *x) {
+    uint32_t n[ORR_TEX_NUMBERS];
+    if (x->unknown) return;
+    orr_tex_to_numbers(&x->t, n);
+    orr_text_add(t, "texture %" PRIx64 " %" PRIx64, x->handle, x->t.at);
+    for (int i = 0; i < ORR_TEX_NUMBERS; i++) orr_text_add(t, " %" PRIu32, n[i]);
+    orr_text_add(t, "\n");
+}
+
 // What is known when memory has been looked at.
 static void put_regions(void) {
     const hook *h = &the_hook;
@@ -71,6 +79,7 @@ static void put_regions(void) {
         else
             orr_text_add(&t, "region %" PRIx64 " %" PRIu64 "\n", r->addr, r->bytes);
     }
+    for (size_t i = 0; i < h->textures.n && h->reads_textures; i++) put_texture(&t, &h->textures.at[i]);
     orr_capture_put(h->writer, CHUNK_REGIONS, t.s, t.n);
     free(t.s);
 }
@@ -118,9 +127,7 @@ static uint32_t same_kind(const hook_launch *l) {
 static bool can_be_recomputed(const char *kernel) {
     hook_module *m = now.module;
     orr_err e = {0};
-    if (!m->parsed && !m->unknown) m->parsed = orr_sass_read(m->code, m->n, "a module", 0, &e);
-    m->unknown = !m->parsed;
-    const orr_kernel *k = m->parsed ? m->parsed->load(m->parsed, kernel, &e) : NULL;
+    const orr_kernel *k = hook_parse(m) ? m->parsed->load(m->parsed, kernel, &e) : NULL;
     if (!k) return false;
     for (uint32_t i = 0; i < k->ninsts; i++) {
         const orr_inst *x = &k->insts[i];
@@ -167,6 +174,10 @@ static void find(const hook_launch *l) {
     if (now.module) hook_add_symbols((uint32_t)(now.module - h->modules.at));
     if (!now.module) snprintf(now.incomplete, sizeof now.incomplete, "its machine code was not seen");
     if (!now.have_params) snprintf(now.incomplete, sizeof now.incomplete, "its parameters could not be read");
+    h->reads_textures = hook_uses_textures(now.module, l->kernel);
+    for (size_t i = 0; i < h->textures.n && h->reads_textures; i++)
+        if (h->textures.at[i].unknown)
+            snprintf(now.incomplete, sizeof now.incomplete, "it may read %s", h->textures.at[i].unknown);
 }
 
 static bool write_module(orr_err *e) {
