@@ -74,6 +74,7 @@ static orr_module *code_of(const char *text, size_t n, const char *options, orr_
     orr_clc_with_columns(&ptx, &bytes);
     orr_module *m = orr_ptx_parse("program", ptx, bytes, e);
     if (m) orr_ptx_long_ways(m);
+    if (m) orr_clc_keep_text(m, text, n);
     free(ptx);
     return m;
 }
