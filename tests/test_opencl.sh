@@ -188,8 +188,8 @@ status=0
 if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
     export OCL_ICD_VENDORS POCL_CACHE_DIR=$dir/pocl
-    ./platform local branch >native 2>err || fail "PoCL: $(cat err)"
-    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local branch >got 2>err ||
+    ./platform local branch events >native 2>err || fail "PoCL: $(cat err)"
+    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json timeout 60 ./platform local branch events >got 2>err ||
         fail "--annotate: $(cat err)"
     diff native got || fail "--annotate changes what a program prints"
     "$orrery" cl --annotate --gpu gtx480 --lines -o counted.txt ./platform local >got 2>err || fail "--annotate --lines: $(cat err)"
