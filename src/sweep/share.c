@@ -98,7 +98,7 @@ double orr_share_silence(orr_share *s, size_t k) {
 double orr_share_patience(void) {
     const char *v = getenv("ORRERY_PATIENCE");
     double seconds = v ? strtod(v, NULL) : 0;
-    return seconds >= 1 && seconds <= 86400 ? seconds : 60;
+    return seconds >= 0.1 && seconds <= 86400 ? seconds : 60;
 }
 
 // ---- taking and having done ---------------------------------------------------------------------------
