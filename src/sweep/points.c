@@ -179,8 +179,9 @@ typedef struct pool {
     const orr_tape *tape;
     int workers, l2; // l2: the axis that is L2's size; -1: none
     size_t *todo, ntodo;
-    size_t next;           // to be taken
-    size_t *left, nleft;   // of other processes' chains
+    size_t next;         // to be taken
+    size_t *left, nleft; // of other processes' chains
+    size_t next_left;
     uint8_t *chains;       // enum whose, by the number of the chain's first point
     size_t *ready, nready; // finished, in the order they did
     int ended;             // of those that simulate
@@ -271,8 +272,8 @@ static bool take_point(pool *p, size_t *k) {
     const orr_share *share = p->sweep->share;
     for (;;) {
         pthread_mutex_lock(&p->lock);
-        bool first = p->next < p->ntodo, go = !p->stop && (first || p->nleft);
-        if (go) *k = first ? p->todo[p->next++] : p->left[--p->nleft];
+        bool first = p->next < p->ntodo, go = !p->stop && (first || p->next_left < p->nleft);
+        if (go) *k = first ? p->todo[p->next++] : p->left[p->next_left++];
         uint8_t *chain = go && share ? &p->chains[chain_of(p, *k)] : NULL;
         bool later = first && chain && *chain == OTHERS;
         if (later) p->left[p->nleft++] = *k;

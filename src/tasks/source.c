@@ -21,19 +21,27 @@ typedef struct maker {
     uint32_t nwarps;
     orr_trace_out *out;
     orr_warp_trace *views;
-    uint64_t *done; // by access: times in this warp
+    uint64_t *done;                       // by access: times in this warp
+    uint64_t last, last_row, last_stride; // where this warp loaded last from global memory
     uint64_t left[MAX_DEPTH + 1];
 } maker;
 
 #define IN_L2 ((uint64_t)4 << 20) // a ring that no L1 holds
 
-// Where an access goes of which some find their data in L1 or in L2: to one row, to a ring, or to new rows
-// behind the ring. Which is which goes round in 100 steps, so that any few of them in turn have their share.
+// Where an access goes of which some find their data in L1 or in L2: to a ring, or to new rows behind it.
+// Which is which goes round in 100 steps, so that any few of them in turn have their share.
+static bool finds_l1(const task_mem *a, uint64_t number) { return number * 61 % 100 < a->l1; }
 static uint64_t shared_out(const task_mem *a, uint64_t number, uint64_t row) {
     uint64_t which = number * 61 % 100, ring = (IN_L2 + row - 1) / row;
-    if (which < a->l1) return 0;
     if (which < (uint64_t)a->l1 + a->l2) return (1 + number % ring) * row;
     return (1 + ring + number) * row;
+}
+
+// What finds its data in L1 goes where its warp loaded last, if that was as wide; else all go to one place.
+static uint64_t in_l1(const maker *m, const task_mem *a, uint64_t row) {
+    bool dense = m->last_stride <= 32 && a->stride <= 32;
+    if (m->last && row <= m->last_row && (dense || m->last_stride == a->stride)) return m->last;
+    return ORR_GLOBAL_BASE + ((uint64_t)m->k->mems.n << RANGE);
 }
 
 static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
@@ -50,6 +58,13 @@ static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
         at = (at + which * 40503ull * 256) % (1ull << RANGE);
         at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
              at % 128;
+        if ((a->l1 || a->l2) && finds_l1(a, who * a->runs + turn)) {
+            at = in_l1(m, a, row);
+        } else if (a->load) {
+            m->last = at;
+            m->last_row = row;
+            m->last_stride = a->stride;
+        }
     }
     orr_trace_put_regular(&m->out[warp % m->nwarps], mask, at, a->stride);
 }
@@ -62,6 +77,7 @@ static void make_warp(maker *m, uint64_t warp) {
     out->n = 0;
     out->mask = 0;
     memset(m->done, 0, (k->mems.n + 1) * sizeof *m->done);
+    m->last = 0;
     int depth = 0;
     for (uint32_t i = 0; i < k->items.n; i++) {
         const task_item *t = &k->items.at[i];
@@ -159,7 +175,7 @@ uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
         h = mix(mix(h, (uint64_t)k->items.at[i].kind), k->items.at[i].times * 3 + k->items.at[i].most);
     for (uint32_t i = 0; i < o->ninsts; i++) {
         for (const char *c = o->names[o->insts[i].name]; *c; c++) h = mix(h, (uint8_t)*c);
-        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc);
+        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc + o->insts[i].ctrl * 64u);
     }
     for (uint32_t i = 0; i < o->noperands; i++) h = mix(h, o->operands[i].reg);
     return h;

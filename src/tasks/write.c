@@ -489,6 +489,7 @@ static bool write_tasks(const emit *m, orr_text *out) {
         else
             orr_text_add(out, "move");
         if (t->kind != ORR_TK_BARRIER) needs(m, number, i, last, out);
+        if (ORR_CTRL_STALL(t->ctrl) > 1) orr_text_add(out, " stall %u", ORR_CTRL_STALL(t->ctrl));
         orr_text_add(out, "\n");
         for (uint32_t d = 0; d < t->ndst; d++)
             last[p->regs[t->regs + t->nsrc + d]] = (writer_of){number[i], i, true};
