@@ -26,15 +26,16 @@ typedef struct maker {
     uint64_t left[MAX_DEPTH + 1];
 } maker;
 
-#define IN_L2 ((uint64_t)4 << 20) // a ring that no L1 holds
-
-// Where an access goes of which some find their data in L1 or in L2: to a ring, or to new rows behind it.
-// Which is which goes round in 100 steps, so that any few of them in turn have their share.
+// Where an access goes of which some find their data in L1 or in L2. Which are in L1 goes round in 100 steps,
+// so that any few of them in turn have their share. Of the others, as many as are to be in L2 go where a warp
+// further ahead in the grid goes in the same turn: the warps have fewer rows than they are, and take them in
+// turn. So who is first at a row finds it in memory, as in a kernel, and who comes at the same time waits
+// with it.
 static bool finds_l1(const task_mem *a, uint64_t number) { return number * 61 % 100 < a->l1; }
-static uint64_t shared_out(const task_mem *a, uint64_t number, uint64_t row) {
-    uint64_t which = number * 61 % 100, ring = (IN_L2 + row - 1) / row;
-    if (which < (uint64_t)a->l1 + a->l2) return (1 + number % ring) * row;
-    return (1 + ring + number) * row;
+static uint64_t owner(const maker *m, const task_mem *a, uint64_t who) {
+    uint64_t all = a->together ? m->total : m->total * m->nwarps, rest = 100u - a->l1;
+    uint64_t rows = (all * (rest - a->l2) + rest / 2) / (rest ? rest : 1);
+    return who % (rows ? rows : 1);
 }
 
 // What finds its data in L1 goes where its warp loaded last, if that was as wide; else all go to one place.
@@ -53,7 +54,7 @@ static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
     if (space == ORR_SPACE_GLOBAL) {
         at = (who * a->runs + turn) * row;
         if (a->reuse) at %= (a->reuse + row - 1) / row * row;
-        if (a->l1 || a->l2) at = shared_out(a, who * a->runs + turn, row);
+        if (a->l2) at = (owner(m, a, who) * a->runs + turn) * row;
         // ranges begin at different places of rows and channels
         at = (at + which * 40503ull * 256) % (1ull << RANGE);
         at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
@@ -142,16 +143,20 @@ bool orr_tasks_length(const orr_tasks *t, const orr_task_step *s, uint64_t *task
     return k != NULL;
 }
 
-void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far) {
+bool orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far) {
     const task_kernel *k = kernel_of(t, s);
+    bool reuse = false, shown = false;
     for (uint32_t i = 0; i < k->kernel.ninsts; i++) far[i] = 1;
     for (size_t i = 0; i < k->mems.n; i++) {
         const task_mem *a = &k->mems.at[i];
         bool fits = a->reuse && a->reuse <= l2_bytes / (a->common ? 1 : sms ? sms : 1);
         far[a->inst] = fits ? 0 : 1;
-        // What is shared, or is said in percent, has addresses that show it.
-        if (a->l1 || a->l2 || a->together || a->everywhere) far[a->inst] = -1;
+        reuse = reuse || a->reuse;
+        if (!a->l1 && !a->l2 && !a->together && !a->everywhere) continue;
+        far[a->inst] = -1; // what is shared, or is said in percent, has addresses that show it
+        shown = true;
     }
+    return reuse || !shown;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v) {

@@ -25,6 +25,7 @@ enum { MOST_TURNS = 65536 };
 typedef struct seen { // an access of the kernel
     uint64_t n, sectors, lines, passes, phases;
     uint64_t leaders, lead_sectors, l1, l2; // of those that do not do what the warp before did in this turn
+    uint64_t step, steps;                   // from lane to lane, in most accesses: a vote
     uint64_t hash;
     uint32_t turn, block;
     ORR_VEC(uint64_t) first; // what the first block touched, by turn
@@ -125,12 +126,39 @@ static bool follows(seen *s, const orr_coalesced *c, uint32_t turn, uint32_t blo
     return true;
 }
 
+// Bytes from lane to lane, if they are the same between all; false: no rule, or one lane.
+static bool lane_step(const orr_access *a, uint64_t *step) {
+    int before = -1;
+    bool known = false;
+    for (int lane = 0; lane < 32; lane++) {
+        if (!(a->mask >> lane & 1)) continue;
+        uint64_t d = before >= 0 ? (a->addr[lane] - a->addr[before]) / (uint64_t)(lane - before) : 0;
+        if (before >= 0 && (a->addr[lane] < a->addr[before] || (known && d != *step))) return false;
+        if (before >= 0) *step = d;
+        known = before >= 0;
+        before = lane;
+    }
+    return known;
+}
+
+static void vote(seen *s, const orr_access *a) {
+    uint64_t step = 0;
+    bool regular = lane_step(a, &step);
+    if (regular && (!s->steps || s->step == step)) {
+        s->step = step;
+        s->steps++;
+    } else if (s->steps) {
+        s->steps--;
+    }
+}
+
 static void global_access(orr_task_writer *w, orr_cache *l1, const orr_tinst *t, const orr_access *a, seen *s,
                           uint32_t turn, uint32_t block) {
     orr_coalesced c;
     orr_coalesce(a, t->bytes, ORR_WHOLE_WARP, &c);
     s->sectors += c.sectors;
     s->lines += c.lines;
+    vote(s, a);
     bool looks = t->flags & ORR_TF_LOAD && !(t->flags & (ORR_TF_BYPASS | ORR_TF_ATOMIC));
     if (follows(s, &c, turn, block) && looks) return;
     s->leaders++;
@@ -376,6 +404,7 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
         stride = lines > 8.5 ? (unsigned)(4 * lines + 0.5) : 32;
     }
     if (stride > 32 && sectors > 33) stride = bytes; // wide
+    if (s->steps * 2 > s->n && s->step > 32 && s->step <= 1u << 16) stride = (unsigned)s->step;
     if (stride != bytes) orr_text_add(out, " stride %u", stride);
     if (!s->sectors) {
         orr_text_add(out, " l1 100");
