@@ -113,11 +113,11 @@ static uint32_t result(tasks_parser *p, uint32_t copy) {
 
 static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
     static const struct {
-        const char *name, *load, *store, *atomic;
-    } spaces[] = {{"global", "LDG", "STG", "ATOMG"},
-                  {"shared", "LDS", "STS", "ATOMS"},
-                  {"const", "LDC", NULL, NULL},
-                  {"local", "LDL", "STL", NULL}};
+        const char *name, *load, *store, *atomic, *red;
+    } spaces[] = {{"global", "LDG", "STG", "ATOMG", "RED"},
+                  {"shared", "LDS", "STS", "ATOMS", "ATOMS"},
+                  {"const", "LDC", NULL, NULL, NULL},
+                  {"local", "LDL", "STL", NULL, NULL}};
     const char *mnemonic = NULL;
     bool found = false, global = false, local = false;
     for (size_t s = 0; s < sizeof spaces / sizeof spaces[0] && !found; s++)
@@ -125,7 +125,10 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
             found = true;
             global = s == 0;
             local = s == 3;
-            mnemonic = atomic ? spaces[s].atomic : store ? spaces[s].store : spaces[s].load;
+            mnemonic = atomic && store ? spaces[s].red
+                       : atomic        ? spaces[s].atomic
+                       : store         ? spaces[s].store
+                                       : spaces[s].load;
         }
     if (!found) return tasks_bad(p, "global, shared, const or local is expected here");
     if (!mnemonic) return tasks_bad(p, "that cannot be done in this memory");
@@ -192,6 +195,7 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
                                              .stride = stride,
                                              .reuse = reuse,
                                              .load = load && !atomic,
+                                             .store = store && !atomic,
                                              .common = common,
                                              .together = together,
                                              .everywhere = everywhere,
@@ -313,6 +317,8 @@ bool tasks_task(tasks_parser *p) {
         ok = memory_task(p, false, true, false);
     else if (tasks_take_word(p, "atomic"))
         ok = memory_task(p, true, false, true);
+    else if (tasks_take_word(p, "red")) // whose result nobody has
+        ok = memory_task(p, false, true, true);
     else if (tasks_take_word(p, "sync")) {
         uint64_t stall = 0;
         ok = stalls(p, &stall);

@@ -34,8 +34,8 @@ typedef struct maker {
 static bool finds_l1(const task_mem *a, uint64_t number) { return number * 61 % 100 < a->l1; }
 static uint64_t owner(const maker *m, const task_mem *a, uint64_t who) {
     uint64_t all = a->together ? m->total : m->total * m->nwarps, rest = 100u - a->l1;
-    uint64_t rows = (all * (rest - a->l2) + rest / 2) / (rest ? rest : 1);
-    return who % (rows ? rows : 1);
+    uint64_t rows = (all * (rest - a->l2) + rest / 2) / (rest ? rest : 1), least = (all + 31) / 32;
+    return who % (rows > least ? rows : least); // many warps at one place would hold each other up
 }
 
 // What finds its data in L1 goes where its warp loaded last, if that was as wide; else all go to one place.
@@ -59,7 +59,8 @@ static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
         at = (at + which * 40503ull * 256) % (1ull << RANGE);
         at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
              at % 128;
-        if ((a->l1 || a->l2) && finds_l1(a, who * a->runs + turn)) {
+        bool known = a->store && !a->l1 && a->l2 == 100; // it was loaded before
+        if (known || ((a->l1 || a->l2) && finds_l1(a, who * a->runs + turn))) {
             at = in_l1(m, a, row);
         } else if (a->load) {
             m->last = at;

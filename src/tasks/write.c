@@ -39,6 +39,7 @@ typedef struct profile { // of a launch
     uint64_t *back;  // [from * nblocks + to] jumps to the same or an earlier block
     seen *accesses;  // by the kernel's instruction
     double *squares; // of each block of code: of its runs in a warp, summed
+    double full;     // lanes of a whole warp for each that the blocks' warps have
     uint64_t warps;
 } profile;
 
@@ -309,7 +310,8 @@ static void block_of(emit *m, uint32_t b, double share) { // of the rounds aroun
     const orr_tblock *t = &p->blocks[b];
     if (share > 0.8 && share < 1.2) share = 1;
     for (uint32_t i = t->first; i < t->first + t->count; i++) {
-        if (p->insts[i].kind == ORR_TK_EXIT) continue;
+        // A kernel ends by itself; an exit that some lanes take is a branch to the others.
+        if (p->insts[i].kind == ORR_TK_EXIT && !orr_succ_count(m->f->k, &m->f->k->blocks[b])) continue;
         if (p->insts[i].kind == ORR_TK_BRANCH && goes_back(m->f, b)) continue; // a loop has its own
         const orr_tinst *in = &p->insts[i];
         double *owed = &m->owed[in->space == ORR_SPACE_SHARED ? 0 : in->kind == ORR_TK_MEM ? 1 : 2];
@@ -384,11 +386,14 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
     bool atomic = t->flags & ORR_TF_ATOMIC, store = t->flags & ORR_TF_STORE && !atomic;
     if (!strcmp(space, "const")) store = atomic = false;
     if (!strcmp(space, "local")) atomic = false;
-    orr_text_add(out, "%s %s %u", atomic ? "atomic" : store ? "store" : "load", space, bytes);
+    orr_text_add(out, "%s %s %u",
+                 atomic  ? (t->ndst ? "atomic" : "red")
+                 : store ? "store"
+                         : "load",
+                 space, bytes);
     if (!strcmp(space, "const")) orr_text_add(out, " stride 0");
-    (void)m;
     if (!strcmp(space, "shared") && s->n) { // as many passes as it took on average
-        double passes = (double)s->passes / (double)s->n, usual = bytes > 4 ? bytes / 4.0 : 1;
+        double passes = (double)s->passes / (double)s->n * m->f->full, usual = bytes > 4 ? bytes / 4.0 : 1;
         unsigned step = bytes < 4 ? 4 : bytes;
         if (passes > 1.3 * usual)
             orr_text_add(out, " stride %u", power(passes / usual) * step);
@@ -397,10 +402,11 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
     }
     if (strcmp(space, "global") != 0 || !s->n) return;
     double sectors = (double)s->sectors / (double)s->n;
+    if (sectors >= 1.5) sectors *= m->f->full;
     unsigned stride = (unsigned)(sectors + 0.5); // 32 lanes of so many bytes touch so many sectors
     if (sectors < 1.5 || !s->sectors) stride = 0;
     if (stride > 24 && stride <= 33) { // each lane its own sector: then as many lines
-        double lines = (double)s->lines / (double)s->n;
+        double lines = (double)s->lines / (double)s->n * m->f->full;
         stride = lines > 8.5 ? (unsigned)(4 * lines + 0.5) : 32;
     }
     if (stride > 32 && sectors > 33) stride = bytes; // wide
@@ -510,6 +516,8 @@ static bool write_tasks(const emit *m, orr_text *out) {
         else if (t->kind == ORR_TK_MEM || t->tclass == ORR_TC_MEM || t->tclass == ORR_TC_CONST ||
                  t->tclass == ORR_TC_TEX)
             memory_words(m, t, &m->f->accesses[l->inst], out);
+        else if (t->kind == ORR_TK_EXIT)
+            orr_text_add(out, "inst BRA");
         else if (word)
             orr_text_add(out, "%s", word);
         else if ((t->kind == ORR_TK_ALU || t->kind == ORR_TK_BRANCH) &&
@@ -572,6 +580,7 @@ bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e) {
     emit m = {.f = &f};
     orr_text body = {0};
     uint64_t threads = (uint64_t)info->block[0] * info->block[1] * info->block[2];
+    f.full = (double)((threads + 31) / 32 * 32) / (double)threads;
     if (ok) {
         orr_text_add(&body, " threads %llu registers %u shared %llu\n", (unsigned long long)threads,
                      f.p->registers < 255 ? (f.p->registers ? f.p->registers : 1) : 255,
