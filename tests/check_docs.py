@@ -24,7 +24,7 @@ WORDS = {
     "README.md": 1500,
     "docs/archive": 15500,
     "docs/guides": 28000,
-    "docs/how": 25000,
+    "docs/how": 24500,
     "docs/reference": 17000,
     "docs/tutorials": 3000,
 }
