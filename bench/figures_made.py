@@ -56,8 +56,8 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows])
 
 
-def prose(text):
-    return textwrap.fill(text.replace("\n", " "), 118, break_long_words=False, break_on_hyphens=False)
+def prose(text, indent=""):
+    return textwrap.fill(text.replace("\n", " "), 118, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent)
 
 
 def percent(x):
