@@ -257,14 +257,15 @@ def published(read):
     """docs/reference/published.md: a table for each GPU, what others measured and what micro/published gives."""
     r, parts = read("published"), []
     for gpu in dict.fromkeys(x["gpu"] for x in r["rows"]):
-        rows = []
+        rows, of = [], {x["of"] for x in r["rows"] if x["gpu"] == gpu}
+        of = f" ({of.pop()})" if len(of) == 1 and any(of) else ""  # of all: in the heading
         for x in (x for x in r["rows"] if x["gpu"] == gpu):
             off = 100 * (x["simulated"] / x["value"] - 1)
             digits = 2 if x["value"] < 10 else 1 if x["value"] < 100 else 0
             what = x["metric"] + (" " + x["point"] if x["point"] else "")
-            source = x["source"] + (f" ({x['of']})" if x["of"] else "") + ("" if x["seen"] != "no" else " *")
+            source = re.sub(r": .*?(?=\)|$)", "", x["source"]) + (f" ({x['of']})" if x["of"] and not of else "") + ("" if x["seen"] != "no" else " *")
             rows.append([what, f"{x['value']:,.{digits}f} {x['unit']}", f"{x['simulated']:,.{digits}f}", f"{off:+.1f} %", source])
-        parts.append(f"### {gpu}\n\n" + table(["reading", "published", "simulated", "difference", "source"], rows))
+        parts.append(f"### {gpu}{of}\n\n" + table(["reading", "published", "simulated", "difference", "source"], rows))
     offs = [abs(x["simulated"] / x["value"] - 1) for x in r["rows"]]
     said = prose(f"{len(offs)} figures of {len(parts)} descriptions, {percent(100 * sum(offs) / len(offs))} off in the mean, "
                  f"{sum(o <= 0.1 for o in offs)} within 10 %. Run at {when(r)}: `{r['command']}`.")

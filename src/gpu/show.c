@@ -306,39 +306,39 @@ void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out) {
 
 // ---- keys -----------------------------------------------------------------------------------
 
-// The value of a parameter of which a description says nothing, with its unit; of a choice, what else there
-// is.
-static void default_cell(table *t, const gpu_param *p) {
+// A key with its value where a description says nothing of it: a choice with what else there is, a number
+// with its unit.
+static void key_cell(table *t, const char *lead, const gpu_param *p) {
     static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list", "row"};
     orr_text text = {0};
-    orr_text_add(&text, "| ");
+    orr_text_add(&text, "| `%s%s` (", lead, p->key);
     if (p->kind == GPU_ENUM) {
         orr_text_add(&text, "%s: ", p->def ? p->def : "required");
         for (const char *c = p->unit; *c; c++)
             *c == '|' ? orr_text_addn(&text, ", ", 2) : orr_text_addn(&text, c, 1);
     } else if (!p->def) {
-        orr_text_add(&text, "%s, required", *p->unit ? p->unit : kind[p->kind]);
+        orr_text_add(&text, "%s", *p->unit ? p->unit : kind[p->kind]);
     } else if (p->kind == GPU_TEXT || p->kind == GPU_LIST || p->kind == GPU_ROW) {
         orr_text_add(&text, "%s", *p->def ? p->def : "none");
     } else {
         bool unit = *p->unit && !strchr(p->def, ' ');
         orr_text_add(&text, "%s%s%s", p->def, unit ? " " : "", unit ? p->unit : "");
     }
+    orr_text_add(&text, ")");
     cell(t, &text);
 }
 
 static void key_rows(table *t, const char *lead, const gpu_param *p, int n) {
     for (int i = 0; i < n; i++) {
-        cellf(t, "| `%s%s`", lead, p[i].key);
-        default_cell(t, &p[i]);
+        key_cell(t, lead, &p[i]);
         cellf(t, "| %s |", p[i].meaning);
     }
 }
 
 void orr_gpu_print_keys(orr_text *out) {
-    table t = {.columns = 3};
-    cellf(&t, "| key"), cellf(&t, "| default"), cellf(&t, "| meaning |");
-    for (int i = 0; i < 3; i++) cellf(&t, i < 2 ? "|---" : "|---|");
+    table t = {.columns = 2};
+    cellf(&t, "| key (default, or the unit of what must be said)"), cellf(&t, "| meaning |");
+    cellf(&t, "|---"), cellf(&t, "|---|");
     key_rows(&t, "", gpu_params, ORR_GPU_PARAMS);
     key_rows(&t, "unit.NAME.", gpu_unit_params, ORR_GPU_UNIT_PARAMS);
     key_rows(&t, "op.CLASS.", gpu_op_params, ORR_GPU_OP_PARAMS);
