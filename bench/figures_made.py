@@ -29,6 +29,7 @@ TITLES = {
 }
 
 # A kernel, the one that does what the advice says, and the ideals that mean that (docs/guides/explain.md).
+EIGHT_SMS = ["--set", "sm.count=8", "--set", "tpc.count=4", "--set", "gpc.count=1"]
 PAIRS = [
     (["transpose_naive", "--set", "width=512", "--set", "height=384"],
      ["transpose_tiled", "--set", "width=512", "--set", "height=384"], ["coalesced"]),
@@ -36,6 +37,7 @@ PAIRS = [
     (["tests/explain/histogram_global.launch"], ["histogram", "--size", "small"], ["once"]),
     (["sgemm_naive", "--set", "n=128"], ["sgemm_tiled", "--set", "n=128"], ["reused"]),
     (["sgemm_naive", "--set", "n=192"], ["sgemm_tiled", "--set", "n=192"], ["reused"]),
+    (["sgemm_tiled", "--set", "n=192", *EIGHT_SMS], ["sgemm_regblock", "--set", "n=192", *EIGHT_SMS], ["quarter"]),
 ]
 
 SPEED = ["saxpy", "sgemm_tiled", "stencil3d_shared", "bfs", "btree"]
