@@ -435,8 +435,111 @@ static double operations(sampler *s, const orr_tinst *i, const orr_access *x, co
     return n > read ? n : read;
 }
 
-static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
+// Loads of constants and parameters: words one after the other.
+static void constant_access(sampler *s, uint32_t inst, const orr_access *x) {
     const orr_gpu *g = s->gpu;
+    an_access *a = &s->g->access[inst];
+    uint32_t more = x->mask ? constants_words(x, s->g->program->insts[inst].bytes) - 1 : 0;
+    double late = g->const_word_latency > g->const_interval ? g->const_word_latency : g->const_interval;
+    s->timed[inst]++;
+    a->cost += 1;
+    a->words += more * (double)g->const_interval;
+    a->latency += g->const_latency + more * late;
+}
+
+static void shared_access(sampler *s, uint32_t inst, const orr_access *x) {
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    orr_shared_spec spec = orr_shared_spec_of(s->gpu);
+    orr_banked b = orr_bank_conflicts(x, i->bytes, orr_shared_kind(&spec, i));
+    orr_shared_cost spent = orr_shared_cost_of(&spec, i, b);
+    s->out->shared_passes += b.passes;
+    s->out->shared_conflicts += b.conflicts;
+    a->cost += spent.cycles;
+    s->timed[inst]++;
+    a->latency += s->gpu->shared_latency + spent.lag;
+}
+
+static void coalesce(const orr_gpu *g, const orr_tinst *i, const orr_access *x, bool local,
+                     orr_coalesced *c) {
+    bool whole = i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32;
+    if (local)
+        orr_coalesce_local(x, i->bytes, c);
+    else if (i->tclass == ORR_TC_TEX)
+        orr_coalesce_texture(x, c);
+    else if (orr_tinst_lands(i))
+        orr_coalesce_copy(x, c);
+    else
+        orr_coalesce(x, i->bytes, whole ? ORR_WHOLE_WARP : (enum orr_coalescing)g->l1_coalesce, c);
+}
+
+// The lines of an access that are followed, of which the first is `base` on: false, there is none. *wait:
+// cycles until the last of them is there.
+static bool follow_lines(sampler *s, uint32_t inst, const orr_access *x, const orr_coalesced *c,
+                         uint64_t base, double *wait) {
+    const orr_tinst *i = &s->g->program->insts[inst];
+    double lanes = (double)orr_popc(x->mask) / c->lines;
+    bool known = false;
+    *wait = latency_of(s->gpu, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
+    s->hand.from_dram = s->hand.from_l2 = s->hand.first_touch = 0;
+    for (uint32_t n = 0; n < c->lines; n++) {
+        uint64_t line = base + c->line[n].line;
+        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, lanes);
+        if (!followed(s, line)) continue;
+        known = true;
+        fewer(s);
+        if (!followed(s, line)) continue;
+        s->out->looked++;
+        double one = line_access(s, &s->g->access[inst], i, line, c->line[n].sectors, lanes);
+        if (one > *wait) *wait = one;
+    }
+    return known;
+}
+
+// What a load waits for besides: the lines that are later than the mean.
+static double late_lines(sampler *s, uint32_t inst, double most) {
+    double from_dram = s->hand.from_dram < most ? s->hand.from_dram : most,
+           lines = s->hand.from_l2 < most ? s->hand.from_l2 : most,
+           share = s->hand.from_dram > 0 ? s->hand.first_touch / s->hand.from_dram : 0;
+    add_far(s, inst, lines, from_dram, share);
+    if (share > 0) s->by_first[inst] += share * (latency_of(s->gpu, AT_DRAM) - latency_of(s->gpu, AT_L2));
+    return late(s->m, lines, from_dram);
+}
+
+static void memory_access(sampler *s, uint32_t inst, const orr_access *x, bool in_local, uint64_t local) {
+    const orr_gpu *g = s->gpu;
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    orr_coalesced c;
+    coalesce(g, i, x, in_local, &c);
+    orr_l1_spec l1 = orr_l1_spec_of(g);
+    orr_l1_access at = access_at_l1(x, &c, i, in_local);
+    orr_l1_cost spent = orr_l1_cost_of(&l1, &at, NULL);
+    a->cost += spent.cycles;
+    if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && !in_local)
+        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, x, &c.line[n]);
+    else if (i->flags & ORR_TF_ATOMIC)
+        a->atomics += orr_popc(x->mask);
+    if (g->memory == ORR_MEMORY_PERFECT) {
+        a->sectors += c.sectors;
+        s->out->sectors += c.sectors;
+        s->out->l1_hits += c.sectors;
+        s->timed[inst]++;
+        a->latency += g->l1_latency + spent.lag;
+        return;
+    }
+    double wait;
+    if (!follow_lines(s, inst, x, &c, in_local ? ORR_LOCAL_LINES + local : 0, &wait)) return;
+    if (i->flags & ORR_TF_LOAD) wait += late_lines(s, inst, c.lines);
+    s->timed[inst]++;
+    a->latency += wait + spent.lag;
+    if (!(i->flags & ORR_TF_LOAD)) return;
+    double behind = wait + spent.lag - s->before[inst].latency;
+    if (!s->loads || behind > s->late) s->late = behind;
+    s->loads = true;
+}
+
+static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
@@ -454,87 +557,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
     a->requests += x.mask != 0;
     s->out->looked++;
-    if (space == ORR_SPACE_SHARED) {
-        orr_shared_spec spec = orr_shared_spec_of(g);
-        orr_banked b = orr_bank_conflicts(&x, i->bytes, orr_shared_kind(&spec, i));
-        orr_shared_cost spent = orr_shared_cost_of(&spec, i, b);
-        s->out->shared_passes += b.passes;
-        s->out->shared_conflicts += b.conflicts;
-        a->cost += spent.cycles;
-        s->timed[inst]++;
-        a->latency += g->shared_latency + spent.lag;
-        return;
-    }
-    if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
-        uint32_t more = x.mask ? constants_words(&x, i->bytes) - 1 : 0; // words, one after the other
-        double late = g->const_word_latency > g->const_interval ? g->const_word_latency : g->const_interval;
-        s->timed[inst]++;
-        a->cost += 1;
-        a->words += more * (double)g->const_interval;
-        a->latency += g->const_latency + more * late;
-        return;
-    }
-    orr_coalesced c;
-    uint64_t base = 0;
-    if (space == ORR_SPACE_LOCAL) {
-        orr_coalesce_local(&x, i->bytes, &c);
-        base = ORR_LOCAL_LINES + local;
-    } else if (i->tclass == ORR_TC_TEX) {
-        orr_coalesce_texture(&x, &c);
-    } else if (orr_tinst_lands(i)) {
-        orr_coalesce_copy(&x, &c);
-    } else {
-        orr_coalesce(&x, i->bytes,
-                     i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32 ? ORR_WHOLE_WARP
-                                                                      : (enum orr_coalescing)g->l1_coalesce,
-                     &c);
-    }
-    orr_l1_spec l1 = orr_l1_spec_of(g);
-    orr_l1_access at = access_at_l1(&x, &c, i, space == ORR_SPACE_LOCAL);
-    orr_l1_cost spent = orr_l1_cost_of(&l1, &at, NULL);
-    double cost = spent.cycles;
-    a->cost += cost;
-    if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
-        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, &x, &c.line[n]);
-    else if (i->flags & ORR_TF_ATOMIC)
-        a->atomics += orr_popc(x.mask);
-    if (g->memory == ORR_MEMORY_PERFECT) {
-        a->sectors += c.sectors;
-        s->out->sectors += c.sectors;
-        s->out->l1_hits += c.sectors;
-        s->timed[inst]++;
-        a->latency += g->l1_latency + spent.lag;
-        return;
-    }
-    double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
-    bool known = false;
-    s->hand.from_dram = s->hand.from_l2 = s->hand.first_touch = 0;
-    for (uint32_t n = 0; n < c.lines; n++) {
-        uint64_t line = base + c.line[n].line;
-        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
-        if (!followed(s, line)) continue;
-        known = true;
-        fewer(s);
-        if (!followed(s, line)) continue;
-        s->out->looked++;
-        double one = line_access(s, a, i, line, c.line[n].sectors, (double)orr_popc(x.mask) / c.lines);
-        if (one > wait) wait = one;
-    }
-    if (!known) return;
-    double from_dram = s->hand.from_dram < c.lines ? s->hand.from_dram : c.lines,
-           lines = s->hand.from_l2 < c.lines ? s->hand.from_l2 : c.lines;
-    if (i->flags & ORR_TF_LOAD) {
-        double share = s->hand.from_dram > 0 ? s->hand.first_touch / s->hand.from_dram : 0;
-        wait += late(s->m, lines, from_dram);
-        add_far(s, inst, lines, from_dram, share);
-        if (share > 0) s->by_first[inst] += share * (latency_of(g, AT_DRAM) - latency_of(g, AT_L2));
-    }
-    s->timed[inst]++;
-    a->latency += wait + spent.lag;
-    if (!(i->flags & ORR_TF_LOAD)) return;
-    double late = wait + spent.lag - s->before[inst].latency;
-    if (!s->loads || late > s->late) s->late = late;
-    s->loads = true;
+    if (space == ORR_SPACE_SHARED)
+        shared_access(s, inst, &x);
+    else if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM)
+        constant_access(s, inst, &x);
+    else
+        memory_access(s, inst, &x, space == ORR_SPACE_LOCAL, local);
 }
 
 // ---- the streams of a cluster ---------------------------------
