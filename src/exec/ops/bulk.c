@@ -27,6 +27,7 @@ typedef struct request { // of one lane
     const uop *u;
     int lane;
     uint8_t kind, op, type; // ORR_BULK_*, ORR_ATOM_*, enum orr_type
+    bool flush;             // f32 sums are rid of subnormals: where the tensor map says so, else they are not
     uint64_t shared, other, mbar;
     uint32_t bytes, mask;
     // For streams: bytes in all, of which in global memory are rows of so many bytes, count[d] times
@@ -100,7 +101,8 @@ static bool complete(const request *r, uint64_t addr, uint32_t bytes) {
 static bool reduce_bytes(const request *r, uint8_t *to, const uint8_t *from, uint32_t bytes) {
     uint32_t size = orr_types[r->type].bytes;
     for (uint32_t i = 0; i + size <= bytes; i += size)
-        if (!orr_reduce(r->op, r->type, to + i, from + i)) return wrong(r, "there is no such reduction");
+        if (!orr_reduce(r->op, r->type, r->flush, to + i, from + i))
+            return wrong(r, "there is no such reduction");
     return true;
 }
 
@@ -372,6 +374,7 @@ static bool tensor(request *r) {
         b.offsets[d] = (uint32_t)value(r->w, src[m->rank + d], r->lane);
     b.size = orr_map_element(m->type);
     r->type = orr_type_of(m->type);
+    r->flush = m->type == ORR_MAP_F32_FTZ;
     b.inner = (m->im2col ? m->channels : m->box[0]) * b.size;
     b.rows = 1;
     for (int d = 1; d < m->rank && !m->im2col; d++) b.rows *= box_size(m, d);

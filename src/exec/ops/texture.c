@@ -207,7 +207,7 @@ static void sust(warp *w, const uop *u) { each(w, u, store_one); }
 static void reduce_one(warp *w, const uop *u, int lane, const source *s, uint8_t *at, uint32_t bytes) {
     (void)s, (void)bytes;
     uint64_t v = value_of(w, u, 4, lane);
-    if (at) orr_reduce(u->inst->boolop, u->inst->stype, at, &v);
+    if (at) orr_reduce(u->inst->boolop, u->inst->stype, false, at, &v);
 }
 static void sured(warp *w, const uop *u) { each(w, u, reduce_one); }
 
