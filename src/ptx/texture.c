@@ -171,10 +171,11 @@ void ptx_l_istypep(lowering *l) { // p, a: a bit of the handle says what it is
     ptx_end(l);
 }
 
-void ptx_l_txq(lowering *l) { // txq, suq: d, [a]
+void ptx_l_txq(lowering *l) { // txq, suq: d, [a] {, level}
     static const char *const what[] = {
         "width", "height", "depth", "array_size", "num_mipmap_levels", "normalized_coords"};
-    ptx_need(l, 2, 2);
+    bool level = ptx_has(l->op, "level");
+    ptx_need(l, 2 + level, 2 + level);
     ptx_begin(l);
     size_t n = 0;
     while (n < sizeof what / sizeof *what && !ptx_has(l->op, what[n])) n++;
@@ -182,6 +183,10 @@ void ptx_l_txq(lowering *l) { // txq, suq: d, [a]
     l->in.sub = (uint8_t)n;
     ptx_dst(l, &l->o[0], ORR_W);
     handle(l, &l->o[1]);
+    if (level)
+        ptx_src(l, &l->o[2], ORR_W, ORR_T_S32);
+    else
+        ptx_src_operand(l, ptx_imm(ORR_W, 0));
     ptx_end(l);
 }
 

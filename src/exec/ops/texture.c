@@ -88,12 +88,13 @@ static void tex(warp *w, const uop *u) {
     }
 }
 
-static uint32_t property(const orr_texture *t, unsigned which) {
+static uint32_t property(const orr_texture *t, unsigned which, uint32_t level) {
+    const orr_tex_level *v = &t->level[level < t->nlevels ? level : 0];
     switch (which) {
-    case 0: return t->level[0].width;
-    case 1: return t->shape == ORR_TEX_1D || t->shape == ORR_TEX_A1D ? 0 : t->level[0].height;
+    case 0: return v->width;
+    case 1: return t->shape == ORR_TEX_1D || t->shape == ORR_TEX_A1D ? 0 : v->height;
     case 2:
-        return t->shape == ORR_TEX_3D      ? t->level[0].depth
+        return t->shape == ORR_TEX_3D      ? v->depth
                : t->shape == ORR_TEX_ACUBE ? t->layers / 6 // as an H200 counts
                                            : t->layers;
     case 3: return t->layers;
@@ -108,7 +109,7 @@ static void query(warp *w, const uop *u) {
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = orr_ffs(m);
         if (!find(w, u, lane, &s)) return;
-        d[lane] = property(s.t, u->inst->sub);
+        d[lane] = property(s.t, u->inst->sub, SRC_N(w, u, 1, uint32_t)[lane]);
     }
 }
 

@@ -114,7 +114,7 @@ static bool query(translator *m) {
     results(m, 0, o);
     for (int k = 0; k < 4; k++) {
         orr_inst like = {.op = ORR_OP_TXQ, .type = ORR_T_B32, .sub = (uint8_t)(k == 3 ? 4 : k)};
-        if (!m_ptx(m, like, 1, 1, OPERS(o[k], m_src(m, handle, 0)))) return false;
+        if (!m_ptx(m, like, 1, 2, OPERS(o[k], m_src(m, handle, 0), m_src(m, 2, 0)))) return false;
         m_active(m);
     }
     return true;
