@@ -7,7 +7,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 for source in ptx sass; do
-    for script in wgmma/wgmma tensor/tensor cluster/cluster gemm/gemm rest/rest; do
+    for script in wgmma/wgmma tensor/tensor tensor/interleave cluster/cluster gemm/gemm rest/rest; do
         "$ORRERY" run "$script.launch" --source $source -q >/dev/null || { echo "$script from $source"; exit 1; }
     done
     for model in cycle abstract partial analytic; do
@@ -29,6 +29,8 @@ box() { # coordinate, tensor
 box 0 "x dims 64, 64 box 32, 16 swizzle 64" | fails 2 "more than the swizzle's bytes"
 box 0 "x dims 64, 64 strides 62 box 32, 16" | fails 2 "multiple of 16"
 box 0 "x dims 64, 64 box 32, 257" | fails 2 "not 1 to 256"
+printf 'launch im2col3 grid 1 block 128 args tensor(x dims 16, 8, 8 lower -1 upper 0 channels 16 pixels 16), out, 1024, 1024, {s32:0, s32:-2, s32:0, s32:0, s32:0, s32:0, s32:0, s32:0}\n' |
+    fails 1 "first pixel is outside of the bounding box.*kernel 'im2col3', block (0,0,0), thread (0,0,0)"
 box 3 "x dims 64, 64 box 32, 16" | fails 1 "first coordinate.*kernel 'tile2', block (0,0,0), thread (0,0,0)"
 box 0 "x dims 64, 64, 1 box 32, 16, 1" | fails 1 "has 2 dimensions and its tensor map 3"
 box 0 "x dims 64, 128 box 32, 256" | fails 1 "out of bounds"
@@ -40,16 +42,6 @@ attention=$PWD/../../workloads/hopper/attention_forward/attention_forward.cubin
 "$ORRERY" show --timed --gpu h200 "$attention" >"$tmp/timed" || { echo "show --timed"; exit 1; }
 grep -q 'BAR.SYNC.*barrier 1 + 1 \* (warp >> 2) modulo 16' "$tmp/timed" && grep -q 'BAR.ARV.*barrier 4 + 15 \* (warp >> 2) modulo 16' "$tmp/timed" ||
     { echo "barriers of attention_forward:"; grep BAR "$tmp/timed"; exit 1; }
-
-# Interleaved channels, NC/8HWC8: 16 channels in two slices of 8, each with 2 x 4 pixels; a box of 2 x 2 pixels.
-cat >"$tmp/slices.launch" <<EOF
-module "$PWD/tensor/tensor.ptx"
-buffer x u16[128] iota
-buffer out u16[64]
-launch tile4 grid 1 block 128 args tensor(x dims 16, 4, 2, 1 strides 8, 32, 128 box 16, 2, 2, 1 interleave 16), out, 128, 128, {s32:0, s32:1, s32:0, s32:0, s32:0, s32:0, s32:0, s32:0}
-expect out expr i / 32 * 64 + i % 32 / 16 * 32 + (1 + i % 16 / 8) * 8 + i % 8
-EOF
-"$ORRERY" run "$tmp/slices.launch" -q >/dev/null 2>"$tmp/err" || { echo "interleaved channels:"; cat "$tmp/err"; exit 1; }
 
 # Nobody waits for ever for an mbarrier.
 cat >"$tmp/never.ptx" <<'EOF'
@@ -84,6 +76,8 @@ wrong "the tensor map .* is not one: the box's first size" "tile grid 1 block 1 
 wrong "these 128 bytes are no tensor map" "tile grid 1 block 1 args $(map 0xfffffffffffffff0 0x123456789abcdef 7), 0"
 wrong "of a bulk copy is not a multiple of 128" "tile grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), 64"
 wrong "in global memory is out of bounds: 128 bytes past the end of 'x'" "tile grid 1 block 1 args tensor(x + 4000 dims 64, 16 box 16, 16), 0"
+wrong "a coordinate of a store is negative" "back grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), 0, -1"
+wrong "a coordinate of a store is negative" "back grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), -16, 1"
 wrong "the descriptor of A leads to .* in shared memory" "product grid 1 block 128 args u64:(1 << 62) + 0x3fff, u64:1 << 62, x"
 wrong "the descriptor of B leads to .* in shared memory" "product grid 1 block 128 args u64:0, u64:0x3fff, x"
 

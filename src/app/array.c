@@ -181,6 +181,7 @@ int app_surface_new(const resource_desc *r, uint64_t *handle) {
     if (r->type != RESOURCE_ARRAY) return E_VALUE;
     int error = resource(r, &t);
     if (error) return error;
+    if (t.shape == ORR_TEX_CUBE || t.shape == ORR_TEX_ACUBE) t.shape = ORR_TEX_A2D; // its faces are layers
     *handle = orr_mem_texture_new(the_app.mem, &t);
     if (!*handle) return E_MEMORY;
     remember(*handle, r, NULL);

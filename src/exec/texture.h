@@ -86,6 +86,7 @@ typedef struct orr_tex_at { // what one lane asks for
     bool integers;          // the coordinates are texels (TLD), else numbers (TEX)
     float c[3];             // x, y, z
     int32_t i[3];           // the same, integers
+    int32_t offset[3];      // texels, added to where that is
     uint32_t layer;
     float level;    // TEX.LL; -32 and less: the first
     int32_t ilevel; // TLD.LL

@@ -56,10 +56,19 @@ static void place(lowering *l, const ptx_opd *o, int shape, uint8_t type) {
         ptx_src_operand(l, ptx_imm(ORR_W, 0));
 }
 
-static void four(lowering *l, const ptx_opd *o) {
-    if (ptx_elements(l, o) != 4) ptx_unsupported(l, "a texture that is not read as four components");
+// d or d|p, of which p says whether the texels are resident: here they always are.
+static const ptx_opd *texels(lowering *l) {
+    return l->o[0].kind == O_PAIR ? &ptx_kids(l, &l->o[0])[0] : &l->o[0];
+}
+
+static void four(lowering *l) {
+    const ptx_opd *o = texels(l);
+    bool halves = l->in.type == ORR_T_F16 || l->in.type == ORR_T_F16X2;
+    uint32_t elements = l->in.type == ORR_T_F16X2 ? 2 : 4;
+    if (ptx_elements(l, o) != elements) ptx_unsupported(l, "a texture that is not read as four components");
     for (uint32_t n = 0; n < 4; n++) {
-        ptx_opd one = ptx_element(l, o, n);
+        ptx_opd one = {.kind = O_SINK};
+        if (!halves) one = ptx_element(l, o, n);
         if (one.kind == O_SINK)
             l->dst[l->in.ndst++] = ptx_temp(l, ORR_W);
         else
@@ -67,18 +76,56 @@ static void four(lowering *l, const ptx_opd *o) {
     }
 }
 
-// tex{.base,.level,.grad}.shape.v4.type.coordinates d, [a, {c}] {, level} {, {dx}, {dy}}
+// The instruction, then what is made of its results: floats of 16 bits, and that they are resident.
+static void end(lowering *l, uint8_t type) {
+    orr_inst then = {
+        .op = ORR_OP_CVT, .type = type, .stype = ORR_T_F32, .round = ORR_RND_RN, .vec = 1, .target = -1};
+    then.guard = l->in.guard, then.guard_neg = l->in.guard_neg;
+    orr_operand read[4];
+    memcpy(read, l->dst, sizeof read);
+    ptx_end(l);
+    uint32_t n = type == ORR_T_F16 ? 4 : type == ORR_T_F16X2 ? 2 : 0, each = n == 2 ? 2 : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        ptx_opd one = ptx_element(l, texels(l), i);
+        if (one.kind == O_SINK) continue;
+        orr_operand d = ptx_write(l, &one, each == 2 ? ORR_W : ORR_H);
+        orr_operand from[2] = {read[i * each + each - 1], read[i * each]}; // of a pair the upper one first
+        ptx_emit(l, then, &d, 1, from, each);
+    }
+    if (l->o[0].kind != O_PAIR) return;
+    orr_operand p = ptx_write(l, &ptx_kids(l, &l->o[0])[1], ORR_P), yes = ptx_imm(ORR_P, 1);
+    then.op = ORR_OP_MOV, then.type = ORR_T_PRED, then.stype = ORR_T_NONE, then.round = 0;
+    ptx_emit(l, then, &p, 1, &yes, 1);
+}
+
+// Behind what else an instruction has, from operand `at` on: {offsets}.
+static void offsets(lowering *l, uint32_t at, int shape) {
+    if (at == l->n) return;
+    if (l->o[at].kind != O_VEC || at + 1 != l->n) ptx_unsupported(l, "a comparison of depth");
+    if (ptx_elements(l, &l->o[at]) < shapes[shape].coordinates) ptx_refuse(l, "too few offsets");
+    for (uint32_t n = 0; n < 3; n++)
+        if (n < shapes[shape].coordinates)
+            element(l, &l->o[at], n, ORR_T_S32);
+        else
+            ptx_src_operand(l, ptx_imm(ORR_W, 0));
+    l->in.imm |= ORR_TEX_OFFSETS;
+}
+
+// tex{.base,.level,.grad}.shape.v4.type.coordinates d, [a, {c}] {, level} {, {dx}, {dy}} {, {offsets}}
 void ptx_l_tex(lowering *l) {
     bool level = ptx_has(l->op, "level"), grad = ptx_has(l->op, "grad");
-    ptx_need(l, level ? 3 : grad ? 4 : 2, level ? 3 : grad ? 4 : 2);
+    uint32_t least = level ? 3 : grad ? 4 : 2;
+    ptx_need(l, least, least + 2);
     int shape = shape_of(l);
     begin(l);
     bool integers = l->in.stype == ORR_T_S32 || l->in.stype == ORR_T_U32;
     if (!integers && l->in.stype != ORR_T_F32) ptx_unsupported(l, "coordinates of this type");
     uint8_t type = l->in.type;
-    if (type != ORR_T_F32 && type != ORR_T_U32 && type != ORR_T_S32 && type != ORR_T_B32)
+    if (type != ORR_T_F32 && type != ORR_T_U32 && type != ORR_T_S32 && type != ORR_T_B32 &&
+        type != ORR_T_F16 && type != ORR_T_F16X2)
         ptx_unsupported(l, "texels of this type");
-    four(l, &l->o[0]);
+    four(l);
+    if (type == ORR_T_F16 || type == ORR_T_F16X2) l->in.type = ORR_T_F32;
     place(l, &l->o[1], shape, l->in.stype);
     l->in.sub = grad ? ORR_TEX_GRADIENT : ORR_TEX_LEVEL;
     l->in.imm = shapes[shape].shape | (integers ? ORR_TEX_INTEGERS : 0);
@@ -90,26 +137,45 @@ void ptx_l_tex(lowering *l) {
         element(l, &l->o[2], n, ORR_T_F32);
         element(l, &l->o[3], n, ORR_T_F32);
     }
-    ptx_end(l);
+    offsets(l, least, shape);
+    end(l, type);
 }
 
-void ptx_l_tld4(lowering *l) { // d, [a, {c}]
-    ptx_need(l, 2, 2);
+void ptx_l_tld4(lowering *l) { // d, [a, {c}] {, {offsets}}
+    ptx_need(l, 2, 4);
     int shape = shape_of(l);
     begin(l);
-    four(l, &l->o[0]);
+    four(l);
     place(l, &l->o[1], shape, ORR_T_F32);
     ptx_src_operand(l, ptx_imm(ORR_W, 0xc2000000));
     uint32_t component = ptx_has(l->op, "g") ? 1 : ptx_has(l->op, "b") ? 2 : ptx_has(l->op, "a") ? 3 : 0;
     l->in.sub = ORR_TEX_GATHER;
     l->in.imm = shapes[shape].shape | component << 8;
+    offsets(l, 2, shape);
+    end(l, l->in.type);
+}
+
+void ptx_l_istypep(lowering *l) { // p, a: a bit of the handle says what it is
+    ptx_need(l, 2, 2);
+    uint64_t bit = ptx_has(l->op, "texref")       ? 1ull << 61
+                   : ptx_has(l->op, "samplerref") ? 1ull << 62
+                                                  : 1ull << 63;
+    orr_inst mask = {.op = ORR_OP_AND, .type = ORR_T_B64, .vec = 1, .guard = -1, .target = -1};
+    orr_operand is = ptx_temp(l, ORR_D), of = ptx_read(l, &l->o[1], ORR_D, ORR_T_B64);
+    ptx_emit(l, mask, &is, 1, (orr_operand[]){of, ptx_imm(ORR_D, bit)}, 2);
+    ptx_begin(l);
+    l->in.type = ORR_T_U64, l->in.cmp = ORR_CMP_NE;
+    ptx_dst(l, &l->o[0], ORR_P);
+    ptx_src_operand(l, is);
+    ptx_src_operand(l, ptx_imm(ORR_D, 0));
     ptx_end(l);
 }
 
-void ptx_l_txq(lowering *l) { // txq, suq: d, [a]
+void ptx_l_txq(lowering *l) { // txq, suq: d, [a] {, level}
     static const char *const what[] = {
         "width", "height", "depth", "array_size", "num_mipmap_levels", "normalized_coords"};
-    ptx_need(l, 2, 2);
+    bool level = ptx_has(l->op, "level");
+    ptx_need(l, 2 + level, 2 + level);
     ptx_begin(l);
     size_t n = 0;
     while (n < sizeof what / sizeof *what && !ptx_has(l->op, what[n])) n++;
@@ -117,6 +183,10 @@ void ptx_l_txq(lowering *l) { // txq, suq: d, [a]
     l->in.sub = (uint8_t)n;
     ptx_dst(l, &l->o[0], ORR_W);
     handle(l, &l->o[1]);
+    if (level)
+        ptx_src(l, &l->o[2], ORR_W, ORR_T_S32);
+    else
+        ptx_src_operand(l, ptx_imm(ORR_W, 0));
     ptx_end(l);
 }
 

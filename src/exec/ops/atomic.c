@@ -32,9 +32,10 @@ static uint32_t dec(uint32_t r, uint32_t s) { return r == 0 || r > s ? s : r - 1
 static uint32_t add_f32(uint32_t r, uint32_t s, bool shared) {
     return out32(f32_of(in32(r, !shared)) + f32_of(in32(s, !shared)), !shared, 0);
 }
-// Of two NaNs an H200 hands on the operand in global memory, the old value in shared.
+// Of two NaNs an H200 hands on the operand in global memory, as it is; in shared memory, where it is a loop around an
+// addition, the old value, made quiet.
 static uint64_t add_f64(uint64_t r, uint64_t s, bool shared) {
-    const uint64_t quiet = 0x0008000000000000ull;
+    const uint64_t quiet = shared ? 0x0008000000000000ull : 0;
     uint64_t sum = bits64(f64_of(r) + f64_of(s)), first = shared ? r : s, second = shared ? s : r;
     if (!nan64(sum)) return sum;
     return nan64(first) ? first | quiet : nan64(second) ? second | quiet : NAN64;
@@ -184,7 +185,7 @@ static uint32_t reduce_half(uint8_t op, bool bf16, uint32_t r, uint32_t s) {
     return bf16 ? max_bf16(r, s) : max_f16(r, s);
 }
 
-bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with) {
+bool orr_reduce(uint8_t op, uint8_t type, bool flush, uint8_t *at, const void *with) {
     uint32_t r = 0, s = 0;
     uint64_t x, y;
     uint8_t bytes = orr_types[type].bytes;
@@ -203,7 +204,7 @@ bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with) {
     memcpy(&s, with, bytes);
     if (is_float && bytes == 4) {
         if (op != ORR_ATOM_ADD) return false;
-        r = add_f32(r, s, false);
+        r = add_f32(r, s, !flush);
     } else if (is_float) {
         r = reduce_half(op, type == ORR_T_BF16, r, s);
     } else if (bytes == 4) {

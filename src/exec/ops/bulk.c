@@ -27,6 +27,7 @@ typedef struct request { // of one lane
     const uop *u;
     int lane;
     uint8_t kind, op, type; // ORR_BULK_*, ORR_ATOM_*, enum orr_type
+    bool flush;             // f32 sums are rid of subnormals: where the tensor map says so, else they are not
     uint64_t shared, other, mbar;
     uint32_t bytes, mask;
     // For streams: bytes in all, of which in global memory are rows of so many bytes, count[d] times
@@ -100,7 +101,8 @@ static bool complete(const request *r, uint64_t addr, uint32_t bytes) {
 static bool reduce_bytes(const request *r, uint8_t *to, const uint8_t *from, uint32_t bytes) {
     uint32_t size = orr_types[r->type].bytes;
     for (uint32_t i = 0; i + size <= bytes; i += size)
-        if (!orr_reduce(r->op, r->type, to + i, from + i)) return wrong(r, "there is no such reduction");
+        if (!orr_reduce(r->op, r->type, r->flush, to + i, from + i))
+            return wrong(r, "there is no such reduction");
     return true;
 }
 
@@ -149,7 +151,6 @@ typedef struct boxed { // a box under way
     uint32_t offsets[3];
     uint32_t size, inner, pitch; // of an element; bytes of a row; from row to row in shared memory
     uint32_t rows;
-    uint32_t slices; // of interleaved channels; 0: they are not
     uint64_t shared; // where the box is, as an offset in its block
     uint8_t *base;   // that block's shared memory
 } boxed;
@@ -212,23 +213,26 @@ static bool move_row(const boxed *b, uint32_t row, const int64_t c[ORR_MAP_RANK]
     return true;
 }
 
-// ---- interleaved channels (NC/8HWC8): slices of 16 or 32 bytes of all pixels, one behind the other. Rows of
-// the box are such slices, in shared memory as in memory: the last dimension outermost, then slices, then
-// pixels.
-static uint32_t slice_bytes(const orr_tensor_map *m) { return m->interleave ? 8u << m->interleave : 0; }
-static uint64_t slice_stride(const orr_tensor_map *m) {
-    return m->strides[m->rank - 2] * m->dims[m->rank - 2];
-}
-
-// The box as it is for one slice, counted from the tensor's first; false: there is none.
-static bool of_slice(const boxed *b, int64_t slice, boxed *one) {
-    int64_t each = b->inner / b->size, first = slice * each;
-    *one = *b;
-    if (slice < 0 || first >= (int64_t)b->m.dims[0]) return false;
-    one->m.address += (uint64_t)slice * slice_stride(&b->m);
-    one->m.dims[0] -= (uint64_t)first;
-    if (one->m.dims[0] > (uint64_t)each) one->m.dims[0] = (uint64_t)each;
-    return true;
+// ---- interleaved channels (NC/8HWC8): the coordinates are those of pixels of 16 or 32 bytes, then which
+// slice of the channels, then N; a box has one slice, whatever its size says. So it is a box of a tensor that
+// has the bytes of a pixel as a dimension before the others, and no channels.
+static void as_pixels(boxed *b) {
+    orr_tensor_map *m = &b->m;
+    int last = m->rank - 1, slice = last - 1;
+    uint32_t bytes = 8u << m->interleave;
+    int64_t at = b->at[slice];
+    bool there = at >= 0 && at < (int64_t)m->dims[slice];
+    if (there) m->address += (uint64_t)at * m->strides[slice];
+    m->strides[0] = bytes;
+    for (int d = slice; d > 0; d--) {
+        m->dims[d] = m->dims[d - 1], m->strides[d] = m->strides[d - 1];
+        m->box[d] = m->box[d - 1], m->steps[d] = m->steps[d - 1];
+        b->at[d] = b->at[d - 1];
+    }
+    m->dims[0] = there ? bytes / b->size : 0;
+    m->box[0] = m->channels = bytes / b->size;
+    m->steps[0] = 1;
+    b->at[0] = 0;
 }
 
 static bool inside(const boxed *b, const int64_t c[ORR_MAP_RANK]) {
@@ -251,20 +255,11 @@ static int64_t take_coordinate(const boxed *b, int d, uint32_t *n) {
 
 static bool move_tile(const boxed *b) {
     const orr_tensor_map *m = &b->m;
-    int last = m->rank - 1;
     for (uint32_t row = 0; row < b->rows; row++) {
         int64_t c[ORR_MAP_RANK] = {b->at[0]};
         uint32_t n = row;
-        boxed one;
-        for (int d = 1; d < last; d++) c[d] = take_coordinate(b, d, &n);
-        bool there = true;
-        if (b->slices) {
-            there = of_slice(b, b->at[0] * (int64_t)b->size / b->inner + n % b->slices, &one);
-            n /= b->slices;
-            c[0] = 0;
-        }
-        if (last) c[last] = take_coordinate(b, last, &n);
-        if (!move_row(b->slices ? &one : b, row, c, there && inside(b, c))) return false;
+        for (int d = 1; d < m->rank; d++) c[d] = take_coordinate(b, d, &n);
+        if (!move_row(b, row, c, inside(b, c))) return false;
     }
     return true;
 }
@@ -276,17 +271,8 @@ static bool move_im2col(const boxed *b) {
     for (int d = 0; d < m->rank; d++) pixel[d] = b->at[d];
     for (uint32_t row = 0; row < b->rows; row++) {
         int64_t c[ORR_MAP_RANK];
-        boxed one;
-        bool there = true;
         for (int d = 0; d < m->rank; d++) c[d] = pixel[d] + (d && d < last ? b->offsets[d - 1] : 0);
-        if (b->slices) {
-            if (row % m->pixels == 0)
-                for (int d = 0; d < m->rank; d++)
-                    c[d] = (pixel[d] = b->at[d]) + (d && d < last ? b->offsets[d - 1] : 0);
-            there = of_slice(b, b->at[0] * (int64_t)b->size / b->inner + row / m->pixels, &one);
-            c[0] = 0;
-        }
-        if (!move_row(b->slices ? &one : b, row, c, there && inside(b, c))) return false;
+        if (!move_row(b, row, c, inside(b, c))) return false;
         for (int d = 1; d < m->rank; d++) { // the next one
             pixel[d] += m->steps[d];
             if (d == last || pixel[d] <= (int64_t)m->dims[d] - 1 + m->upper[d - 1]) break;
@@ -336,10 +322,6 @@ static void note_rows(request *r, const boxed *b) {
     if (end > (int64_t)m->dims[0]) end = (int64_t)m->dims[0];
     r->row = end > first ? (uint32_t)(end - first) * b->size : 0;
     r->begins = m->address + (uint64_t)first * b->size;
-    if (b->slices) {
-        r->row = b->inner;
-        r->begins = m->address + (uint64_t)first * b->size / b->inner * slice_stride(m);
-    }
     for (int d = 0; d < BULK_DIMS; d++) r->count[d] = 1, r->stride[d] = 0;
     for (int d = 1; d < m->rank; d++) {
         int64_t from = b->at[d], step = m->steps[d] ? m->steps[d] : 1;
@@ -358,8 +340,22 @@ static void note_rows(request *r, const boxed *b) {
         r->count[d - 1] = n;
         r->stride[d - 1] = (uint64_t)step * m->strides[d];
     }
-    int at = m->rank <= BULK_DIMS ? m->rank - 1 : BULK_DIMS - 1; // where slices are counted
-    if (b->slices && r->count[at] == 1) r->count[at] = b->slices, r->stride[at] = slice_stride(m);
+}
+
+// What an H200 takes for an illegal instruction: stores at negative coordinates, and pixels of im2col outside
+// of the bounding box. (Loads of tiles may begin anywhere.)
+static const char *illegal(const boxed *b) {
+    const orr_tensor_map *m = &b->m;
+    uint8_t kind = b->r->kind;
+    int first = m->interleave ? 0 : 1; // of a pixel's coordinates
+    for (int d = 0; d < m->rank && !m->im2col; d++)
+        if (b->at[d] < 0 && (kind == ORR_BULK_STORE || kind == ORR_BULK_REDUCE))
+            return "a coordinate of a store is negative";
+    for (int d = 0; d < m->rank - 2 && m->im2col; d++)
+        if (b->at[first + d] < m->lower[d] ||
+            b->at[first + d] > (int64_t)m->dims[first + d] - 1 + m->upper[d])
+            return "the first pixel is outside of the bounding box";
+    return NULL;
 }
 
 static bool tensor(request *r) {
@@ -371,21 +367,18 @@ static bool tensor(request *r) {
     for (int d = 0; m->im2col && d < m->rank - 2 && (int)r->u->nsrc > ORR_BULK_COORDS + m->rank + d; d++)
         b.offsets[d] = (uint32_t)value(r->w, src[m->rank + d], r->lane);
     b.size = orr_map_element(m->type);
+    const char *bad = illegal(&b);
+    if (bad) return wrong(r, bad);
+    if (m->interleave) as_pixels(&b);
     r->type = orr_type_of(m->type);
+    r->flush = m->type == ORR_MAP_F32_FTZ;
     b.inner = (m->im2col ? m->channels : m->box[0]) * b.size;
     b.rows = 1;
     for (int d = 1; d < m->rank && !m->im2col; d++) b.rows *= box_size(m, d);
     if (m->im2col) b.rows = m->pixels;
-    b.pitch = m->swizzle ? 16u << m->swizzle : b.inner;
-    uint32_t slice = slice_bytes(m);
-    if ((int64_t)b.at[0] * b.size % (slice ? slice : 16))
-        return wrong(r, slice ? "the first coordinate is not at a slice of interleaved channels"
-                              : "the first coordinate is not at a multiple of 16 bytes");
-    if (slice) {
-        b.slices = (b.inner + slice - 1) / slice;
-        b.rows *= b.slices;
-        b.inner = b.pitch = slice;
-    }
+    b.pitch = m->swizzle && !m->interleave ? 16u << m->swizzle : b.inner;
+    if ((int64_t)b.at[0] * b.size % 16)
+        return wrong(r, "the first coordinate is not at a multiple of 16 bytes");
     if (b.inner % 16 || b.inner > ROW_MAX) return wrong(r, "a row of the box is not a multiple of 16 bytes");
     note_rows(r, &b);
     r->moved = b.rows * b.inner;

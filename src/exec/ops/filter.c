@@ -74,8 +74,9 @@ static double sane(float c) {
     return c > 0x1p40f ? 0x1p40 : c < -0x1p40f ? -0x1p40 : (double)c;
 }
 
-// `free` is gathering: a coordinate beyond the edge is not moved to it, its texels are.
-static axis along(const orr_texture *t, int n, int32_t size, float c, bool linear, bool free) {
+// GATHERED: a coordinate beyond the edge is not moved to it, its texels are. `offset` is of texels.
+enum { NEAREST, FILTERED, GATHERED };
+static axis along(const orr_texture *t, int n, int32_t size, float c, int32_t offset, int how) {
     uint8_t mode = t->address[n];
     if (!t->normalized && (mode == ORR_TEX_WRAP || mode == ORR_TEX_MIRROR)) mode = ORR_TEX_CLAMP;
     double x = sane(c);
@@ -87,12 +88,12 @@ static axis along(const orr_texture *t, int n, int32_t size, float c, bool linea
         x = floor(x * 0x1p21) * 0x1p-21 * size;
     }
     axis a = {.frac = 0};
-    if (!linear) {
-        a.at[0] = a.at[1] = folded((int64_t)floor(x), size, mode);
+    if (how == NEAREST) {
+        a.at[0] = a.at[1] = folded((int64_t)floor(x) + offset, size, mode);
         return a;
     }
-    int64_t f = (int64_t)floor(x * 256 + 0.5) - 128, most = (int64_t)(size - 1) * 256;
-    if (mode == ORR_TEX_CLAMP && !free) f = f < 0 ? 0 : f > most ? most : f;
+    int64_t f = (int64_t)floor(x * 256 + 0.5) - 128 + offset * 256, most = (int64_t)(size - 1) * 256;
+    if (mode == ORR_TEX_CLAMP && how != GATHERED) f = f < 0 ? 0 : f > most ? most : f;
     int64_t i = floor_div(f, 256);
     a.frac = (uint32_t)(f - i * 256);
     a.at[0] = folded(i, size, mode);
@@ -180,6 +181,7 @@ typedef struct footprint {
     texel texel[SLICES][4];
     uint32_t weight[SLICES][4]; // of 256, all together
     int slices;
+    const int32_t *offset;
 } footprint;
 
 // Slice by slice: the sum in units of 2^(exponent - cut - 8), and the exponent; INT32_MIN: nothing in it.
@@ -313,8 +315,8 @@ static void add_level(footprint *f, const orr_texture *t, const uint8_t *host, u
     uint32_t size[3] = {v->width, v->height, v->depth};
     for (int n = 0; n < 3; n++)
         // A 1D texture has one row, and above it whatever the second address mode says.
-        ax[n] = n < dims ? along(t, n, (int32_t)size[n], c[n], t->linear, false)
-                : n == 1 ? along(t, n, 1, 0, t->linear, false)
+        ax[n] = n < dims ? along(t, n, (int32_t)size[n], c[n], f->offset[n], t->linear)
+                : n == 1 ? along(t, n, 1, 0, 0, t->linear)
                          : (axis){.frac = 0};
     uint32_t back = dims == 3 ? (ax[2].frac * share + 127) >> 8 : 0;
     if (share > back) add_slice(f, t, host, level, ax, ax[2].at[0], layer, share - back);
@@ -365,6 +367,7 @@ static uint64_t gathered(const orr_texture *t, const uint8_t *host, const orr_te
     float c[3] = {a->c[0], a->c[1], a->c[2]};
     uint32_t layer = 0;
     f->slices = 0;
+    f->offset = a->offset;
     if (t->shape == ORR_TEX_A1D || t->shape == ORR_TEX_A2D) layer = layer_of(t, a->layer);
     if (t->shape == ORR_TEX_CUBE || t->shape == ORR_TEX_ACUBE) {
         float on[2];
@@ -400,7 +403,7 @@ static uint64_t by_integers(const orr_texture *t, const uint8_t *host, const orr
         int32_t size[3] = {(int32_t)v->width, (int32_t)v->height, (int32_t)v->depth};
         bool inside = true;
         for (int n = 0; n < dims_of(t->shape); n++) {
-            at[n] = a->i[n];
+            at[n] = a->i[n] + a->offset[n];
             if (at[n] < 0 || at[n] >= size[n]) inside = false;
         }
         if (inside) e = fetched(t, host, (uint32_t)level, at, layer);
@@ -428,9 +431,9 @@ uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex
     static const uint8_t order[4] = {2, 3, 1, 0}; // below left, below right, above right, above left
     axis ax[3];
     for (int n = 0; n < 3; n++)
-        ax[n] = n < 2
-                    ? along(t, n, (int32_t)(n ? t->level[0].height : t->level[0].width), a->c[n], true, true)
-                    : (axis){.frac = 0};
+        ax[n] = n < 2 ? along(t, n, (int32_t)(n ? t->level[0].height : t->level[0].width), a->c[n],
+                              a->offset[n], GATHERED)
+                      : (axis){.frac = 0};
     uint32_t layer = t->shape == ORR_TEX_A2D ? layer_of(t, a->layer) : 0;
     for (int n = 0; n < 4; n++) {
         int q = order[n];

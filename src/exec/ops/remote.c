@@ -71,7 +71,7 @@ static void put_async(warp *w, const uop *u) {
             uint64_t v = o.cls == ORR_D ? OPER(w, o, uint64_t)[i] : OPER(w, o, uint32_t)[i];
             if (!red)
                 memcpy(host[i] + e * width, &v, width);
-            else if (!orr_reduce(u->inst->sub, u->inst->type, host[i], &v)) {
+            else if (!orr_reduce(u->inst->sub, u->inst->type, false, host[i], &v)) {
                 orr_fault(w, u, i, "there is no such reduction");
                 return;
             }

@@ -32,7 +32,7 @@ static const char *check_im2col(const orr_tensor_map *m) {
         int32_t a = m->lower[d], b = m->upper[d];
         if (a < low[m->rank] || a > high[m->rank] || b < low[m->rank] || b > high[m->rank])
             return "a corner of the bounding box is out of range";
-        if (a > (int64_t)m->dims[d + 1] - 1 + b) return "the bounding box is empty";
+        if (a > (int64_t)m->dims[m->interleave ? d : d + 1] - 1 + b) return "the bounding box is empty";
     }
     if (!m->channels || m->channels > 256) return "the channels are not 1 to 256";
     if (!m->pixels || m->pixels > 1024) return "the pixels are not 1 to 1024";

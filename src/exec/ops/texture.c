@@ -36,7 +36,8 @@ static void put(warp *w, const uop *u, const uint64_t addr[ORR_WARP]) {
 }
 
 // ---- textures -------------------------------------------------------------------------------
-// Sources: handle, x, y, z, layer, level, differences.
+// Sources: handle, x, y, z, layer, level, differences, offsets. Of an offset 4 bits count, of a
+// gathering's 6.
 static orr_tex_at asked(const warp *w, const uop *u, int lane) {
     orr_tex_at a = {.shape = u->imm & ORR_TEX_SHAPE, .integers = (u->imm & ORR_TEX_INTEGERS) != 0};
     for (int n = 0; n < 3; n++) {
@@ -48,6 +49,11 @@ static orr_tex_at asked(const warp *w, const uop *u, int lane) {
     uint32_t level = SRC_N(w, u, 5, uint32_t)[lane];
     memcpy(&a.level, &level, 4);
     a.ilevel = (int32_t)level;
+    int sign = u->inst->sub == ORR_TEX_GATHER ? 32 : 8;
+    for (int n = 0; n < 3 && u->imm & ORR_TEX_OFFSETS; n++) {
+        uint32_t bits = SRC_N(w, u, u->nsrc - 3 + n, uint32_t)[lane];
+        a.offset[n] = (int32_t)((bits & (2u * (uint32_t)sign - 1)) ^ (uint32_t)sign) - sign;
+    }
     return a;
 }
 
@@ -82,11 +88,15 @@ static void tex(warp *w, const uop *u) {
     }
 }
 
-static uint32_t property(const orr_texture *t, unsigned which) {
+static uint32_t property(const orr_texture *t, unsigned which, uint32_t level) {
+    const orr_tex_level *v = &t->level[level < t->nlevels ? level : 0];
     switch (which) {
-    case 0: return t->level[0].width;
-    case 1: return t->shape == ORR_TEX_1D || t->shape == ORR_TEX_A1D ? 0 : t->level[0].height;
-    case 2: return t->shape == ORR_TEX_3D ? t->level[0].depth : t->layers;
+    case 0: return v->width;
+    case 1: return t->shape == ORR_TEX_1D || t->shape == ORR_TEX_A1D ? 0 : v->height;
+    case 2:
+        return t->shape == ORR_TEX_3D      ? v->depth
+               : t->shape == ORR_TEX_ACUBE ? t->layers / 6 // as an H200 counts
+                                           : t->layers;
     case 3: return t->layers;
     case 4: return t->nlevels;
     default: return t->normalized;
@@ -99,7 +109,7 @@ static void query(warp *w, const uop *u) {
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = orr_ffs(m);
         if (!find(w, u, lane, &s)) return;
-        d[lane] = property(s.t, u->inst->sub);
+        d[lane] = property(s.t, u->inst->sub, SRC_N(w, u, 1, uint32_t)[lane]);
     }
 }
 
@@ -207,7 +217,7 @@ static void sust(warp *w, const uop *u) { each(w, u, store_one); }
 static void reduce_one(warp *w, const uop *u, int lane, const source *s, uint8_t *at, uint32_t bytes) {
     (void)s, (void)bytes;
     uint64_t v = value_of(w, u, 4, lane);
-    if (at) orr_reduce(u->inst->boolop, u->inst->stype, at, &v);
+    if (at) orr_reduce(u->inst->boolop, u->inst->stype, false, at, &v);
 }
 static void sured(warp *w, const uop *u) { each(w, u, reduce_one); }
 

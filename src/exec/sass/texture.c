@@ -37,14 +37,31 @@ static int places(unsigned dim) {
                                                                 : 3;
 }
 
+static oper bits(translator *m, oper from, uint32_t first, uint32_t count) {
+    oper d = m_tmp(m, ORR_W);
+    m_ptx(m, (orr_inst){.op = ORR_OP_BFE, .type = ORR_T_U32}, 1, 3,
+          OPERS(d, from, m_imm(m, ORR_W, first), m_imm(m, ORR_W, count)));
+    return d;
+}
+
+// Offsets of texels are 4 bits each (TLD4: 6, eight apart) of the register behind the level; of TXD they are
+// the upper half of the layer's, or the register behind the place.
+static void offsets(translator *m, int places, bool by_level, oper o[3]) {
+    bool gather = m->c->op == ORR_SASS_TLD4, differences = m->c->op == ORR_SASS_TXD;
+    bool layered = named(m, ORR_SM_TEXDIM)->subval >= ORR_SV_TEXDIM_A1;
+    oper from = !differences ? m_src(m, 4, by_level) : m_src(m, 3, layered ? 0 : places);
+    for (uint32_t k = 0; k < 3; k++)
+        o[k] = bits(m, from, k * (gather ? 8 : 4) + (differences ? 16 : 0), gather ? 6 : 4);
+}
+
 static bool texture(translator *m) {
     const orr_arg *dim = named(m, ORR_SM_TEXDIM);
     int handle = handle_at(m), first = 1;
     uint16_t op = m->c->op;
     if (handle < 0 || !dim)
         return m_no(m, "only textures whose handle is in a uniform register are executed");
-    if (m_mod(m, ORR_SM_AOFFI) || m_mod(m, ORR_SM_DC) || m_mod(m, ORR_SM_MS) || m_mod(m, ORR_SM_PTP))
-        return m_no(m, "offsets, comparisons of depth and samples are not executed");
+    if (m_mod(m, ORR_SM_DC) || m_mod(m, ORR_SM_MS) || m_mod(m, ORR_SM_PTP))
+        return m_no(m, "comparisons of depth and samples are not executed");
     if (m_mod(m, ORR_SM_TEXF16)) return m_no(m, "packed halves of textures are not executed");
     orr_inst like = {.op = ORR_OP_TEX, .type = ORR_T_B32, .space = ORR_SPACE_GLOBAL, .width = 1, .vec = 1};
     bool layered = dim->subval >= ORR_SV_TEXDIM_A1, by_level = false;
@@ -65,7 +82,7 @@ static bool texture(translator *m) {
         like.imm |= m_mod(m, ORR_SM_TLD4) << 8;
     }
     if (op == ORR_SASS_TXD) like.sub = ORR_TEX_GRADIENT;
-    oper o[16], zero = m_imm(m, ORR_W, 0);
+    oper o[19], zero = m_imm(m, ORR_W, 0);
     results(m, first, o);
     o[4] = m_src(m, handle, 0);
     for (int k = 0; k < 3; k++) o[5 + k] = k < n ? m_src(m, 3, k + layered) : zero;
@@ -74,7 +91,18 @@ static bool texture(translator *m) {
     if (!by_level && op != ORR_SASS_TLD) o[9] = m_imm(m, ORR_W, 0xc2000000); // -32: the first
     int more = op == ORR_SASS_TXD ? 2 * n : 0;
     for (int k = 0; k < more; k++) o[10 + k] = m_src(m, 4, k);
-    return m_ptx(m, like, 4, 6 + more, o);
+    if (m_mod(m, ORR_SM_AOFFI)) {
+        like.imm |= ORR_TEX_OFFSETS;
+        offsets(m, n + layered, by_level, o + 10 + more);
+        if (op == ORR_SASS_TXD && layered) o[8] = bits(m, o[8], 0, 16);
+        more += 3;
+    }
+    if (!m_ptx(m, like, 4, 6 + more, o)) return false;
+    // Whether something of it is not resident: never, here.
+    if (m_is(m, 0, ORR_ARG_P) && m->c->args[0].reg != ORR_PT)
+        return m_ptx(m, (orr_inst){.op = ORR_OP_MOV, .type = ORR_T_PRED}, 1, 1,
+                     OPERS(m_pdst(m, 0), m_imm(m, ORR_P, 0)));
+    return true;
 }
 
 static bool query(translator *m) {
@@ -86,7 +114,7 @@ static bool query(translator *m) {
     results(m, 0, o);
     for (int k = 0; k < 4; k++) {
         orr_inst like = {.op = ORR_OP_TXQ, .type = ORR_T_B32, .sub = (uint8_t)(k == 3 ? 4 : k)};
-        if (!m_ptx(m, like, 1, 1, OPERS(o[k], m_src(m, handle, 0)))) return false;
+        if (!m_ptx(m, like, 1, 2, OPERS(o[k], m_src(m, handle, 0), m_src(m, 2, 0)))) return false;
         m_active(m);
     }
     return true;
