@@ -60,7 +60,7 @@ int cudaFreeArray(void *array);
 int cudaCreateTextureObject(uint64_t *t, const resource *r, const how *h, const void *view);
 int cudaCreateSurfaceObject(uint64_t *t, const resource *r);
 int cudaDestroyTextureObject(uint64_t t);
-int cudaDeviceSynchronize(void);
+int cudaDeviceSynchronize(void), cudaGetLastError(void), cuMemFree_v2(uint64_t);
 int cuModuleLoadData(void **module, const void *text);
 int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -78,6 +78,11 @@ static const char code[] =
     "  .reg .b64 %d<2>; .reg .b32 %r<5>;\n"
     "  ld.param.u64 %d1, [s]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r3, %r1, 100; mov.u32 %r4, "
     "1;\n"
+    "  sust.b.2d.b32.zero [%d1, {%r2, %r4}], {%r3}; ret; }\n"
+    ".visible .entry more(.param .u64 s) {\n" // each adds one to what is there
+    "  .reg .b64 %d<2>; .reg .b32 %r<5>;\n"
+    "  ld.param.u64 %d1, [s]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r4, 1;\n"
+    "  suld.b.2d.b32.zero {%r3}, [%d1, {%r2, %r4}]; add.u32 %r3, %r3, 1;\n"
     "  sust.b.2d.b32.zero [%d1, {%r2, %r4}], {%r3}; ret; }\n";
 
 static void must(int error, const char *what) {
@@ -124,6 +129,11 @@ int main(void) {
     must(cudaMemcpy2DFromArray(painted, sizeof painted, array, 0, 1, sizeof painted, 1, 2), "row");
     for (int x = wrong = 0; x < W; x++) wrong += painted[x] != 100u + (uint32_t)x;
     printf("painted, wrong: %d\n", wrong);
+    launch(module, "more", (void *[]){&s}, 32);
+    must(cudaMemcpy2DFromArray(painted, sizeof painted, array, 0, 1, sizeof painted, 1, 2), "row");
+    for (int x = wrong = 0; x < W; x++) wrong += painted[x] != 101u + (uint32_t)x;
+    printf("one more, wrong: %d\n", wrong);
+    printf("driver: %d, last: %d\n", cuMemFree_v2(1) != 0, cudaGetLastError());
     h.filter = 1, r.type = 7;
     printf("no such resource: %d\n", cudaCreateTextureObject(&s, &r, &h, NULL));
     must(cudaDestroyTextureObject(t), "destroy");
