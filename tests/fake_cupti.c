@@ -217,7 +217,7 @@ static void paint(void **params) {
     memcpy(&from, params[0], 8), memcpy(&to, params[1], 8), memcpy(&a, params[2], 4);
     const array *x = objects[from & 7], *y = objects[to & 7];
     for (size_t i = 0; i < x->width * x->height; i++)
-        y->at[i] = __builtin_fmaf(x->at[i], a, (float)(i % x->width));
+        y->at[i] += __builtin_fmaf(x->at[i], a, (float)(i % x->width));
 }
 
 // ---- graphs: a list of kernels and fills, each after the one before

@@ -92,7 +92,7 @@ refused "not measured" "$orrery" correlate graphs
 # Textures and surfaces: texels of arrays, before and after.
 "$cc" -O1 "$source/tests/capture_texture.c" -o textures -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 "$orrery" capture -o painted ./textures "$source/tests/app/paint.cubin" >out 2>err
-[ "$(cat out)" = 2107446.0 ] && grep -q '3 of 3 launches were captured' err || fail "textures: $(cat out)"
+[ "$(cat out)" = 2610498.0 ] && grep -q '3 of 3 launches were captured' err || fail "textures: $(cat out)"
 [ "$(grep -ac '^texture ' painted/0000000.launch)" = 4 ] || fail "four handles"
 for model in functional cycle; do
     "$orrery" run painted --model $model >out 2>err || fail "textures replayed"
