@@ -13,8 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// ---- CUPTI
-// ---------------------------------------------------------------------------------------------------
+// ---- CUPTI --------------------------------------------------------------------------------------
 typedef struct { // CUpti_CallbackData
     int site;
     const char *function;
@@ -43,8 +42,7 @@ static void tell(uint32_t id, int site, const void *params, const int *result, c
     if (listener && wanted[id]) listener(listeners_own, 1, id, &t);
 }
 
-// ---- the driver
-// ----------------------------------------------------------------------------------------------
+// ---- the driver ---------------------------------------------------------------------------------
 static int is(const char *what) {
     const char *v = getenv("FAKE_CUDA");
     return v && !strcmp(v, what);
@@ -150,8 +148,7 @@ static void saxpy(const struct arguments *k) {
     if (is("wrong")) k->y[k->n - 1] += 1;
 }
 
-// ---- arrays, of floats in two dimensions; a texture or surface is the array
-// --------------------------------------------
+// ---- arrays, of floats in two dimensions; a texture or surface is the array ---------------------
 typedef struct {
     size_t width, height, depth;
     int format;
@@ -220,8 +217,7 @@ static void paint(void **params) {
         y->at[i] += __builtin_fmaf(x->at[i], a, (float)(i % x->width));
 }
 
-// ---- graphs: a list of kernels and fills, each after the one before
-// --------------------------------------------
+// ---- graphs: a list of kernels and fills, each after the one before -----------------------------
 struct kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
     void *function;
     unsigned grid[3], block[3], shared;
@@ -320,8 +316,7 @@ int cuGraphLaunch(void *exec, void *stream) {
     return 0;
 }
 
-// ---- NVTX, as its headers do it
-// --------------------------------------------------------------------------------
+// ---- NVTX, as its headers do it -----------------------------------------------------------------
 static int (*push)(const char *);
 static int (*pop)(void);
 static int table_of(int module, void ****table, unsigned *n) {

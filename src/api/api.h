@@ -142,6 +142,12 @@ const char *orr_json_string(const orr_json *j);
 int64_t orr_json_count(const orr_json *j);
 const orr_json *orr_json_first(const orr_json *j); // of an array or object; NULL: it is empty, or neither
 const orr_json *orr_json_next(const orr_json *j);  // the one behind it
+const char *orr_json_key(const orr_json *j);       // of a member of an object; NULL: of none
+void orr_json_print(const orr_json *j, orr_text *out);
+
+// A run's report for a page: launches but the longest of each kernel are cut to what a page shows of them
+// (page.c).
+void orr_page_cut(const orr_json *run, orr_text *out);
 
 // ---- an INPUT through a model (run.c), for those that do more with it ---------------------------
 typedef struct orr_input_pass {

@@ -175,11 +175,11 @@ static bool check_options(const orr_options *o, orr_err *e) {
     if (o->app.opencl && orr_input_on_gpu(&o->in))
         return orr_fail(e, ORR_BAD_INPUT, "cl: --on gpu is for CUDA programs (orrery app)");
     if (o->app.annotate && ((o->model.model && strcmp(model, "analytic") != 0) || o->sampling.on ||
-                            o->files.record || o->run.counts_only || o->run.timeline))
+                            o->files.record || o->run.counts_only || o->run.timeline || o->in.source))
         return orr_fail(
             e, ORR_BAD_INPUT,
             "cl: --annotate counts on the program's own device and predicts with --model analytic; leave "
-            "out --sample, --record, --timeline and --counts-only");
+            "out --source, --sample, --record, --timeline and --counts-only");
     if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !check_node(o, e)) return false;
     if (!orr_asked_gpu(o, &gpu, e)) return false;
     orr_gpu_free(gpu);

@@ -42,8 +42,7 @@ void hook_say(const char *fmt, ...) {
     fprintf(stderr, "orrery: %s\n", text);
 }
 
-// ---- launches
-// --------------------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 typedef struct { // cuLaunchKernel_params; that of cuLaunchCooperativeKernel has no `extra`
     void *function;
     uint32_t grid[3], block[3], shared;
@@ -171,8 +170,7 @@ static void on_memory(const api_call *c, action what) {
     pthread_mutex_unlock(&lock);
 }
 
-// ---- graphs
-// ----------------------------------------------------------------------------------------------------
+// ---- graphs -------------------------------------------------------------------------------------
 typedef struct { // of cuGraphInstantiate and its other forms
     void **exec, *graph;
 } made_params;
@@ -214,8 +212,7 @@ static void on_graph(const api_call *c, graph_action what) {
     inside = false;
 }
 
-// ---- CUPTI
-// -------------------------------------------------------------------------------------------------------
+// ---- CUPTI --------------------------------------------------------------------------------------
 enum launch_kind { NO_LAUNCH, LAUNCH, LAUNCH_EX, LAUNCH_COOPERATIVE };
 static const struct {
     uint32_t id; // CUPTI_DRIVER_TRACE_CBID_*
@@ -296,8 +293,7 @@ static void on_event(void *user, int domain, uint32_t id, const void *data) {
     if (!ours) pthread_mutex_unlock(&lock);
 }
 
-// ---- the beginning and the end
-// -------------------------------------------------------------------------------
+// ---- the beginning and the end ------------------------------------------------------------------
 static const char *option(const char *name) {
     char key[64];
     snprintf(key, sizeof key, "ORRERY_CAPTURE_%s", name);

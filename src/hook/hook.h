@@ -68,8 +68,7 @@ typedef struct hook_driver {
 #undef F
 } hook_driver;
 
-// ---- what there is
-// -----------------------------------------------------------------------------------------
+// ---- what there is ------------------------------------------------------------------------------
 typedef struct hook_region { // memory that kernels may use
     uint64_t addr, bytes;
     const char *symbol;       // a variable's name; NULL: an allocation
@@ -120,8 +119,7 @@ extern hook the_hook;
 
 void hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// ---- memory (memory.c)
-// ---------------------------------------------------------------------------------------
+// ---- memory (memory.c) --------------------------------------------------------------------------
 void hook_add(uint64_t addr, uint64_t bytes, bool host);
 void hook_remove(uint64_t addr); // the region that begins there, if there is one
 // Marks what a launch can reach, and nothing else: what its parameters point to, its module's variables, and
@@ -133,8 +131,7 @@ bool hook_reach_place(uint64_t addr); // the region with this address, to save i
 bool hook_write_after(void);          // what has changed of what was marked
 bool hook_restore(void);              // everything that was saved is as it was, and no longer saved
 
-// ---- textures (texture.c)
-// -------------------------------------------------------------------------------------
+// ---- textures (texture.c) -----------------------------------------------------------------------
 void hook_texture_made(uint64_t handle, const void *resource, const void *how,
                        const void *view); // how: NULL, a surface
 void hook_texture_gone(uint64_t handle);
@@ -142,15 +139,13 @@ bool hook_array_read(struct hook_array *a); // its copy is as it is
 bool hook_array_write(struct hook_array *a);
 bool hook_uses_textures(hook_module *m, const char *kernel);
 
-// ---- modules (modules.c)
-// -------------------------------------------------------------------------------------
+// ---- modules (modules.c) ------------------------------------------------------------------------
 void hook_add_module(const void *code, size_t n);
 bool hook_parse(hook_module *m);                               // false: it cannot be
 hook_module *hook_module_of(const char *kernel, void *handle); // NULL: none has it
 void hook_add_symbols(uint32_t module);                        // the module's variables become regions
 
-// ---- launches (launch.c)
-// -------------------------------------------------------------------------------------
+// ---- launches (launch.c) ------------------------------------------------------------------------
 typedef struct hook_launch { // as CUPTI tells of it
     void *function, *stream;
     uint32_t grid[3], block[3], cluster[3], shared;
@@ -163,8 +158,7 @@ bool hook_before(const hook_launch *l); // false: it is not captured, and hook_a
 void hook_after(const hook_launch *l);
 bool hook_save_for(const hook_launch *l); // of a graph, not captured: what it may change is saved
 
-// ---- graphs (graph.c)
-// ----------------------------------------------------------------------------------------
+// ---- graphs (graph.c) ---------------------------------------------------------------------------
 void hook_graph_made(void *exec, void *graph); // also when `exec` is given the parameters of another graph
 void hook_graph_gone(void *exec);
 enum hook_node { NODE_KERNEL, NODE_MEMCPY, NODE_MEMSET, NODE_OTHER };

@@ -11,8 +11,7 @@
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 }; // CU_LAUNCH_PARAM_*
 #define MAX_PARAMS 65536u
 
-// ---- parameters
-// ----------------------------------------------------------------------------------------------
+// ---- parameters ---------------------------------------------------------------------------------
 static bool packed(void **extra, uint8_t *to, size_t *n) {
     const void *buffer = NULL;
     for (int i = 0; i < 8 && extra[i] != (void *)EXTRA_END; i += 2) {
@@ -34,8 +33,7 @@ static bool pointed_to(void *function, void **params, uint8_t *to, size_t *n) {
     return true;
 }
 
-// ---- what it was
-// ---------------------------------------------------------------------------------------------
+// ---- what it was --------------------------------------------------------------------------------
 typedef struct launched { // the launch between hook_before and hook_after
     uint8_t params[MAX_PARAMS];
     size_t n;
@@ -89,8 +87,7 @@ static void give_up(const char *why) {
     the_hook.error = "gave up";
 }
 
-// ---- which
-// ----------------------------------------------------------------------------------------------------
+// ---- which --------------------------------------------------------------------------------------
 bool hook_chosen(const char *kernel, uint32_t index) {
     const hook *h = &the_hook;
     if (h->kernels && !orr_name_matches(h->kernels, kernel)) return false;
@@ -136,8 +133,7 @@ static bool can_be_recomputed(const char *kernel) {
     return true;
 }
 
-// ---- the clock
-// ------------------------------------------------------------------------------------------------
+// ---- the clock ----------------------------------------------------------------------------------
 static void start_clock(void *stream) {
     hook *h = &the_hook;
     for (int i = 0; i < 2; i++)
@@ -154,8 +150,7 @@ static bool stop_clock(const hook_launch *l, orr_err *e) {
     return orr_capture_time(h->writer, h->seen - 1, l->kernel, (double)ms * 1e3, e);
 }
 
-// ---- before and after
-// ------------------------------------------------------------------------------------------
+// ---- before and after ---------------------------------------------------------------------------
 // Parameters and module of the launch.
 static void find(const hook_launch *l) {
     hook *h = &the_hook;

@@ -45,8 +45,7 @@ hook_module *hook_module_of(const char *kernel, void *handle) {
     return free_one ? free_one : any;
 }
 
-// ---- variables
-// -------------------------------------------------------------------------------------------------
+// ---- variables ----------------------------------------------------------------------------------
 typedef struct elf {
     const char *bytes;
     size_t n;

@@ -41,8 +41,7 @@ struct orr_capture_run {
     ORR_VEC(orr_moved) moved; // variables of the launch's module
 };
 
-// ---- memory
-// -------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 static bool in_window(const orr_captured_region *r) {
     const uint64_t windows[] = {ORR_SHARED_WINDOW, ORR_LOCAL_WINDOW, ORR_PARAM_WINDOW};
     for (int i = 0; i < 3; i++)
@@ -151,8 +150,7 @@ static bool put_pieces(struct orr_capture_run *r, size_t n, uint32_t tag, orr_er
     return true;
 }
 
-// ---- modules
-// ------------------------------------------------------------------------------------------------
+// ---- modules ------------------------------------------------------------------------------------
 static orr_module *module_of(struct orr_capture_run *r, uint64_t hash, unsigned sm, orr_err *e) {
     for (size_t i = 0; i < r->modules.n; i++)
         if (r->modules.at[i].hash == hash) return r->modules.at[i].module;
@@ -182,8 +180,7 @@ static void place_variables(struct orr_capture_run *r, const orr_captured *c, co
         if (addr[v] && m->vars[v].bytes) *ORR_PUSH(&r->layout) = (orr_mem_range){addr[v], m->vars[v].bytes};
 }
 
-// ---- textures
-// ------------------------------------------------------------------------------------------------
+// ---- textures -----------------------------------------------------------------------------------
 static_assert(ORR_CAPTURED_NUMBERS == ORR_TEX_NUMBERS, "a texture is as many numbers in a capture");
 
 // Under the handles that they had: what a kernel reads of one are its low 20 bits.
@@ -208,8 +205,7 @@ static void drop_textures(struct orr_capture_run *r, const orr_captured *c) {
         orr_mem_texture_free(r->mem, c->textures.at[i].handle & HANDLE_BITS);
 }
 
-// ---- a launch
-// -----------------------------------------------------------------------------------------------
+// ---- a launch -----------------------------------------------------------------------------------
 static void tell(const orr_input *in, const orr_captured *c, const char *what) {
     if (in->notes) orr_note(in->notes, "launch %u, kernel '%.120s': %s", c->index, c->kernel, what);
 }

@@ -224,8 +224,7 @@ static void write_statement(linker *l, ptx_parser *p, orr_map *own, const statem
     orr_text_add(l->out, declared ? ";\n" : "\n");
 }
 
-// ---- the files
-// ----------------------------------------------------------------------------------------------
+// ---- the files ----------------------------------------------------------------------------------
 typedef struct reading { // a parser that only lexes
     ptx_parser p;
     orr_module m;
