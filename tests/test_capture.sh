@@ -99,6 +99,8 @@ for model in functional cycle; do
     grep -q '3 of 3 launches were replayed; 3 left memory bit for bit' err || fail "other texels"
 done
 "$orrery" run painted --launches 2 >out 2>err && grep -q '1 of 3 launches were replayed; 1 left' err || fail "the third alone"
+"$orrery" capture --sample -o alike ./textures "$source/tests/app/paint.cubin" >out 2>err
+"$orrery" run alike --model cycle >out 2>err && grep -q '1 of 3 launches were replayed; 1 left' err || fail "textures, one for all"
 sed 's/^\(texture [0-9a-f]* [0-9a-f]* 1 0 7 1 0 1 37\) 11 /\1 99 /' <painted/0000000.launch >damaged
 cmp -s damaged painted/0000000.launch && fail "no texture to damage"
 cp damaged painted/0000000.launch

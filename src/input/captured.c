@@ -283,7 +283,7 @@ static bool make_ready(orr_input *in, size_t n, const orr_kernel **k, orr_image 
     r->moved.n = 0;
     if (m) place_variables(r, c, m, addr);
     lay_out(r);
-    bool ok = put_pieces(r, n, CHUNK_BEFORE, e) && put_textures(r, c, why, e);
+    bool ok = put_pieces(r, n, CHUNK_BEFORE, e) && (c->incomplete || put_textures(r, c, why, e));
     if (ok && *k && c->nparams < (*k)->param_bytes)
         orr_fail(why, ORR_BAD_INPUT, "has %u bytes of parameters, and %u were captured", (*k)->param_bytes,
                  c->nparams);
