@@ -74,6 +74,6 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 2; i++) cuTexObjectDestroy(textures[i]);
     double sum = 0;
     for (int i = 0; i < W * H; i++) sum += (double)h[i];
-    printf("%.1f\n", sum); // of 24 i + 17 x
+    printf("%.1f\n", sum); // of 30 i + 18 x
     return 0;
 }

@@ -1,7 +1,8 @@
 // A GPU, its driver and CUPTI without a GPU, for tests/test_capture.sh: libcuda.so.1 and libcupti.so in one.
 // Memory is the host's; the two kernels, `saxpy` of workloads/saxpy and `paint` of app/paint.cu, are computed
 // here; what a program calls is told to whoever has subscribed. $FAKE_CUDA: "wrong" changes one number that
-// the kernel leaves; "killed" ends the process after a launch; "host" has graphs of host functions.
+// the kernel leaves; "killed" ends the process after a launch; "host" has graphs of host functions;
+// "apart" has memory in two places.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 // ---- CUPTI --------------------------------------------------------------------------------------
 typedef struct { // CUpti_CallbackData
@@ -100,15 +102,25 @@ int cuMemAlloc_v2(uint64_t *addr, size_t n) {
     struct {
         uint64_t *addr;
         size_t n;
-    } p = {addr, n};
+    } told_of = {addr, n};
     int result = 0;
-    tell(243, 0, &p, NULL, NULL);
+    tell(243, 0, &told_of, NULL, NULL);
     static char pool[8 << 20] __attribute__((aligned(512))); // a GPU's memory is in one place
     static size_t used;
+    if (is("apart") && used) { // the second, third, ... far below, as a GPU's pools
+        static uint64_t low = 0x302000000;
+        void *p = mmap((void *)low, n, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        *addr = low;
+        low += (n + 0x200000) & ~(uint64_t)0x1fffff;
+        if (p == MAP_FAILED) return 2;
+        tell(243, 1, &told_of, &result, NULL);
+        return 0;
+    }
     if (n > sizeof pool - used) return 2;
     *addr = (uint64_t)(uintptr_t)(pool + used);
     used += (n + 511) / 512 * 512;
-    tell(243, 1, &p, &result, NULL);
+    tell(243, 1, &told_of, &result, NULL);
     return 0;
 }
 int cuMemFree_v2(uint64_t addr) {
@@ -202,7 +214,7 @@ static void paint(void **params) {
     memcpy(&from, params[0], 8), memcpy(&to, params[1], 8), memcpy(&a, params[2], 4);
     const array *x = objects[from & 7], *y = objects[to & 7];
     for (size_t i = 0; i < x->width * x->height; i++)
-        y->at[i] = __builtin_fmaf(x->at[i], a, (float)(i % x->width));
+        y->at[i] += __builtin_fmaf(x->at[i], a, (float)(i % x->width));
 }
 
 // ---- graphs: a list of kernels and fills, each after the one before -----------------------------

@@ -41,6 +41,8 @@ for model in functional cycle; do
     diff - got <<'X' || { cat err; fail "texture ($model): not as expected"; }
 sampled, wrong: 0
 painted, wrong: 0
+one more, wrong: 0
+driver: 1, last: 0
 no such resource: 1
 twice: 1
 gone: 700

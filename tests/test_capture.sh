@@ -9,7 +9,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 [ -e "$build/capture/liborrery-capture.so" ] || { echo "skipped: no library"; exit 77; }
 cc=${CC:-cc}
-"$cc" -O1 -shared -fPIC "$source/tests/fake_cupti.c" -Wl,-soname,libcuda.so.1 -o libcuda.so.1 -ldl -lm
+"$cc" -D_GNU_SOURCE -O1 -shared -fPIC "$source/tests/fake_cupti.c" -Wl,-soname,libcuda.so.1 -o libcuda.so.1 -ldl -lm
 cp libcuda.so.1 none.so
 "$cc" -O1 "$source/tests/capture_program.c" -o program -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 export ORRERY_LIBCUDA=$dir/libcuda.so.1 ORRERY_CUPTI=$dir/libcuda.so.1
@@ -41,6 +41,9 @@ grep -q '1 of 3 launches were replayed; 1 left' err && grep -q '"cycles": *[1-9]
 rc=0
 FAKE_CUDA=killed "$orrery" capture -o killed ./program "$cubin" >out 2>err || rc=$?
 [ $rc -eq 137 ] && "$orrery" run killed >out 2>err && grep -q '1 of 1 launches were replayed; 1 left' err || fail "killed: $rc"
+# Memory in places that are 80 TiB and more apart, as cudaMalloc's and a pool's.
+FAKE_CUDA=apart "$orrery" capture -o apart ./program "$cubin" >out 2>err
+"$orrery" run apart --model cycle >out 2>err && grep -q '3 of 3 launches were replayed; 3 left' err || fail "memory in two places"
 # A GPU that computes something else is found out.
 FAKE_CUDA=wrong "$orrery" capture --launches 1-2 -o wrong ./program "$cubin" >out 2>err
 rc=0
@@ -89,13 +92,15 @@ refused "not measured" "$orrery" correlate graphs
 # Textures and surfaces: texels of arrays, before and after.
 "$cc" -O1 "$source/tests/capture_texture.c" -o textures -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 "$orrery" capture -o painted ./textures "$source/tests/app/paint.cubin" >out 2>err
-[ "$(cat out)" = 2107446.0 ] && grep -q '3 of 3 launches were captured' err || fail "textures: $(cat out)"
+[ "$(cat out)" = 2610498.0 ] && grep -q '3 of 3 launches were captured' err || fail "textures: $(cat out)"
 [ "$(grep -ac '^texture ' painted/0000000.launch)" = 4 ] || fail "four handles"
 for model in functional cycle; do
     "$orrery" run painted --model $model >out 2>err || fail "textures replayed"
     grep -q '3 of 3 launches were replayed; 3 left memory bit for bit' err || fail "other texels"
 done
 "$orrery" run painted --launches 2 >out 2>err && grep -q '1 of 3 launches were replayed; 1 left' err || fail "the third alone"
+"$orrery" capture --sample -o alike ./textures "$source/tests/app/paint.cubin" >out 2>err
+"$orrery" run alike --model cycle >out 2>err && grep -q '1 of 3 launches were replayed; 1 left' err || fail "textures, one for all"
 sed 's/^\(texture [0-9a-f]* [0-9a-f]* 1 0 7 1 0 1 37\) 11 /\1 99 /' <painted/0000000.launch >damaged
 cmp -s damaged painted/0000000.launch && fail "no texture to damage"
 cp damaged painted/0000000.launch

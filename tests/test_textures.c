@@ -233,6 +233,49 @@ static void test_takes(void **state) {
     assert_int_equal(orr_texture_takes(&a).cycles, 2);
 }
 
+// A cube of 16 x 16 texels, read just before the edge of one: face, x and y that an H200 read (CUDA 13.0).
+static void test_cube_edges(void **state) {
+    (void)state;
+    static const struct {
+        float at[3];
+        unsigned face, x, y;
+    } reads[] = {{{0x1.6666680000000p+1f, -0x1.6666660000000p+0f, 0x1.e45a1e0000000p+0f}, 0, 2, 11},
+                 {{-0x1.19999a0000000p+1f, -0x1.1999980000000p+0f, 0x1.420c4a0000000p+0f}, 1, 12, 11},
+                 {{0x1.19999a0000000p+1f, -0x1.1999980000000p+0f, 0x1.bdf3b60000000p+0f}, 0, 1, 11},
+                 {{-0x1.99999a0000000p+0f, -0x1.9999980000000p-1f, 0x1.5f3b640000000p+0f}, 1, 14, 11},
+                 {{0x1.99999a0000000p+1f, -0x1.9999980000000p-1f, 0x1.c189380000000p+0f}, 0, 3, 9},
+                 {{-0x1.0000000000000p+1f, -0x1.fffffc0000000p-2f, 0x1.6666660000000p+0f}, 1, 13, 9},
+                 {{0x1.0000000000000p+1f, -0x1.fffffc0000000p-2f, 0x1.99999a0000000p+0f}, 0, 1, 9},
+                 {{-0x1.99999a0000000p+0f, -0x1.9999900000000p-3f, 0x1.77ceda0000000p+0f}, 1, 15, 8},
+                 {{0x1.99999a0000000p+0f, -0x1.9999900000000p-3f, 0x1.8831260000000p+0f}, 0, 0, 8},
+                 {{0x1.99999a0000000p+1f, 0x1.9999a00000000p-2f, 0x1.5f3b640000000p+0f}, 0, 4, 6},
+                 {{-0x1.6666660000000p+1f, 0x1.66666a0000000p-1f, 0x1.b22d0e0000000p+0f}, 1, 12, 5},
+                 {{0x1.6666680000000p+1f, 0x1.66666a0000000p-1f, 0x1.4dd2f00000000p+0f}, 0, 4, 5},
+                 {{0x1.3333340000000p-1f, 0x1.99999c0000000p+0f, 0x1.676c8c0000000p+0f}, 2, 10, 15},
+                 {{0x1.0000000000000p+0f, 0x1.99999c0000000p+0f, 0x1.570a3e0000000p+0f}, 2, 12, 14},
+                 {{0x1.3333340000000p+0f, 0x1.99999c0000000p+0f, 0x1.4ed9160000000p+0f}, 2, 13, 14},
+                 {{0x1.99999a0000000p+0f, 0x1.99999c0000000p+0f, 0x1.3e76c80000000p+0f}, 2, 15, 14},
+                 {{0x1.19999a0000000p+1f, 0x1.19999c0000000p+1f, 0x1.0418920000000p+0f}, 2, 15, 11},
+                 {{0x1.0000000000000p+0f, 0x1.4000020000000p+1f, 0x1.4000000000000p+0f}, 2, 11, 11},
+                 {{0x1.99999a0000000p+0f, 0x1.99999c0000000p+2f, 0x1.e76c860000000p-2f}, 2, 9, 8},
+                 {{0x1.3333340000000p+1f, 0x1.99999c0000000p+2f, -0x1.26e9da0000000p-5f}, 2, 10, 7},
+                 {{0x1.99999a0000000p+1f, 0x1.99999c0000000p+2f, -0x1.18937a0000000p-1f}, 2, 11, 7}};
+    orr_texture t = {
+        .shape = ORR_TEX_CUBE, .format = ORR_TEX_U32, .channels = 1, .layers = 6, .normalized = true};
+    assert_true(orr_tex_lay_out(&t, 16, 16, 1, 1));
+    uint8_t *host = calloc(1, t.bytes);
+    for (uint32_t i = 0; i < 6 * 16 * 16; i++)
+        memcpy(host + orr_tex_offset(&t, 0, i % 16 * 4, i / 16 % 16, 0, i / 256), &i, 4);
+    for (size_t n = 0; n < sizeof reads / sizeof *reads; n++) {
+        orr_tex_at at = {.shape = ORR_TEX_CUBE, .level = -64};
+        uint32_t out[4];
+        memcpy(at.c, reads[n].at, sizeof at.c);
+        orr_tex_sample(&t, host, &at, out);
+        assert_int_equal(out[0], (reads[n].face * 16 + reads[n].y) * 16 + reads[n].x);
+    }
+    free(host);
+}
+
 static void test_unit(void **state) {
     (void)state;
     texture_spec spec = {.latency = 100, .interval = 1};
@@ -247,8 +290,8 @@ static void test_unit(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reads), cmocka_unit_test(test_layout),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reads),   cmocka_unit_test(test_layout),
                                        cmocka_unit_test(test_unsound), cmocka_unit_test(test_takes),
-                                       cmocka_unit_test(test_unit)};
+                                       cmocka_unit_test(test_unit),    cmocka_unit_test(test_cube_edges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,22 @@ RT(cudaProfilerStop)(void) { return E_OK; }
 // ---- properties
 // ---------------------------------------------------------------------------------------------- All of them
 // in the order and with the numbers of cudaDeviceAttr (= CUdevice_attribute); 0 for what the simulated GPU
-// does not have, textures among them.
+// does not have.
+
+// The largest textures and surfaces: CUDA guide, "Technical Specifications per Compute Capability", 6.0 and
+// later.
+static int texture_limit(int which) {
+    enum { K16 = 16384, K32 = 32768, K64 = 65536, K128 = 131072, LAYERS = 2048, CUBES = 2046 };
+    static const int most[] = {
+        [21] = K128, [22] = K128,   [23] = K64,     [24] = K16,    [25] = K16,   [26] = K16,     [27] = K32,
+        [28] = K32,  [29] = LAYERS, [42] = K32,     [43] = LAYERS, [45] = K32,   [46] = K32,     [52] = K32,
+        [53] = K32,  [54] = CUBES,  [55] = K32,     [56] = K128,   [57] = K64,   [58] = K16,     [59] = K16,
+        [60] = K16,  [61] = K32,    [62] = LAYERS,  [63] = K32,    [64] = K32,   [65] = LAYERS,  [66] = K32,
+        [67] = K32,  [68] = CUBES,  [69] = 1 << 28, [70] = K128,   [71] = 65000, [72] = 2097120, [73] = K32,
+        [74] = K32,  [77] = K32};
+    return which < (int)(sizeof most / sizeof *most) && the_app.gpu->cc_major >= 6 ? most[which] : 0;
+}
+
 int app_attribute(int which, int device, int *value) {
     if (!app_device_at(device)) return E_DEVICE;
     const orr_gpu *g = the_app.gpu;
@@ -224,10 +239,14 @@ int app_attribute(int which, int device, int *value) {
     case 95: *value = 1; break; // cooperative launches
     case 97: *value = (int)optin; break;
     case 99: *value = 1; break;
+    case 102: *value = 1; break; // virtual memory (cuMemMap)
     case 106: *value = g->limit_sm_blocks; break;
     case 111: *value = (int)g->shared_reserved; break;
     case 115: *value = 1; break; // memory pools
-    default: *value = 0; return which > 0 && which < 160 ? E_OK : E_VALUE;
+    default:
+        if (which <= 0 || which >= 160) return E_VALUE;
+        *value = texture_limit(which);
+        return E_OK;
     }
     return E_OK;
 }
@@ -287,6 +306,27 @@ static int attribute(int which) {
         (p)->sharedMemPerBlockOptin = (size_t)attribute(97);                                                 \
         (p)->maxBlocksPerMultiProcessor = attribute(106);                                                    \
         (p)->reservedSharedMemPerBlock = (size_t)attribute(111);                                             \
+        (p)->maxTexture1D = attribute(21);                                                                   \
+        (p)->maxTextureCubemap = attribute(52);                                                              \
+        (p)->maxSurface1D = attribute(55);                                                                   \
+        (p)->maxSurfaceCubemap = attribute(66);                                                              \
+        for (int i = 0; i < 3; i++) {                                                                        \
+            (p)->maxTexture3D[i] = attribute(24 + i);                                                        \
+            (p)->maxSurface3D[i] = attribute(58 + i);                                                        \
+            (p)->maxTexture2DLayered[i] = attribute(27 + i);                                                 \
+            (p)->maxSurface2DLayered[i] = attribute(63 + i);                                                 \
+            (p)->maxTexture2DLinear[i] = attribute(70 + i);                                                  \
+        }                                                                                                    \
+        for (int i = 0; i < 2; i++) {                                                                        \
+            (p)->maxTexture2D[i] = attribute(22 + i);                                                        \
+            (p)->maxSurface2D[i] = attribute(56 + i);                                                        \
+            (p)->maxTexture2DGather[i] = attribute(45 + i);                                                  \
+            (p)->maxTexture1DLayered[i] = attribute(42 + i);                                                 \
+            (p)->maxSurface1DLayered[i] = attribute(61 + i);                                                 \
+            (p)->maxTextureCubemapLayered[i] = attribute(53 + i);                                            \
+            (p)->maxSurfaceCubemapLayered[i] = attribute(67 + i);                                            \
+            (p)->maxTexture2DMipmap[i] = attribute(73 + i);                                                  \
+        }                                                                                                    \
     } while (0)
 
 static int properties_12(void *prop, int device, size_t bytes) {

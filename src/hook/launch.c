@@ -77,7 +77,8 @@ static void put_regions(void) {
         else
             orr_text_add(&t, "region %" PRIx64 " %" PRIu64 "\n", r->addr, r->bytes);
     }
-    for (size_t i = 0; i < h->textures.n && h->reads_textures; i++) put_texture(&t, &h->textures.at[i]);
+    for (size_t i = 0; i < h->textures.n && h->reads_textures && !*now.incomplete; i++)
+        put_texture(&t, &h->textures.at[i]);
     orr_capture_put(h->writer, CHUNK_REGIONS, t.s, t.n);
     free(t.s);
 }

@@ -8,6 +8,7 @@
 // finds, so that those that were not chosen are executed too.
 #include "input/captured.h"
 #include "capture/capture.h"
+#include "exec/islands.h"
 #include "exec/texture.h"
 #include "isa/isa.h"
 
@@ -18,6 +19,8 @@
 
 #define SLACK (256ull << 20) // addresses on either side, for what has none of its own
 #define MOST  (1ull << 46)   // addresses in all
+#define NEAR  (1ull << 36)   // between places that are one
+enum { ISLANDS = 64 };
 
 typedef struct replay_module {
     uint64_t hash;
@@ -46,17 +49,42 @@ static bool in_window(const orr_captured_region *r) {
     return false;
 }
 
-// From the lowest address of all launches to the highest.
+static int by_address(const void *a, const void *b) {
+    const orr_mem_range *x = a, *y = b;
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+// What is near each other is one place.
+static size_t join(orr_mem_range *at, size_t n) {
+    size_t m = 0;
+    qsort(at, n, sizeof *at, by_address);
+    for (size_t i = 0; i < n; i++) {
+        orr_mem_range *last = m ? &at[m - 1] : NULL;
+        uint64_t end = at[i].addr + at[i].bytes;
+        if (!last || at[i].addr > last->addr + last->bytes + NEAR)
+            at[m++] = at[i];
+        else if (end > last->addr + last->bytes)
+            last->bytes = end - last->addr;
+    }
+    return m;
+}
+
+// From the lowest address of all launches to the highest; if that is too far, the places where something is.
 static bool reserve(struct orr_capture_run *r, orr_err *e) {
-    uint64_t lo = UINT64_MAX, hi = 0;
+    uint64_t lo = UINT64_MAX, hi = 0, sum = 0;
+    ORR_VEC(orr_mem_range) at = {0};
     for (size_t n = 0; n < orr_capture_launches(r->file); n++) {
         const orr_captured *c = orr_capture_launch(r->file, n);
         for (size_t i = 0; i < c->regions.n; i++) {
             const orr_captured_region *g = &c->regions.at[i];
-            if (in_window(g))
+            if (in_window(g)) {
+                free(at.at);
                 return orr_fail(e, ORR_BAD_INPUT,
                                 "%s: has memory at 0x%" PRIx64 ", where Orrery has other things", c->path,
                                 g->addr);
+            }
+            uint64_t from = g->addr > SLACK ? (g->addr - SLACK) & ~(SLACK - 1) : 0;
+            *ORR_PUSH(&at) = (orr_mem_range){from, ((g->addr + g->bytes + 2 * SLACK) & ~(SLACK - 1)) - from};
             if (g->addr < lo) lo = g->addr;
             if (g->addr + g->bytes > hi) hi = g->addr + g->bytes;
         }
@@ -64,17 +92,19 @@ static bool reserve(struct orr_capture_run *r, orr_err *e) {
     if (hi < lo) lo = hi = ORR_GLOBAL_BASE;
     lo = lo > SLACK ? (lo - SLACK) & ~(SLACK - 1) : 0;
     hi = (hi + 2 * SLACK) & ~(SLACK - 1);
-    if (hi - lo > MOST)
-        return orr_fail(e, ORR_BAD_INPUT, "its memory is %" PRIu64 " TiB apart; that cannot be replayed",
-                        (hi - lo) >> 40);
-    r->mem = orr_mem_new_at(lo, hi - lo, e);
+    at.n = join(at.at, at.n);
+    for (size_t i = 0; i < at.n; i++) sum += at.at[i].bytes;
+    if (hi - lo <= MOST)
+        r->mem = orr_mem_new_at(lo, hi - lo, e);
+    else if (sum <= MOST && at.n <= ISLANDS)
+        r->mem = orr_mem_new_islands(at.at, (uint32_t)at.n, e);
+    else
+        orr_fail(e, ORR_BAD_INPUT,
+                 "its memory lies in %zu places, %" PRIu64 " TiB apart; that cannot be replayed", at.n,
+                 (hi - lo) >> 40);
+    free(at.at);
     if (r->mem) orr_mem_as_gpu(r->mem, true);
     return r->mem != NULL;
-}
-
-static int by_address(const void *a, const void *b) {
-    const orr_mem_range *x = a, *y = b;
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
 // Allocations and variables, of which a section of variables has several inside it.
@@ -253,7 +283,7 @@ static bool make_ready(orr_input *in, size_t n, const orr_kernel **k, orr_image 
     r->moved.n = 0;
     if (m) place_variables(r, c, m, addr);
     lay_out(r);
-    bool ok = put_pieces(r, n, CHUNK_BEFORE, e) && put_textures(r, c, why, e);
+    bool ok = put_pieces(r, n, CHUNK_BEFORE, e) && (c->incomplete || put_textures(r, c, why, e));
     if (ok && *k && c->nparams < (*k)->param_bytes)
         orr_fail(why, ORR_BAD_INPUT, "has %u bytes of parameters, and %u were captured", (*k)->param_bytes,
                  c->nparams);

@@ -60,7 +60,7 @@ int cudaFreeArray(void *array);
 int cudaCreateTextureObject(uint64_t *t, const resource *r, const how *h, const void *view);
 int cudaCreateSurfaceObject(uint64_t *t, const resource *r);
 int cudaDestroyTextureObject(uint64_t t);
-int cudaDeviceSynchronize(void);
+int cudaDeviceSynchronize(void), cudaGetLastError(void), cuMemFree_v2(uint64_t);
 int cuModuleLoadData(void **module, const void *text);
 int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -78,6 +78,11 @@ static const char code[] =
     "  .reg .b64 %d<2>; .reg .b32 %r<5>;\n"
     "  ld.param.u64 %d1, [s]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r3, %r1, 100; mov.u32 %r4, "
     "1;\n"
+    "  sust.b.2d.b32.zero [%d1, {%r2, %r4}], {%r3}; ret; }\n"
+    ".visible .entry more(.param .u64 s) {\n" // each adds one to what is there
+    "  .reg .b64 %d<2>; .reg .b32 %r<5>;\n"
+    "  ld.param.u64 %d1, [s]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r4, %ctaid.x;\n"
+    "  suld.b.2d.b32.zero {%r3}, [%d1, {%r2, %r4}]; add.u32 %r3, %r3, 1;\n"
     "  sust.b.2d.b32.zero [%d1, {%r2, %r4}], {%r3}; ret; }\n";
 
 static void must(int error, const char *what) {
@@ -86,10 +91,10 @@ static void must(int error, const char *what) {
     exit(1);
 }
 
-static void launch(void *module, const char *name, void **params, unsigned threads) {
+static void launch(void *module, const char *name, void **params, unsigned blocks, unsigned threads) {
     void *function;
     must(cuModuleGetFunction(&function, module, name), name);
-    must(cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, NULL, params, NULL), name);
+    must(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL), name);
     must(cudaDeviceSynchronize(), name);
 }
 
@@ -111,7 +116,7 @@ int main(void) {
     how h = {.address = {1, 1, 1}, .filter = 1};
     must(cudaCreateTextureObject(&t, &r, &h, NULL), "texture");
     must(cuModuleLoadData(&module, code), "module");
-    launch(module, "sample", (void *[]){&t, &to}, 32);
+    launch(module, "sample", (void *[]){&t, &to}, 1, 32);
     must(cudaMemcpy(out, to, sizeof out, 2), "back");
     int wrong = 0;
     for (int n = 0; n < 32; n++) {
@@ -120,10 +125,15 @@ int main(void) {
     }
     printf("sampled, wrong: %d\n", wrong);
     must(cudaCreateSurfaceObject(&s, &r), "surface");
-    launch(module, "paint", (void *[]){&s}, 32); // 12 of them outside
+    launch(module, "paint", (void *[]){&s}, 1, 32); // 12 of them outside
     must(cudaMemcpy2DFromArray(painted, sizeof painted, array, 0, 1, sizeof painted, 1, 2), "row");
     for (int x = wrong = 0; x < W; x++) wrong += painted[x] != 100u + (uint32_t)x;
     printf("painted, wrong: %d\n", wrong);
+    launch(module, "more", (void *[]){&s}, H, 32);
+    must(cudaMemcpy2DFromArray(painted, sizeof painted, array, 0, 1, sizeof painted, 1, 2), "row");
+    for (int x = wrong = 0; x < W; x++) wrong += painted[x] != 101u + (uint32_t)x;
+    printf("one more, wrong: %d\n", wrong);
+    printf("driver: %d, last: %d\n", cuMemFree_v2(1) != 0, cudaGetLastError());
     h.filter = 1, r.type = 7;
     printf("no such resource: %d\n", cudaCreateTextureObject(&s, &r, &h, NULL));
     must(cudaDestroyTextureObject(t), "destroy");

@@ -293,6 +293,11 @@ static int dims_of(uint8_t shape) {
     return shape == ORR_TEX_1D || shape == ORR_TEX_A1D ? 1 : shape == ORR_TEX_3D ? 3 : 2;
 }
 
+// Cut to the 21 bits that a coordinate has, not rounded: just before the edge of a texel is in it.
+static float on_face(float s, float m) {
+    return m == 0 ? 0.5f : (float)(floor(((double)s / (double)m + 1) * 0x1p20) * 0x1p-21);
+}
+
 // The face of a cube, and where on it (0 to 1).
 static uint32_t face_of(const float c[3], float on[2]) {
     float x = c[0], y = c[1], z = c[2], ax = fabsf(x), ay = fabsf(y), az = fabsf(z), s, u, m;
@@ -303,8 +308,8 @@ static uint32_t face_of(const float c[3], float on[2]) {
         face = 2 + (y < 0), m = ay, s = x, u = y < 0 ? -z : z;
     else
         face = x < 0, m = ax, s = x < 0 ? z : -z, u = -y;
-    on[0] = m == 0 ? 0.5f : (s / m + 1) / 2;
-    on[1] = m == 0 ? 0.5f : (u / m + 1) / 2;
+    on[0] = on_face(s, m);
+    on[1] = on_face(u, m);
     return face;
 }
 

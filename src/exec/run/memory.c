@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "exec/block.h"
+#include "exec/islands.h"
 #include "exec/texture.h"
 
 #define ALIGN 512u         // as cudaMalloc's
@@ -35,8 +36,10 @@ struct orr_mem {
     bool as_gpu;
     orr_strays strays;      // by all threads that execute
     orr_texture **textures; // by handle; NULL: none there
-    int file;               // that other processes see it through; 0: none does
-    uint8_t *in_file;       // pages of it, as bits
+    orr_mem_range *islands; // of addresses, of which nothing is between; NULL: all that is reserved is one
+    uint32_t nislands;
+    int file;         // that other processes see it through; 0: none does
+    uint8_t *in_file; // pages of it, as bits
     uint32_t ntextures;
 };
 
@@ -72,6 +75,69 @@ orr_mem *orr_mem_new_at(uint64_t lo, uint64_t bytes, orr_err *e) {
     return m;
 }
 
+// ---- islands of addresses -------------------------------------------------------------------
+// Places that are too far apart for all between them to be reserved (a GPU's pools lie at 12 GiB, what
+// cudaMalloc gives at 127 TiB). An address is a host address by one addition all the same: a distance is
+// looked for at which all islands are free in the host's address space.
+#define STEP     (1ull << 30)
+#define TRIES    128
+#define HOST_TOP (1ull << 56) // the kernel knows better
+
+static bool reserve_islands(const orr_mem_range *at, uint32_t n, uint64_t distance) {
+    uint32_t done = 0;
+    for (; done < n; done++) {
+        uint64_t from = at[done].addr + distance;
+        if (from >= HOST_TOP || at[done].bytes > HOST_TOP - from) break;
+        void *want = (void *)(uintptr_t)from;
+        void *p = mmap(want, at[done].bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (p == want) continue;
+        if (p != MAP_FAILED) munmap(p, at[done].bytes); // an old kernel, which takes it as a hint
+        break;
+    }
+    if (done == n) return true;
+    while (done-- > 0) munmap((void *)(uintptr_t)(at[done].addr + distance), at[done].bytes);
+    return false;
+}
+
+orr_mem *orr_mem_new_islands(const orr_mem_range *at, uint32_t n, orr_err *e) {
+    uint64_t distance = 0;
+    bool found = false;
+    for (uint64_t k = 1; k <= TRIES && !found; k++) {
+        distance = k & 1 ? (k + 1) / 2 * STEP : -(k / 2 * STEP);
+        found = reserve_islands(at, n, distance);
+    }
+    if (!found) {
+        orr_fail(e, ORR_BAD_INPUT, "its memory lies in %u places that are not free here together; try again",
+                 n);
+        return NULL;
+    }
+    orr_mem *m = orr_calloc(1, sizeof *m);
+    m->base = at[0].addr;
+    m->host = (uint8_t *)(uintptr_t)(at[0].addr + distance);
+    m->reserved = at[n - 1].addr + at[n - 1].bytes - m->base;
+    m->islands = orr_malloc(n * sizeof *at);
+    memcpy(m->islands, at, n * sizeof *at);
+    m->nislands = n;
+    return m;
+}
+
+static bool on_an_island(const orr_mem *m, uint64_t addr, uint64_t bytes) {
+    for (uint32_t i = 0; i < m->nislands; i++) {
+        const orr_mem_range *r = &m->islands[i];
+        if (addr >= r->addr && addr - r->addr <= r->bytes && bytes <= r->bytes - (addr - r->addr))
+            return true;
+    }
+    return !m->nislands;
+}
+
+static void release(orr_mem *m) {
+    for (uint32_t i = 0; i < m->nislands; i++)
+        munmap(m->host + (m->islands[i].addr - m->base), m->islands[i].bytes);
+    if (!m->nislands) munmap(m->host, m->reserved);
+    free(m->islands);
+}
+
 void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n) {
     if (n > m->cap) {
         m->cap = n;
@@ -89,7 +155,7 @@ void orr_mem_layout(orr_mem *m, const orr_mem_range *at, uint32_t n) {
 
 void orr_mem_delete(orr_mem *m) {
     if (!m) return;
-    munmap(m->host, m->reserved);
+    release(m);
     free(m->at);
     free(m->name);
     for (uint32_t n = 0; n < m->ntextures; n++) free(m->textures[n]);
@@ -111,7 +177,8 @@ static uint64_t allocate(orr_mem *m, uint64_t bytes, const char *name, uint64_t 
         uint64_t end = ((m->at[at].lo + m->at[at].size + GAP - in + align - 1) & ~(align - 1)) + in;
         if (lo < end) lo = end;
     }
-    if (lo - m->base > m->reserved || size + GAP > m->reserved - (lo - m->base)) {
+    if (lo - m->base > m->reserved || size + GAP > m->reserved - (lo - m->base) ||
+        !on_an_island(m, lo, size + GAP)) {
         orr_fail(e, ORR_BAD_INPUT, "'%s' needs %llu bytes of device memory, more than there is", name,
                  (unsigned long long)bytes);
         return 0;

@@ -17,7 +17,8 @@
 #include "exec/step.h"
 
 enum { LINE = 128, PAGE_LINES = 64, PAGE_BYTES = LINE * PAGE_LINES };
-#define TOO_LONG (1u << 24) // instructions of a warp: it waits for another one, more likely than not
+#define MOST_PAGES (1ull << 29) // 4 TiB of addresses
+#define TOO_LONG   (1u << 24)   // instructions of a warp: it waits for another one, more likely than not
 
 typedef struct byte_set {
     uint64_t at[2];
@@ -149,19 +150,44 @@ static void put_back(watch *x, const orr_mem *m) {
     free(x->pages);
 }
 
+// What is stored to a surface is not looked at, and could not be put back.
+static bool stores_to_surfaces(const orr_kernel *k) {
+    for (uint32_t i = 0; i < k->ninsts; i++)
+        if (k->insts[i].op == ORR_OP_SUST || k->insts[i].op == ORR_OP_SURED) return true;
+    return false;
+}
+
+// A table of all pages that are stored to; false: they are too far apart (memory of a GPU, in several
+// places).
+static bool make_table(watch *x, const orr_launch *l) {
+    uint64_t from, bytes;
+    orr_mem_extent(l->mem, &from, &bytes);
+    orr_stored_extent(l, &x->stored_from, &x->stored_bytes);
+    uint64_t end = from + bytes;
+    if (x->stored_bytes < end - x->stored_from && x->stored_from < end)
+        end = x->stored_from + x->stored_bytes;
+    if (x->stored_from > from) from = x->stored_from & ~(uint64_t)(PAGE_BYTES - 1);
+    x->from = from;
+    x->npages = end > from ? (end - from + PAGE_BYTES - 1) / PAGE_BYTES : 0;
+    if (x->npages > MOST_PAGES) return false;
+    x->pages = orr_calloc(x->npages ? x->npages : 1, sizeof *x->pages);
+    return true;
+}
+
 bool orr_launch_races(const orr_launch *l) {
     decoded p;
     orr_err e = {0};
     const char *why;
-    if (orr_calls_system(l->kernel)) return false; // what it prints and takes cannot be put back
+    if (orr_calls_system(l->kernel) || stores_to_surfaces(l->kernel))
+        return false; // nor what it prints and takes
     if (!orr_may_race(l) || !orr_step_can(l, ORR_STEP_AT_ISSUE, &why) || !orr_decode(&p, l, &e)) return false;
     watch x = {.live = {.ns = 1, .at_issue = true, .watch = true}};
     worker k;
+    if (!make_table(&x, l)) {
+        orr_decoded_free(&p);
+        return false;
+    }
     orr_strays strays = orr_mem_strays(l->mem);
-    orr_mem_extent(l->mem, &x.from, &x.npages);
-    x.npages = (x.npages + PAGE_BYTES - 1) / PAGE_BYTES;
-    x.pages = orr_calloc(x.npages, sizeof *x.pages);
-    orr_stored_extent(l, &x.stored_from, &x.stored_bytes);
     orr_worker_init(&k, &p, false);
     k.watch = &x.live;
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
