@@ -108,6 +108,8 @@ wrong() {
     grep -q "$word" err || fail "$*: says $(cat err)"
     [ "$(wc -l <err)" -le 2 ] || fail "$*: says more than a line: $(cat err)"
 }
+"$orrery" cl --source elf true >out 2>err && fail "a source that there is not is taken"
+grep -q 'ptx or sass, not "elf"' err || fail "a source that there is not: $(cat err)"
 wrong "scale.cl:2: " scale.cl --kernel scale --global 256 --local 64
 wrong "does not divide" scale.cl --kernel scale --global 250 --local 64
 wrong "not a build option" scale.cl --kernel scale --global 256 --local 64 --build "-fplugin=x.so"
@@ -199,7 +201,7 @@ if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     unset OCL_ICD_VENDORS
     "$orrery" cl -q --gpu gtx480 --set memory=perfect --model analytic --json -o executed.json ./platform local >got
     for f in counted executed; do
-        grep -o '"warp_insts": [0-9]*' $f.json | head -2 >$f.insts
+        grep -o '"warp_insts": [0-9]*' $f.json | head -3 >$f.insts
     done
     paste counted.insts executed.insts | awk '{ r = $2 / $4; if (r < 0.9 || r > 1.1) { print "counted " $2 ", executed " $4; bad = 1 } } END { exit bad }' ||
         fail "counts are not those of executing"

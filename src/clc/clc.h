@@ -92,8 +92,6 @@ typedef struct orr_clc_bitcode {
     const void *at;
     size_t n;
 } orr_clc_bitcode;
-// .loc's lines hold columns too (ORR_LINE_COLUMN in annotate.h), in place.
-void orr_clc_with_columns(char **ptx, size_t *bytes);
 // To PTX for a GPU of architecture `sm`, with the device library and libclc. malloc'd.
 char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *bytes, orr_err *e);
 // Several to one, still not linked with the libraries.

@@ -23,7 +23,7 @@ static void order_of(noted_kernel *k, uint32_t s, uint8_t *seen) {
 
 // What the report knows of the code by line: blocks and instructions are those of `code`, lines are numbers
 // again. One for all of the program's objects of a kernel.
-static const orr_kernel *shown_of(const orr_kernel *code) {
+static const orr_kernel *shown_of(const orr_annotated *a, const orr_kernel *code) {
     orr_result *r = &the_app.result;
     for (size_t i = 0; i < r->profiles.n; i++) {
         const orr_kernel *k = r->profiles.at[i]->kernel;
@@ -34,7 +34,7 @@ static const orr_kernel *shown_of(const orr_kernel *code) {
     k->insts = orr_arena_alloc(&r->arena, (code->ninsts + 1) * sizeof *k->insts);
     for (uint32_t i = 0; i < code->ninsts; i++) {
         k->insts[i] = code->insts[i];
-        k->insts[i].srcline >>= 10;
+        k->insts[i].srcline = orr_place_line(a, code->insts[i].srcline);
     }
     return k;
 }
@@ -50,7 +50,7 @@ bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
     for (uint32_t i = 0; i < k->of->object.kernels.n; i++)
         if (!strcmp(k->of->object.kernels.at[i].name, name)) k->info = &k->of->object.kernels.at[i];
     *ORR_PUSH(&the_app.result.rewrites) = (struct orr_rewrote){k->code, NULL}; // it is
-    orr_match_blocks(a, k->code, &k->match);
+    orr_match_blocks(a, k->plain, k->code, &k->match);
     uint8_t *seen = orr_calloc(a->nsegments + 1, 1);
     k->order = orr_calloc(a->nsegments + 1, sizeof *k->order);
     for (uint32_t s = 0; s < a->nsegments; s++) order_of(k, s, seen);
@@ -159,7 +159,7 @@ static void fill_counts(const tallied *x, const orr_tally *t, const double *runs
 // For the report: what instructions and lines of the source executed. Of lanes the average is known, and
 // where they part is not: branches are not counted.
 static void add_profile(noted_kernel *of, const double *runs, const double *lanes) {
-    if (!of->shown) of->shown = shown_of(of->code);
+    if (!of->shown) of->shown = shown_of(&of->of->source, of->code);
     const orr_kernel *k = of->shown;
     orr_profile *p = orr_profile_of(&the_app.result, k);
     p->launches++;
