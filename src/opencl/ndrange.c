@@ -118,7 +118,8 @@ static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
     if (k->program->context != q->context) return CL_INVALID_CONTEXT;
     cl_int error = cl_check_waits(q, n, waits);
-    bool nothing = dims && global && (!global[0] || (dims > 1 && !global[1]) || (dims > 2 && !global[2]));
+    bool nothing = dims >= 1 && dims <= 3 &&
+                   (!global || !global[0] || (dims > 1 && !global[1]) || (dims > 2 && !global[2]));
     launch l = {.call = {.what = DO_KERNEL, .function = k->function}, .kernel = k};
     cl_lock();
     if (!error && !nothing) error = check_sizes(k, dims, offset, global, local, &l);

@@ -156,15 +156,19 @@ static void fill_counts(const tallied *x, const orr_tally *t, const double *runs
     }
 }
 
-// For the report: what instructions and lines of the source executed. Of lanes the average is known, and
+// For the report: what instructions and lines of the source executed, and how long warps were there if none
+// waited for another. Of lanes the average is known, and
 // where they part is not: branches are not counted.
-static void add_profile(noted_kernel *of, const double *runs, const double *lanes) {
+static void add_profile(noted_kernel *of, const orr_tally *t, const double *runs, const double *lanes) {
     if (!of->shown) of->shown = shown_of(&of->of->source, of->code);
     const orr_kernel *k = of->shown;
     orr_profile *p = orr_profile_of(&the_app.result, k);
     p->launches++;
+    if (!p->clocks) p->clocks = orr_arena_alloc(p->arena, (k->nblocks + 1) * sizeof *p->clocks);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         p->ends[b] = 0;
+        for (int i = 0; i <= ORR_TALLY_FROM; i++)
+            p->clocks[b] += (double)t->counts[b].runs[i] * t->blocks[b].weight[i];
         uint64_t n = (uint64_t)(runs[b] + 0.5);
         if (!n) continue;
         double each = lanes[b] / runs[b];
@@ -305,7 +309,7 @@ static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_
     runs[0] = (double)(x->tbs * x->warps); // every warp begins at the beginning
     lanes[0] = (double)(x->tbs * x->threads);
     fill_counts(x, t, runs, lanes);
-    add_profile(k, runs, lanes);
+    add_profile(k, t, runs, lanes);
     free(runs);
     free(lanes);
     return visit_all(x, t, e);
