@@ -207,8 +207,9 @@ static uint8_t *own_params(const noted_kernel *k) {
         uint8_t *to = p + c->params[i].offset;
         ok = !g->image && !g->sampler;
         if (g->space == ORR_CLC_LOCAL) {
+            local = orr_clc_local_begin(local, a->local);
             memcpy(to, &local, 8);
-            local += (a->local + 15) & ~(uint64_t)15;
+            local += a->local;
         } else if (g->space != ORR_CLC_PRIVATE) {
             memcpy(to, &a->copy, 8);
         } else {
@@ -221,9 +222,10 @@ static uint8_t *own_params(const noted_kernel *k) {
 }
 
 static uint32_t shared_of(const noted_kernel *k) {
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < 64; i++) n += (k->args[i].local + 15) & ~(uint64_t)15;
-    return (uint32_t)n;
+    uint64_t base = (k->plain->shared_bytes + 15) & ~15u, local = base;
+    for (uint32_t i = 0; i < 64; i++)
+        if (k->args[i].local) local = orr_clc_local_begin(local, k->args[i].local) + k->args[i].local;
+    return (uint32_t)(local - base);
 }
 
 // The sampled thread blocks, executed. NULL: the model goes without.
