@@ -99,6 +99,24 @@ X
 "$orrery" run -q half.cl --kernel h --global 1 --local 1 --arg buf:f16:1:print --arg buf:f16:4:print >out 2>err ||
     fail "halves: $(cat err)"
 grep -qx "arg1: 1.00097656 1 4 8" err || fail "fma of halves: $(cat err)"
+# Arguments in local memory lie behind the kernel's own, at multiples of their elements' sizes, as machine code too.
+cat >places.cl <<'X'
+__kernel void places(__local float4 *a, __local long16 *w, __global int *out) {
+    __local int own[64];
+    int l = get_local_id(0);
+    own[l] = l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < 8; i++) a[i * 64 + l] = (float4)(-1.0f);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[l] = own[63 - l] + 1000 * (int)((ulong)w & 127) + 1000000 * (int)((ulong)a & 15);
+}
+X
+for as in ptx sass; do
+    [ $as = ptx ] || [ -x /usr/local/cuda/bin/ptxas ] || command -v ptxas >/dev/null || continue
+    "$orrery" run -q places.cl --source $as --kernel places --global 64 --local 64 --arg local:8208 --arg local:128 \
+        --arg buf:i32:64:print >out 2>err || fail "local arguments, $as: $(cat err)"
+    grep -q "^arg2: 63 62 61 60 59" err || fail "local arguments overlap or are not aligned, $as: $(cat err)"
+done
 # wrong WORDS... : bad input, status 2, a message with the word
 wrong() {
     local word=$1 status=0
@@ -108,6 +126,8 @@ wrong() {
     grep -q "$word" err || fail "$*: says $(cat err)"
     [ "$(wc -l <err)" -le 2 ] || fail "$*: says more than a line: $(cat err)"
 }
+"$orrery" cl --source elf true >out 2>err && fail "a source that there is not is taken"
+grep -q 'ptx or sass, not "elf"' err || fail "a source that there is not: $(cat err)"
 wrong "scale.cl:2: " scale.cl --kernel scale --global 256 --local 64
 wrong "does not divide" scale.cl --kernel scale --global 250 --local 64
 wrong "not a build option" scale.cl --kernel scale --global 256 --local 64 --build "-fplugin=x.so"
@@ -199,7 +219,7 @@ if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     unset OCL_ICD_VENDORS
     "$orrery" cl -q --gpu gtx480 --set memory=perfect --model analytic --json -o executed.json ./platform local >got
     for f in counted executed; do
-        grep -o '"warp_insts": [0-9]*' $f.json | head -2 >$f.insts
+        grep -o '"warp_insts": [0-9]*' $f.json | head -3 >$f.insts
     done
     paste counted.insts executed.insts | awk '{ r = $2 / $4; if (r < 0.9 || r > 1.1) { print "counted " $2 ", executed " $4; bad = 1 } } END { exit bad }' ||
         fail "counts are not those of executing"

@@ -172,6 +172,9 @@ static bool check_options(const orr_options *o, orr_err *e) {
     const char *bounds = o->app.bounds;
     if (bounds && strcmp(bounds, "gpu") != 0 && strcmp(bounds, "strict") != 0)
         return orr_fail(e, ORR_BAD_INPUT, "app: --bounds is gpu or strict, not \"%.60s\"", bounds);
+    const char *source = o->in.source;
+    if (source && strcmp(source, "ptx") != 0 && strcmp(source, "sass") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "app: --source is ptx or sass, not \"%.40s\"", source);
     if (o->app.opencl && orr_input_on_gpu(&o->in))
         return orr_fail(e, ORR_BAD_INPUT, "cl: --on gpu is for CUDA programs (orrery app)");
     if (o->app.annotate && ((o->model.model && strcmp(model, "analytic") != 0) || o->sampling.on ||

@@ -167,6 +167,12 @@ static void walk_if(walk *w, const clc_node *n, int32_t s) {
 }
 
 // What is in a loop: its body has a counter; its condition runs once more for each time it is entered.
+static void control(orr_source_loop *l, const clc_node *n) {
+    if (!n || !n->kind || n->end < n->begin) return;
+    if (!l->to || n->begin < l->from) l->from = (uint32_t)n->begin;
+    if (n->end > l->to) l->to = (uint32_t)n->end;
+}
+
 static void walk_loop(walk *w, const clc_node *n, int32_t s) {
     bool is_for = is(n, "ForStmt"), is_do = is(n, "DoStmt");
     if (n->ninner < 2 || (is_for && n->ninner < 5)) return;
@@ -188,6 +194,8 @@ static void walk_loop(walk *w, const clc_node *n, int32_t s) {
     }
     expression(w, cond, head);
     if (is_for) expression(w, n->inner[3], in);
+    control(&w->loops.at[w->loop], cond);
+    if (is_for) control(&w->loops.at[w->loop], n->inner[3]);
     count_body(w, n, inside, in);
     body(w, inside, in);
     close_body(w, inside);
@@ -510,10 +518,45 @@ bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *
     return ok;
 }
 
-int32_t orr_segment_at(const orr_annotated *a, uint32_t line, uint32_t column) {
-    if (!line || line > a->nlines) return -1;
+uint32_t orr_place_at(const orr_annotated *a, uint32_t line, uint32_t column) {
+    if (!line || line > a->nlines) return 0;
     uint32_t at = a->line_at[line - 1] + (column ? column - 1 : 0);
-    return at < a->bytes && at < a->line_at[line] ? (int32_t)a->of_byte[at] - 1 : -1;
+    return at < a->bytes && at < a->line_at[line] ? at + 1 : 0;
+}
+
+uint32_t orr_place_line(const orr_annotated *a, uint32_t place) {
+    uint32_t low = 0, high = place && place <= a->bytes ? a->nlines : 0; // lines that begin before it
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (a->line_at[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int32_t orr_segment_at(const orr_annotated *a, uint32_t place) {
+    return place && place <= a->bytes ? (int32_t)a->of_byte[place - 1] - 1 : -1;
+}
+
+void orr_place_lines(const orr_annotated *a, char **ptx, size_t *bytes) {
+    orr_text t = {0};
+    orr_text_add(&t, "%s", "");
+    const char *stop = *ptx + *bytes;
+    for (const char *s = *ptx; s < stop;) {
+        const char *nl = memchr(s, '\n', (size_t)(stop - s));
+        size_t line = nl ? (size_t)(nl - s) + 1 : (size_t)(stop - s);
+        unsigned f, l, c;
+        if (line > 6 && !memcmp(s, "\t.loc\t", 6) && sscanf(s + 6, "%u %u %u", &f, &l, &c) == 3)
+            orr_text_add(&t, "\t.loc\t%u %u 0\n", f, orr_place_at(a, l, c));
+        else
+            orr_text_addn(&t, s, line);
+        s += line;
+    }
+    free(*ptx);
+    *ptx = t.s;
+    *bytes = t.n;
 }
 
 const orr_source_function *orr_annotated_kernel(const orr_annotated *a, const char *name) {

@@ -26,6 +26,7 @@ typedef struct orr_segment {
 typedef struct orr_source_loop {
     int32_t body, before; // segments: of its body, of what it stands in
     int32_t outer;        // loop around it, -1
+    uint32_t from, to;    // bytes of its condition and step; to 0: it has none
 } orr_source_loop;
 
 typedef struct orr_source_function {
@@ -60,12 +61,16 @@ bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *
 bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path,
                        orr_annotated *a, orr_err *e);
 void orr_annotated_free(orr_annotated *a);
-int32_t orr_segment_at(const orr_annotated *a, uint32_t line, uint32_t column); // from 1; -1: none
+// A place is a byte of the source, from 1: programs that are made by a macro are one line of many columns.
+uint32_t orr_place_at(const orr_annotated *a, uint32_t line, uint32_t column); // from 1; 0: none
+uint32_t orr_place_line(const orr_annotated *a, uint32_t place);               // 0: none
+int32_t orr_segment_at(const orr_annotated *a, uint32_t place);                // -1: none
+// The lines that .loc names become places. *ptx is malloc'd, and replaced.
+void orr_place_lines(const orr_annotated *a, char **ptx, size_t *bytes);
 const orr_source_function *orr_annotated_kernel(const orr_annotated *a, const char *name);
 
 // ---- which block of code is which segment (match.c) ---------------------------------------------------
-// The kernel's instructions have lines that hold a column too (orr_clc_link with columns).
-#define ORR_LINE_COLUMN(line, column) ((line) << 10 | ((column) < 1023 ? (column) : 1023))
+// The source lines of the kernel's instructions are places (orr_place_lines).
 typedef struct orr_match {
     int32_t *segment; // [nblocks] of the kernel, -1: none
     uint32_t *group;  // [nblocks] blocks that have the same segment in the same loop of the code
@@ -73,7 +78,8 @@ typedef struct orr_match {
     bool *step;       // [nblocks] not in a loop: takes a part of what an unrolled one leaves over
     uint8_t *done;    // scratch
 } orr_match;
-void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m);
+// `k` is what the GPU runs of `plain`, as it was compiled: it may be unrolled further.
+void orr_match_blocks(const orr_annotated *a, const orr_kernel *plain, const orr_kernel *k, orr_match *m);
 void orr_match_free(orr_match *m);
 // The blocks that may come after block `b`, each once; returns how many.
 int orr_match_successors(const orr_kernel *k, uint32_t b, uint32_t out[2]);

@@ -291,26 +291,6 @@ char *orr_clc_tree(const char *path, const char *text, size_t n, const char *opt
     return json;
 }
 
-void orr_clc_with_columns(char **ptx, size_t *bytes) {
-    orr_text t = {0};
-    orr_text_add(&t, "%s", "");
-    const char *stop = *ptx + *bytes;
-    for (const char *s = *ptx; s < stop;) {
-        const char *nl = memchr(s, '\n', (size_t)(stop - s));
-        size_t line = nl ? (size_t)(nl - s) + 1 : (size_t)(stop - s);
-        unsigned f, l, c;
-        if (line > 6 && !memcmp(s, "\t.loc\t", 6) && sscanf(s + 6, "%u %u %u", &f, &l, &c) == 3 &&
-            l < 1 << 21)
-            orr_text_add(&t, "\t.loc\t%u %u 0\n", f, l << 10 | (c < 1023 ? c : 1023));
-        else
-            orr_text_addn(&t, s, line);
-        s += line;
-    }
-    free(*ptx);
-    *ptx = t.s;
-    *bytes = t.n;
-}
-
 // ---- linking ----------------------------------------------------------------------------------------
 static bool add_inputs(build *b, const orr_clc_bitcode *in, uint32_t n, orr_err *e) {
     for (uint32_t i = 0; i < n; i++) {

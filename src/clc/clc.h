@@ -92,8 +92,6 @@ typedef struct orr_clc_bitcode {
     const void *at;
     size_t n;
 } orr_clc_bitcode;
-// .loc's lines hold columns too (ORR_LINE_COLUMN in annotate.h), in place.
-void orr_clc_with_columns(char **ptx, size_t *bytes);
 // To PTX for a GPU of architecture `sm`, with the device library and libclc. malloc'd.
 char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *bytes, orr_err *e);
 // Several to one, still not linked with the libraries.
@@ -104,6 +102,15 @@ void orr_clc_keep_text(orr_module *m, const char *text, size_t n);
 // code constant memory is a bank, which is not where their buffers are.
 bool orr_clc_constant_pointers(const char *ptx);
 uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes, orr_err *e);
+
+// Where an argument of `bytes` of local memory begins, behind `at`: at a multiple of its elements' size,
+// whatever they are. The largest, of 16 doubles, have 128 bytes; their number is a multiple of the size.
+static inline uint64_t orr_clc_local_begin(uint64_t at, uint64_t bytes) {
+    uint64_t align = bytes & (~bytes + 1);
+    if (align > 128) align = 128;
+    if (align < 16) align = 16;
+    return (at + align - 1) / align * align;
+}
 
 // ---- binaries (binary.c) ----------------------------------------------------------------------------
 enum { ORR_CLC_OBJECT = 1, ORR_CLC_LIBRARY = 2, ORR_CLC_EXECUTABLE = 4 }; // CL_PROGRAM_BINARY_TYPE_*

@@ -1,7 +1,7 @@
 // Which block of a kernel's code is which segment of its source, after Stattelmann, Bringmann and
 // Rosenstiel's matching by debug information and structure (the paper's [6]).
 //
-// Each instruction says the line and column that it comes from, so a block has votes for segments; accesses
+// Each instruction says the place that it comes from, so a block has votes for segments; accesses
 // of memory and barriers, which compilers hardly move, count more. What compilers do with the rest is taken
 // back by structure: a block cannot be of a segment that has more loops around it than the block has, as code
 // that was moved out of a loop, or of a loop that was unrolled as a whole, would be. A loop that was unrolled
@@ -128,9 +128,7 @@ static bool anchored(const orr_inst *i) {
     return orr_inst_traced(i) || i->op == ORR_OP_BAR || i->op == ORR_OP_ATOM || i->op == ORR_OP_RED;
 }
 
-static int32_t segment_of(const orr_annotated *a, const orr_inst *i) {
-    return i->srcline ? orr_segment_at(a, i->srcline >> 10, i->srcline & 1023) : -1;
-}
+static int32_t segment_of(const orr_annotated *a, const orr_inst *i) { return orr_segment_at(a, i->srcline); }
 
 // A segment, or the nearest around it, with no more loops than the block has.
 static int32_t within(const orr_annotated *a, int32_t s, uint32_t depth) {
@@ -165,7 +163,9 @@ static int32_t elect(const orr_annotated *a, const orr_kernel *k, uint32_t b, ui
 // how many instructions there are for each; the least, as a place can have two of its own. Without accesses,
 // by arithmetic.
 static bool tells(const orr_inst *i, bool accesses) {
-    return accesses ? orr_inst_traced(i) : i->op == ORR_OP_FMA || i->op == ORR_OP_ADD || i->op == ORR_OP_MUL;
+    return accesses
+               ? orr_inst_traced(i)
+               : i->op == ORR_OP_FMA || i->op == ORR_OP_MAD || i->op == ORR_OP_ADD || i->op == ORR_OP_MUL;
 }
 
 static double same_place(const orr_kernel *k, const orr_match *m, uint32_t group, const orr_inst *p) {
@@ -179,6 +179,31 @@ static double same_place(const orr_kernel *k, const orr_match *m, uint32_t group
         }
     }
     return n;
+}
+
+// What is added to a counter in a round of the loop, where the source has the loop's condition or step: a
+// loop that was unrolled counts by as many as it has copies. 0: nothing says.
+static double step_of(const orr_annotated *a, const orr_kernel *k, const uint32_t *loop_of, uint32_t loop,
+                      int32_t s) {
+    if (a->segments[s].loop < 0) return 0;
+    const orr_source_loop *l = &a->loops[a->segments[s].loop];
+    double most = 0;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        const orr_block *x = &k->blocks[b];
+        for (uint32_t i = x->first; loop_of[b] == loop && i < x->first + x->count; i++) {
+            const orr_inst *p = &k->insts[i];
+            if (p->op != ORR_OP_ADD || p->ndst != 1 || p->guard >= 0 || orr_types[p->type].is_float) continue;
+            const orr_operand *to = orr_dst(k, p, 0), *from = orr_src(k, p, 0), *by = orr_src(k, p, 1);
+            if (by->kind != ORR_K_IMM || from->kind != ORR_K_REG || from->reg != to->reg ||
+                from->cls != to->cls)
+                continue;
+            if (p->srcline <= l->from || p->srcline > l->to) continue;
+            int64_t v = to->cls == ORR_D ? (int64_t)by->value : (int32_t)by->value;
+            double n = v < 0 ? -(double)v : (double)v;
+            if (n > most) most = n;
+        }
+    }
+    return most;
 }
 
 static double copies_of(const orr_annotated *a, const orr_kernel *k, const orr_match *m, uint32_t group,
@@ -210,7 +235,10 @@ static bool is_step(const orr_annotated *a, const orr_kernel *k, uint32_t b, int
     return body && body == all;
 }
 
-void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m) {
+// `times`: how often a segment's places are in one copy of it. `found`, NULL or the same as far as this code
+// tells: a macro has many accesses at one place, but the loop's counter says how many of them are copies.
+static void match(const orr_annotated *a, const orr_kernel *k, const double *times, double *found,
+                  orr_match *m) {
     graph g;
     graph_of(&g, k);
     *m = (orr_match){
@@ -243,11 +271,26 @@ void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m)
         int32_t s = m->segment[b];
         bool loops = s >= 0 && a->segments[s].depth && (m->step[b] || g.depth[b] >= a->segments[s].depth);
         m->copies[b] = loops ? copies_of(a, k, m, m->group[b], s) : 1;
+        if (!loops || m->copies[b] < 2) continue;
+        double step = found && !m->step[b] ? step_of(a, k, loop_of, loop_of[b], s) : 0;
+        double n = step > 0 ? m->copies[b] / step : 1;
+        if (found && n == (double)(uint32_t)n && n > found[s]) found[s] = n;
+        if (times[s] > 1) m->copies[b] = m->copies[b] > times[s] ? m->copies[b] / times[s] : 1;
     }
     free(loop_of);
     free(looped);
     free(votes);
     graph_free(&g);
+}
+
+void orr_match_blocks(const orr_annotated *a, const orr_kernel *plain, const orr_kernel *k, orr_match *m) {
+    double *once = orr_calloc(a->nsegments + 1, sizeof *once),
+           *times = orr_calloc(a->nsegments + 1, sizeof *times);
+    match(a, plain, once, times, m);
+    orr_match_free(m);
+    match(a, k, times, NULL, m);
+    free(once);
+    free(times);
 }
 
 void orr_match_free(orr_match *m) {

@@ -1,5 +1,6 @@
 // Running a script: statements against a backend. Buffers are made, moved and compared in blocks, so
 // that a script needs little memory beside the backend's own.
+#include "clc/clc.h"
 #include "launch/script.h"
 #include "ptx/ptx.h"
 
@@ -392,10 +393,11 @@ static void pack_arg(run *r, const arg *a, const orr_param *p, uint32_t index, c
 // local:BYTES: more dynamic shared memory, behind what there is; the argument is its address.
 static void pack_local(run *r, const arg *a, const orr_param *p, uint32_t index, orr_call *out) {
     uint64_t bytes = (uint64_t)orr_eval_int(r, a->e, "the local memory", 1, 1 << 20);
-    uint64_t at = ((out->kernel->shared_bytes + 15) & ~15u) + (((uint64_t)out->dynamic_shared + 15) & ~15ull);
+    uint64_t base = (out->kernel->shared_base + out->kernel->shared_bytes + 15) & ~15u;
+    uint64_t at = orr_clc_local_begin(base + out->dynamic_shared, bytes);
     if (p->bytes != 8 && p->bytes != 4)
         stop(r, ORR_BAD_INPUT, a->e->line, "argument %u is not a pointer to local memory", index + 1);
-    out->dynamic_shared = ((out->dynamic_shared + 15) & ~15u) + (uint32_t)bytes;
+    out->dynamic_shared = (uint32_t)(at - base + bytes);
     memcpy(r->params + p->offset, &at, p->bytes);
 }
 

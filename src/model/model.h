@@ -62,6 +62,7 @@ typedef struct orr_profile {
     uint8_t *ends;           // [nblocks] 1: ends in a conditional or indexed branch
     orr_block_stats *blocks; // [nblocks]
     orr_mem_stats *mems;     // [nplaces]
+    double *clocks;          // [nblocks] cycles that warps were in it; NULL: nobody knows
     uint32_t blocks_cap, places_cap;
     orr_arena *arena; // the result's
 } orr_profile;

@@ -60,7 +60,7 @@ static cl_int check_sizes(cl_kernel k, cl_uint dims, const size_t *offset, const
 // A pointer to local memory is an offset: what the kernel has itself comes first, then the arguments'.
 static cl_int pack(cl_kernel k, launch *l) {
     const orr_kernel *code = k->function->kernel;
-    uint64_t local = (code->shared_bytes + 15) & ~15u, base = local;
+    uint64_t base = (code->shared_base + code->shared_bytes + 15) & ~15u, local = base;
     l->call.nparams = code->param_bytes;
     l->call.params = orr_calloc(1, (size_t)code->param_bytes + 8);
     for (uint32_t i = 0; i < k->info->nargs; i++) {
@@ -69,8 +69,9 @@ static cl_int pack(cl_kernel k, launch *l) {
         if (!a->set) return CL_INVALID_KERNEL_ARGS;
         memcpy(l->call.params + p->offset, a->value, p->bytes);
         if (k->info->args[i].space != ORR_CLC_LOCAL || k->info->args[i].image) continue;
+        local = orr_clc_local_begin(local, a->bytes);
         memcpy(l->call.params + p->offset, &local, p->bytes < 8 ? p->bytes : 8);
-        local += (a->bytes + 15) & ~(uint64_t)15;
+        local += a->bytes;
         if (local > (uint64_t)the_app.gpu->shared_per_block) return CL_OUT_OF_RESOURCES;
     }
     l->call.dynamic_shared = (uint32_t)(local - base);
@@ -118,7 +119,8 @@ static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
     if (k->program->context != q->context) return CL_INVALID_CONTEXT;
     cl_int error = cl_check_waits(q, n, waits);
-    bool nothing = dims && global && (!global[0] || (dims > 1 && !global[1]) || (dims > 2 && !global[2]));
+    bool nothing = dims >= 1 && dims <= 3 &&
+                   (!global || !global[0] || (dims > 1 && !global[1]) || (dims > 2 && !global[2]));
     launch l = {.call = {.what = DO_KERNEL, .function = k->function}, .kernel = k};
     cl_lock();
     if (!error && !nothing) error = check_sizes(k, dims, offset, global, local, &l);

@@ -398,6 +398,15 @@ cl_int cl_clGetProgramInfo(cl_program p, cl_program_info what, size_t room, void
     }
 }
 
+// Bytes of its variables in global memory, each at its alignment.
+static size_t variables_of(const struct _cl_program *p) {
+    const orr_module *m = p->module ? p->module->module : NULL;
+    size_t n = 0;
+    for (uint32_t v = 0; m && v < m->nvars; v++)
+        if (m->vars[v].space == ORR_SPACE_GLOBAL) n += (m->vars[v].bytes + 15) & ~(size_t)15;
+    return n;
+}
+
 cl_int cl_clGetProgramBuildInfo(cl_program p, cl_device_id d, cl_program_build_info what, size_t room,
                                 void *value, size_t *size) {
     if (!cl_is(p, KIND_PROGRAM)) return CL_INVALID_PROGRAM;
@@ -407,7 +416,7 @@ cl_int cl_clGetProgramBuildInfo(cl_program p, cl_device_id d, cl_program_build_i
     case CL_PROGRAM_BUILD_OPTIONS: return cl_answer_text(p->options ? p->options : "", room, value, size);
     case CL_PROGRAM_BUILD_LOG: return cl_answer_text(p->log ? p->log : "", room, value, size);
     case CL_PROGRAM_BINARY_TYPE: ANSWER(cl_program_binary_type, p->type);
-    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: ANSWER(size_t, 0);
+    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: ANSWER(size_t, variables_of(p));
     default: return CL_INVALID_VALUE;
     }
 }

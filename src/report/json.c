@@ -126,6 +126,7 @@ static void lines(orr_text *t, const orr_sums *s) {
         json_count(t, "branches", l->branches);
         orr_text_add(t, ", ");
         json_count(t, "divergent_branches", l->divergent);
+        if (s->cycles > 0) orr_text_add(t, ", \"warp_cycles\": %.0f", l->cycles);
         orr_text_add(t, "}");
     }
     orr_text_add(t, s->lines.n ? "\n     ]" : "]");

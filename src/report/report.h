@@ -33,6 +33,7 @@ typedef struct orr_line_sum {
     const char *file; // NULL: `line` is one of the PTX
     uint32_t line;
     uint64_t warp, thread, requests, sectors, sector_requests, conflicts, branches, divergent;
+    double cycles; // of warps
 } orr_line_sum;
 
 enum orr_mem_kind { ORR_MEM_LD, ORR_MEM_ST, ORR_MEM_ATOM, ORR_MEM_KINDS };
@@ -44,6 +45,7 @@ typedef struct orr_mem_sum {
 
 typedef struct orr_sums { // of a profile
     uint64_t warp, thread;
+    double cycles;                      // of warps; 0: nobody knows
     uint64_t active[ORR_ACTIVE_RANGES]; // warp instructions by active lanes
     uint64_t branches, divergent, barriers, warp_syncs, fences, calls, atomics;
     uint64_t unit_warp[ORR_UNIT_COUNT], unit_thread[ORR_UNIT_COUNT];

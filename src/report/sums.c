@@ -104,6 +104,7 @@ void orr_sums_make(const orr_profile *p, orr_sums *s) {
         uint32_t counts = orr_block_counts(k, block);
         s->warp += runs * counts;
         s->thread += stats->lanes * counts;
+        s->cycles += p->clocks ? p->clocks[b] : 0;
         for (int a = 0; a < ORR_ACTIVE_RANGES; a++) s->active[a] += stats->runs[a] * counts;
         size_t last = 0;
         for (uint32_t i = block->first; runs && i < block->first + block->count; i++) {
@@ -124,6 +125,7 @@ void orr_sums_make(const orr_profile *p, orr_sums *s) {
             orr_line_sum *line = &s->lines.at[last];
             line->warp += runs;
             line->thread += stats->lanes;
+            line->cycles += p->clocks ? p->clocks[b] / block->count : 0; // a block's are dealt out evenly
             while (place < p->nplaces && p->places[place].inst < i) place++;
             for (; place < p->nplaces && p->places[place].inst == i; place++)
                 add_memory(s, line, &p->places[place], inst, &p->mems[place]);

@@ -138,19 +138,22 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
                          s->lines.at[i].line);
         if (n > wide) wide = n < 36 ? n : 36;
     }
-    orr_text_add(p->t, "\n  %s%-*s %14s %6s %7s %12s %8s %9s  source%s\n", bold(p), wide, "line",
-                 "warp insts", "%", "active", "requests", "sect/req", "divergent", plain(p));
+    orr_text_add(p->t, "\n  %s%-*s %14s %6s%s %7s %12s %8s %9s  source%s\n", bold(p), wide, "line",
+                 "warp insts", "%", s->cycles > 0 ? " % time" : "", "active", "requests", "sect/req",
+                 "divergent", plain(p));
     for (size_t i = 0; i < shown; i++) {
         const orr_line_sum *l = &s->lines.at[i];
-        char where[64], text[64], sect[16] = "", split[32] = "";
+        char where[64], text[64], sect[16] = "", split[32] = "", time[16] = "";
         page_where(where, l->file ? l->file : module, l->line);
         page_source_line(&sources, l->file, l->line, text);
         if (l->sector_requests)
             snprintf(sect, sizeof sect, "%.2f", (double)l->sectors / (double)l->sector_requests);
         if (l->branches) snprintf(split, sizeof split, "%.1f %%", percent(l->divergent, l->branches));
-        orr_text_add(p->t, "  %-*s %14s %6.1f %7.2f %12s %8s %9s  %s\n", wide, where, orr_commas(a, l->warp),
-                     percent(l->warp, s->warp), (double)l->thread / (double)l->warp,
-                     l->requests ? orr_commas(b, l->requests) : "", sect, split, text);
+        if (s->cycles > 0) snprintf(time, sizeof time, " %6.1f", 100 * l->cycles / s->cycles);
+        orr_text_add(p->t, "  %-*s %14s %6.1f%s %7.2f %12s %8s %9s  %s\n", wide, where,
+                     orr_commas(a, l->warp), percent(l->warp, s->warp), time,
+                     (double)l->thread / (double)l->warp, l->requests ? orr_commas(b, l->requests) : "", sect,
+                     split, text);
     }
     if (s->lines.n > shown) orr_text_add(p->t, "  and %zu more; --json has all\n", s->lines.n - shown);
     page_sources_free(&sources);

@@ -59,7 +59,11 @@ static void tree(const char *text, size_t n) {
         for (uint32_t k = 0; k < s->nterms; k++)
             if (!s->term[k] || (s->term[k] > 0 ? s->term[k] : -s->term[k]) > (int32_t)a.nsegments) abort();
     }
-    for (uint32_t line = 0; ok && line <= a.nlines + 1; line++) orr_segment_at(&a, line, line);
+    for (uint32_t line = 0; ok && line <= a.nlines + 1; line++) {
+        uint32_t place = orr_place_at(&a, line, line);
+        orr_segment_at(&a, place);
+        if (orr_place_line(&a, place) != (place ? line : 0)) abort();
+    }
     orr_annotated_free(&a);
 }
 

@@ -163,7 +163,12 @@ static void test_local(void) {
         "  if (l < 8) atomic_add(&c[l], bins[l]);\n"
         "  atomic_max(&c[8], a[get_global_id(0)]);\n"
         "  atomic_cmpxchg(&c[9], 0, 42);\n"
-        "}\n",
+        "}\n"
+        // All steps of a macro are at one place of the source, and all of this is one line, as macros make
+        // programs.
+        "#define STEP4(x) x = x * 3 + n; x = x * 3 + n; x = x * 3 + n; x = x * 3 + n;\n"
+        "__kernel void macros(__global int *b, int n) { int x = get_global_id(0); "
+        "for (int i = 0; i < 64; i++) { STEP4(x) } b[get_global_id(0)] = x; }\n",
         NULL);
     static int in[N], out[N];
     for (int i = 0; i < N; i++) in[i] = i * 7 % 1000;
@@ -185,6 +190,18 @@ static void test_local(void) {
     printf("local:");
     for (int i = 0; i < 10; i++) printf(" %d", zero[i]);
     printf("\n");
+    cl_kernel m = kernel(p, "macros");
+    int seven = 7, wrong = 0;
+    MUST(clSetKernelArg(m, 0, sizeof b, &b));
+    MUST(clSetKernelArg(m, 1, sizeof seven, &seven));
+    run1(m, N, 128);
+    MUST(clEnqueueReadBuffer(q, b, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL));
+    for (unsigned i = 0; i < N; i++) {
+        unsigned x = i;
+        for (int n = 0; n < 256; n++) x = x * 3 + 7;
+        wrong += out[i] != (int)x;
+    }
+    printf("local: macros %d wrong\n", wrong);
 }
 
 static void test_ids(void) {

@@ -420,7 +420,9 @@ orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e) {
     image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
     for (uint32_t v = 0; v < mod->nvars; v++) {
         const orr_var *var = &mod->vars[v];
-        image->var_addr[v] = allocate(m, var->bytes, var->name, 0, e);
+        // What fills it up to its alignment is its own: LLVM reads and writes vectors of three as four.
+        uint64_t align = var->align ? var->align : 1, bytes = (var->bytes + align - 1) / align * align;
+        image->var_addr[v] = allocate(m, bytes, var->name, 0, e);
         if (!image->var_addr[v]) goto fail;
         if (var->init) memcpy(orr_mem_host(m, image->var_addr[v], var->bytes), var->init, var->init_bytes);
     }

@@ -64,14 +64,15 @@ static cl_program build_twin(cl_program p, const orr_annotated *a, const char *o
     return NULL;
 }
 
-static orr_module *code_of(const char *text, size_t n, const char *options, orr_clc_object *o, orr_err *e) {
+static orr_module *code_of(const orr_annotated *a, const char *text, size_t n, const char *options,
+                           orr_clc_object *o, orr_err *e) {
     unsigned sm = (unsigned)(the_app.gpu->cc_major * 10 + the_app.gpu->cc_minor);
     orr_clc_source s = {.text = text, .n = n, .options = options, .sm = sm};
     size_t bytes;
     char *ptx = NULL;
     if (orr_clc_compile(&s, o, e)) ptx = orr_clc_link(&(orr_clc_bitcode){o->bitcode, o->n}, 1, sm, &bytes, e);
     if (!ptx) return NULL;
-    orr_clc_with_columns(&ptx, &bytes);
+    orr_place_lines(a, &ptx, &bytes);
     orr_module *m = orr_ptx_parse("program", ptx, bytes, e);
     if (m) orr_ptx_long_ways(m);
     if (m) orr_clc_keep_text(m, text, n);
@@ -87,7 +88,7 @@ static void annotate(cl_program p, const char *options) {
     noted_program *x = orr_calloc(1, sizeof *x);
     x->program = p;
     if (orr_clc_annotate(NULL, text, n, options, 0, &x->source, &e) &&
-        (x->code = code_of(text, n, options, &x->object, &e)))
+        (x->code = code_of(&x->source, text, n, options, &x->object, &e)))
         x->twin = build_twin(p, &x->source, options);
     if (e.status) app_say("%s: this program runs as it is, and is not predicted", e.text);
     free(text);

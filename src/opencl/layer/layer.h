@@ -21,7 +21,7 @@
 typedef struct noted_program { // a program and its double with counters
     void *program, *twin;      // cl_program
     orr_annotated source;
-    orr_module *code;      // for the GPU, its lines with columns
+    orr_module *code;      // for the GPU, its lines are places of the source
     orr_image *image;      // its variables, when a launch has been sampled
     orr_clc_object object; // what its kernels take
     struct noted_program *next;
@@ -39,7 +39,7 @@ typedef struct noted_kernel {
     noted_program *of;
     const orr_source_function *function;
     const orr_kernel *plain, *code; // as compiled; as the GPU would run it
-    const orr_kernel *shown; // `code` with lines that have no columns, for the report; NULL: not launched yet
+    const orr_kernel *shown; // `code` with lines that are lines, for the report; NULL: not launched yet
     struct orr_rewritten *rewritten; // from one to the other, NULL: they are the same
     const orr_clc_kernel *info;
     uint32_t launches;

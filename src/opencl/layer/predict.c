@@ -23,7 +23,7 @@ static void order_of(noted_kernel *k, uint32_t s, uint8_t *seen) {
 
 // What the report knows of the code by line: blocks and instructions are those of `code`, lines are numbers
 // again. One for all of the program's objects of a kernel.
-static const orr_kernel *shown_of(const orr_kernel *code) {
+static const orr_kernel *shown_of(const orr_annotated *a, const orr_kernel *code) {
     orr_result *r = &the_app.result;
     for (size_t i = 0; i < r->profiles.n; i++) {
         const orr_kernel *k = r->profiles.at[i]->kernel;
@@ -34,7 +34,7 @@ static const orr_kernel *shown_of(const orr_kernel *code) {
     k->insts = orr_arena_alloc(&r->arena, (code->ninsts + 1) * sizeof *k->insts);
     for (uint32_t i = 0; i < code->ninsts; i++) {
         k->insts[i] = code->insts[i];
-        k->insts[i].srcline >>= 10;
+        k->insts[i].srcline = orr_place_line(a, code->insts[i].srcline);
     }
     return k;
 }
@@ -50,7 +50,7 @@ bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
     for (uint32_t i = 0; i < k->of->object.kernels.n; i++)
         if (!strcmp(k->of->object.kernels.at[i].name, name)) k->info = &k->of->object.kernels.at[i];
     *ORR_PUSH(&the_app.result.rewrites) = (struct orr_rewrote){k->code, NULL}; // it is
-    orr_match_blocks(a, k->code, &k->match);
+    orr_match_blocks(a, k->plain, k->code, &k->match);
     uint8_t *seen = orr_calloc(a->nsegments + 1, 1);
     k->order = orr_calloc(a->nsegments + 1, sizeof *k->order);
     for (uint32_t s = 0; s < a->nsegments; s++) order_of(k, s, seen);
@@ -156,15 +156,19 @@ static void fill_counts(const tallied *x, const orr_tally *t, const double *runs
     }
 }
 
-// For the report: what instructions and lines of the source executed. Of lanes the average is known, and
+// For the report: what instructions and lines of the source executed, and how long warps were there if none
+// waited for another. Of lanes the average is known, and
 // where they part is not: branches are not counted.
-static void add_profile(noted_kernel *of, const double *runs, const double *lanes) {
-    if (!of->shown) of->shown = shown_of(of->code);
+static void add_profile(noted_kernel *of, const orr_tally *t, const double *runs, const double *lanes) {
+    if (!of->shown) of->shown = shown_of(&of->of->source, of->code);
     const orr_kernel *k = of->shown;
     orr_profile *p = orr_profile_of(&the_app.result, k);
     p->launches++;
+    if (!p->clocks) p->clocks = orr_arena_alloc(p->arena, (k->nblocks + 1) * sizeof *p->clocks);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         p->ends[b] = 0;
+        for (int i = 0; i <= ORR_TALLY_FROM; i++)
+            p->clocks[b] += (double)t->counts[b].runs[i] * t->blocks[b].weight[i];
         uint64_t n = (uint64_t)(runs[b] + 0.5);
         if (!n) continue;
         double each = lanes[b] / runs[b];
@@ -203,8 +207,9 @@ static uint8_t *own_params(const noted_kernel *k) {
         uint8_t *to = p + c->params[i].offset;
         ok = !g->image && !g->sampler;
         if (g->space == ORR_CLC_LOCAL) {
+            local = orr_clc_local_begin(local, a->local);
             memcpy(to, &local, 8);
-            local += (a->local + 15) & ~(uint64_t)15;
+            local += a->local;
         } else if (g->space != ORR_CLC_PRIVATE) {
             memcpy(to, &a->copy, 8);
         } else {
@@ -217,9 +222,10 @@ static uint8_t *own_params(const noted_kernel *k) {
 }
 
 static uint32_t shared_of(const noted_kernel *k) {
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < 64; i++) n += (k->args[i].local + 15) & ~(uint64_t)15;
-    return (uint32_t)n;
+    uint64_t base = (k->plain->shared_bytes + 15) & ~15u, local = base;
+    for (uint32_t i = 0; i < 64; i++)
+        if (k->args[i].local) local = orr_clc_local_begin(local, k->args[i].local) + k->args[i].local;
+    return (uint32_t)(local - base);
 }
 
 // The sampled thread blocks, executed. NULL: the model goes without.
@@ -305,7 +311,7 @@ static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_
     runs[0] = (double)(x->tbs * x->warps); // every warp begins at the beginning
     lanes[0] = (double)(x->tbs * x->threads);
     fill_counts(x, t, runs, lanes);
-    add_profile(k, runs, lanes);
+    add_profile(k, t, runs, lanes);
     free(runs);
     free(lanes);
     return visit_all(x, t, e);
