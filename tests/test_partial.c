@@ -299,7 +299,11 @@ static void test_shares_of_l1_and_l2(void **state) {
                      "0\nend\nend\nlaunch k grid 400\n";
     // Of four warps that find three quarters in L2, one fetches.
     const char *l2 = "kernel k threads 32\nload global 4 l2 75\nend\nlaunch k grid 400\n";
+    // Of a hundred warps thirty do what is in `some`.
+    const char *some = "kernel k threads 32\nsome 30\nload global 4\nend\nend\nlaunch k grid 400\n";
     uint64_t once = run_tasks(&orr_model_cycle, g, alone, 1).dram;
+    assert_int_equal(run_tasks(&orr_model_cycle, g, some, 1).dram * 10, once * 3);
+    assert_int_equal(run_tasks(&orr_model_cycle, g, some, 1).insts, 400 + 120); // and each ends
     assert_true(once > 0);
     assert_int_equal(run_tasks(&orr_model_cycle, g, l1, 1).dram, once);
     assert_int_equal(run_tasks(&orr_model_cycle, g, l2, 1).dram, once / 4);
@@ -359,6 +363,9 @@ static void test_errors(void **state) {
         {"let n = (5\n", "1: a ) is missing"},
         {"let n = 5 5\n", "1: the line should end before"},
         {"repeat 5\n", "the last repeat or if has no end"},
+        {"kernel k threads 32\nsome 0\nsp\nend\nend\n", "2: percent of the warps is 0"},
+        {"kernel k threads 32\nsome 101\nsp\nend\nend\n", "2: percent of the warps is 101"},
+        {"kernel k threads 32\nsome 5\nsp\nend\n", "the last kernel has no end"},
         {"kernel k threads 32\nsp stall 16\nend\n", "2: stall, in cycles, is 16"},
         {"kernel k threads 32\nload global 4 stall\nend\n", "2: "},
         {"kernel k threads 32\nred const 4\nend\n", "2: that cannot be done in this memory"},
