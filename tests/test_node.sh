@@ -74,6 +74,25 @@ X
 is kernel --node dgx_h200 --model partial <<'X'
 wrong: 0, at least what 400000 bytes take: 1
 X
+is managed --node dgx_h200 --model partial <<'X'
+wrong: 0, from GPU to GPU: 1
+X
+NCCL_ALGO=Ring is train --node dgx_h200 --model functional <<'X'
+group: 0
+group: 0
+group: 0
+group: 0
+group: 0
+train: right
+X
+NCCL_ALGO=Tree is train --node dgx_a100 --model functional <<'X'
+group: 0
+group: 0
+group: 0
+group: 0
+group: 0
+train: right
+X
 # Two processes: memory of one used by the other's kernels, from another GPU, behind an event
 is processes --node dgx_h200 --model functional <<'X'
 memory's handle: cudaSuccess

@@ -278,6 +278,38 @@ static void test_reuse_decides_where_it_comes_from(void **state) {
     orr_gpu_free(g);
 }
 
+static void test_stall_counts(void **state) {
+    (void)state;
+    // A warp alone, nothing depends on anything: 2000 tasks, ten cycles apart.
+    orr_gpu *g = GPU("sm.count=4");
+    const char *text = "kernel k threads 32\nsp x 2000 stall 10\nend\nlaunch k grid 1\n";
+    double partial = run_tasks(&orr_model_partial, g, text, 1).cycles,
+           cycle = run_tasks(&orr_model_cycle, g, text, 1).cycles;
+    orr_gpu_free(g);
+    assert_true(partial >= 20000 && partial < 20000 * 1.1);
+    assert_true(cycle >= 20000 && cycle < 20000 * 1.1);
+}
+
+static void test_shares_of_l1_and_l2(void **state) {
+    (void)state;
+    orr_gpu *g = GPU("sm.count=4");
+    const char *alone = "kernel k threads 32\nload global 4\nend\nlaunch k grid 400\n";
+    // What is in L1 lies where the warp loaded before: nothing more comes from memory.
+    const char *l1 = "kernel k threads 32\nload global 4\nloop 20\nload global 4 l1 100 after "
+                     "0\nend\nend\nlaunch k grid 400\n";
+    // Of four warps that find three quarters in L2, one fetches.
+    const char *l2 = "kernel k threads 32\nload global 4 l2 75\nend\nlaunch k grid 400\n";
+    // Of a hundred warps thirty do what is in `some`.
+    const char *some = "kernel k threads 32\nsome 30\nload global 4\nend\nend\nlaunch k grid 400\n";
+    uint64_t once = run_tasks(&orr_model_cycle, g, alone, 1).dram;
+    assert_int_equal(run_tasks(&orr_model_cycle, g, some, 1).dram * 10, once * 3);
+    assert_int_equal(run_tasks(&orr_model_cycle, g, some, 1).insts, 400 + 120); // and each ends
+    assert_true(once > 0);
+    assert_int_equal(run_tasks(&orr_model_cycle, g, l1, 1).dram, once);
+    assert_int_equal(run_tasks(&orr_model_cycle, g, l2, 1).dram, once / 4);
+    orr_gpu_free(g);
+}
+
 static void test_grids_of_any_size(void **state) {
     (void)state;
     orr_gpu *g = GPU("sm.count=4");
@@ -331,8 +363,15 @@ static void test_errors(void **state) {
         {"let n = (5\n", "1: a ) is missing"},
         {"let n = 5 5\n", "1: the line should end before"},
         {"repeat 5\n", "the last repeat or if has no end"},
+        {"kernel k threads 32\nsome 0\nsp\nend\nend\n", "2: percent of the warps is 0"},
+        {"kernel k threads 32\nsome 101\nsp\nend\nend\n", "2: percent of the warps is 101"},
+        {"kernel k threads 32\nsome 5\nsp\nend\n", "the last kernel has no end"},
+        {"kernel k threads 32\nsp stall 16\nend\n", "2: stall, in cycles, is 16"},
+        {"kernel k threads 32\nload global 4 stall\nend\n", "2: "},
+        {"kernel k threads 32\nred const 4\nend\n", "2: that cannot be done in this memory"},
         {"kernel k threads 32\ninst FROB\nend\n", "2: inst takes an instruction that computes, not \"FROB\""},
-        {"kernel k threads 32\ninst LDG.E\nend\n", "2: inst takes an instruction that computes, not \"LDG.E\""},
+        {"kernel k threads 32\ninst LDG.E\nend\n",
+         "2: inst takes an instruction that computes, not \"LDG.E\""},
         {"kernel k threads 32\ninst\nend\n", "2: inst takes a mnemonic"},
         {"kernel k threads 32\nload global 4 l1 60 l2 50\nend\n", "2: l1 and l2 are more than 100 percent"},
         {"kernel k threads 32\nload global 4 l1 60 reuse 64\nend\n", "2: reuse, or l1 and l2"},
@@ -462,6 +501,8 @@ int main(void) {
         cmocka_unit_test(test_memory_bandwidth),
         cmocka_unit_test(test_l2_bandwidth),
         cmocka_unit_test(test_reuse_decides_where_it_comes_from),
+        cmocka_unit_test(test_stall_counts),
+        cmocka_unit_test(test_shares_of_l1_and_l2),
         cmocka_unit_test(test_grids_of_any_size),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_ranks),

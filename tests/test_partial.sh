@@ -97,7 +97,7 @@ list() { # WORKLOAD SOURCE PERCENT
     awk -v a="$itself" -v b="$listed" -v p="$3" 'BEGIN { d = 100 * (b - a) / a; exit !(a > 0 && d < p && d > -p) }' ||
         fail "$1 ($2) takes $itself cycles, its list $listed"
 }
-for w in saxpy histogram sgemm_tiled scan; do list $w sass 15; done
+for w in saxpy histogram sgemm_tiled scan fft btree gesummv lavamd; do list $w sass 15; done
 list softmax ptx 15
 "$ORRERY" show softmax --size small --tasks -q | grep -q '^launch softmax grid' || fail "a list launches"
 if message=$("$ORRERY" show softmax --tasks --ptx 2>&1); then fail "takes --tasks with --ptx"; fi

@@ -87,11 +87,18 @@ static void show_timed(orr_module *m, const orr_options *o, orr_text *t, orr_err
 }
 
 // ---- as a task list -----------------------------------------------------------------------------
+typedef struct lister {
+    orr_task_writer *writer;
+    orr_result forms; // of PTX, as models time it
+} lister;
+
 static bool list_launch(void *arg, orr_work *w, orr_err *e) {
-    orr_task_writer *to = arg;
-    orr_source *s = w->launch ? orr_exec_source(w->launch, NULL, e) : w->source;
-    bool ok = s && orr_task_writer_launch(to, s, e);
-    if (w->launch && s) s->close(s);
+    lister *to = arg;
+    orr_work own;
+    const orr_work *timed = orr_work_rewritten(w, &own, &to->forms);
+    orr_source *s = orr_work_open(timed, NULL, e);
+    bool ok = s && orr_task_writer_launch(to->writer, s, e);
+    if (s && s != w->source) s->close(s);
     return ok;
 }
 
@@ -101,9 +108,9 @@ static orr_report *show_tasks(const char *input, const orr_options *o, orr_err *
     if (!g) return NULL;
     orr_progress progress = {0};
     orr_text text = {0}, json = {0}, title = {0};
-    orr_task_writer *w = orr_task_writer_new(g);
+    lister l = {.writer = orr_task_writer_new(g)};
     orr_input in = {
-        .name = input, .o = &o->in, .gpu = g, .progress = &progress, .work = list_launch, .arg = w};
+        .name = input, .o = &o->in, .gpu = g, .progress = &progress, .work = list_launch, .arg = &l};
     orr_progress_start(&progress, o->watcher, "show", "launches", "blocks", 0);
     bool ok = orr_input_run(&in, e);
     orr_progress_end(&progress);
@@ -111,11 +118,12 @@ static orr_report *show_tasks(const char *input, const orr_options *o, orr_err *
     if (ok) {
         orr_text_add(&title, "%s%s%s, from %s, as it goes on a %s (orrery show --tasks)", input,
                      *in.size ? ", " : "", in.size, in.source, g->name);
-        orr_task_writer_text(w, title.s, &text);
+        orr_task_writer_text(l.writer, title.s, &text);
         orr_text_add(&json, "{}\n");
     }
+    orr_task_writer_free(l.writer);
+    orr_result_free(&l.forms);
     orr_input_close(&in);
-    orr_task_writer_free(w);
     orr_gpu_free(g);
     free(title.s);
     return ok ? orr_report_of(text, json) : NULL;

@@ -271,10 +271,24 @@ static bool begin_loop(tasks_parser *p) {
     return true;
 }
 
+// "some 30": thirty of a hundred warps do what follows, the others leave it out.
+static bool begin_some(tasks_parser *p) {
+    uint64_t percent, times = times_here(p);
+    if (p->depth == MAX_DEPTH) return tasks_bad(p, "loops nest at most 8 deep");
+    if (!tasks_amount(p, "percent of the warps", 1, 100, &percent)) return false;
+    end_block(p);
+    p->loop[p->depth].item = (uint32_t)p->k->items.n;
+    p->loop[p->depth++].times = times;
+    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_SOME, .times = percent};
+    return true;
+}
+
 static bool end_loop(tasks_parser *p) {
     task_kernel *k = p->k;
-    k->run += times_here(p);
-    add_inst(p, "BRA", -1, NULL, 0, 0);
+    if (k->items.at[p->loop[p->depth - 1].item].kind == ITEM_LOOP) {
+        k->run += times_here(p);
+        add_inst(p, "BRA", -1, NULL, 0, 0);
+    }
     end_block(p);
     uint32_t from = p->loop[--p->depth].item;
     k->items.at[from].match = (uint32_t)k->items.n;
@@ -300,6 +314,7 @@ bool tasks_task(tasks_parser *p) {
     task_kernel *k = p->k;
     tasks_blanks(p);
     if (tasks_take_word(p, "loop")) return begin_loop(p);
+    if (tasks_take_word(p, "some")) return begin_some(p);
     if (tasks_take_word(p, "end")) return p->depth ? end_loop(p) : end_kernel(p);
     if (isdigit((unsigned char)*p->at)) { // its number, for people
         uint64_t i = 0;

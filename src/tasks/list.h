@@ -28,11 +28,11 @@ typedef struct task_mem { // how a task touches memory
 } task_mem;
 
 typedef struct task_item { // what a warp does, in order: a block of code, or a loop around some
-    enum { ITEM_BLOCK, ITEM_LOOP, ITEM_END } kind;
+    enum { ITEM_BLOCK, ITEM_LOOP, ITEM_SOME, ITEM_END } kind;
     uint32_t block;       // of the kernel
     uint32_t first, n;    // of its accesses in `mems`
-    uint64_t times, most; // LOOP: rounds; warps differ, from `times` to `most`
-    uint32_t match;       // LOOP: its end; END: its loop
+    uint64_t times, most; // LOOP: rounds; warps differ, from `times` to `most`. SOME: percent of the warps
+    uint32_t match;       // LOOP, SOME: its end; END: its beginning
 } task_item;
 
 typedef struct task_kernel {

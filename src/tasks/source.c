@@ -83,7 +83,11 @@ static void make_warp(maker *m, uint64_t warp) {
     int depth = 0;
     for (uint32_t i = 0; i < k->items.n; i++) {
         const task_item *t = &k->items.at[i];
-        if (t->kind == ITEM_LOOP) {
+        if (t->kind == ITEM_SOME && warp * 61 % 100 < t->times) {
+            m->left[depth++] = 1;
+        } else if (t->kind == ITEM_SOME) {
+            i = t->match;
+        } else if (t->kind == ITEM_LOOP) {
             m->left[depth++] = t->times + (t->most > t->times ? warp * 40503 % (t->most - t->times + 1) : 0);
         } else if (t->kind == ITEM_END) {
             if (--m->left[depth - 1])

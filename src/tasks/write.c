@@ -36,6 +36,7 @@ typedef struct profile { // of a launch
     const orr_kernel *k;
     orr_program *p;
     uint64_t *runs;  // of each block of code, by warps
+    uint64_t *who;   // of each block of code: warps that ran it
     uint64_t *back;  // [from * nblocks + to] jumps to the same or an earlier block
     seen *accesses;  // by the kernel's instruction
     double *squares; // of each block of code: of its runs in a warp, summed
@@ -51,15 +52,16 @@ typedef struct way { // where a warp of a thread block is
 } way;
 
 typedef struct line { // a task of the list, before it has a number
-    enum { TASK, LOOP_FROM, LOOP_TO } what;
+    enum { TASK, LOOP_FROM, LOOP_TO, SOME_FROM, SOME_TO } what;
     uint32_t inst;        // of the program
-    uint64_t times, most; // of a loop: rounds; up to `most` of them in some warps
+    uint64_t times, most; // of a loop: rounds; up to `most` of them in some warps. SOME: percent of the warps
 } line;
 
 typedef struct emit {
     const profile *f;
     ORR_VEC(line) lines;
-    double owed[3]; // of blocks that run in part: accesses to shared memory, other accesses, all else
+    int depth, loops; // of what is open: all, and loops
+    double owed[3];   // of blocks that run in part: accesses to shared memory, other accesses, all else
 } emit;
 
 struct orr_task_writer {
@@ -233,7 +235,10 @@ static bool read_block(orr_task_writer *w, profile *f, orr_cache *l1, const orr_
             left -= more == 0;
         }
     for (uint32_t i = 0; i < tb->nwarps; i++)
-        for (uint32_t b = 0; b < f->k->nblocks; b++) f->squares[b] += (double)x[i].runs[b] * x[i].runs[b];
+        for (uint32_t b = 0; b < f->k->nblocks; b++) {
+            f->squares[b] += (double)x[i].runs[b] * x[i].runs[b];
+            f->who[b] += x[i].runs[b] > 0;
+        }
     f->warps += tb->nwarps;
     free(counts);
     free(x);
@@ -284,16 +289,22 @@ static uint32_t loop_end(const profile *f, uint32_t from, uint32_t to) {
     return jumps * 3 >= f->runs[from] ? last : UINT32_MAX;
 }
 
-// Each warp comes to it once, as far as it does.
-static bool entered_once(const profile *f, uint32_t from, uint32_t end) {
+// How often warps come to a stretch from elsewhere.
+static double entries(const profile *f, uint32_t from, uint32_t end) {
     uint64_t jumps = 0;
-    for (uint32_t b = from; b <= end; b++) jumps += f->back[(size_t)b * f->k->nblocks + from];
-    uint64_t entries = f->runs[from] - jumps;
-    return entries <= f->warps && entries * 10 >= f->warps * 9;
+    for (uint32_t b = from; end != UINT32_MAX && b <= end; b++)
+        jumps += f->back[(size_t)b * f->k->nblocks + from];
+    return (double)(f->runs[from] - jumps);
 }
 
-static double deviation(const profile *f, uint32_t b) { // of a warp's runs
-    double n = (double)f->warps, mean = (double)f->runs[b] / n, var = f->squares[b] / n - mean * mean;
+// Each of so many warps comes to it once, as far as it does.
+static bool entered_once(const profile *f, uint32_t from, uint32_t end, double warps) {
+    double n = entries(f, from, end);
+    return n <= (double)f->warps && n >= warps * 0.9;
+}
+
+static double deviation(const profile *f, uint32_t b, double n) { // of a warp's runs, of n warps
+    double mean = (double)f->runs[b] / n, var = f->squares[b] / n - mean * mean;
     return var > 0 ? sqrt(var) : 0;
 }
 
@@ -319,13 +330,45 @@ static void block_of(emit *m, uint32_t b, double share) { // of the rounds aroun
     }
 }
 
+static bool waits(const profile *f, uint32_t from, uint32_t to) { // for a barrier
+    for (uint32_t b = from; b < to; b++)
+        for (uint32_t i = f->p->blocks[b].first; i < f->p->blocks[b].first + f->p->blocks[b].count; i++)
+            if (f->p->insts[i].kind == ORR_TK_BARRIER) return true;
+    return false;
+}
+
+// Outside of loops, code that some warps go through and others do not: up to where their share changes.
+// UINT32_MAX: nearly all do.
+static uint32_t some_end(const emit *m, uint32_t from, uint32_t to, double times) {
+    const profile *f = m->f;
+    double first = (double)f->who[from];
+    uint32_t b = from;
+    if (m->loops || m->depth > 3 || first > 0.8 * times) return UINT32_MAX;
+    while (b < to) {
+        uint32_t end = loop_end(f, b, to);
+        if (f->runs[b] && fabs((double)f->who[b] - first) > 0.15 * first) break;
+        b = end == UINT32_MAX ? b + 1 : end + 1;
+    }
+    return first * 100 < (double)f->warps || waits(f, from, b) ? UINT32_MAX : b;
+}
+
 // Blocks from `from` up to `to`, gone through `times` times; `part`: once more, for so much of a round.
 static void region(emit *m, uint32_t from, uint32_t to, double times, double scale) {
     const profile *f = m->f;
     for (uint32_t b = from; b < to; b++) {
         if (!f->runs[b] || times <= 0) continue;
-        uint32_t end = loop_end(f, b, to);
+        uint32_t end = loop_end(f, b, to), some = scale < 1 ? UINT32_MAX : some_end(m, b, to, times);
         double each = (double)f->runs[b] / times * scale; // rounds
+        if (some != UINT32_MAX) {
+            double warps = (double)f->who[b];
+            *ORR_PUSH(&m->lines) = (line){SOME_FROM, 0, (uint64_t)(100 * warps / (double)f->warps + 0.5), 0};
+            m->depth++;
+            region(m, b, some, warps, 1);
+            m->depth--;
+            *ORR_PUSH(&m->lines) = (line){SOME_TO, 0, 0, 0};
+            b = some - 1;
+            continue;
+        }
         if (end == UINT32_MAX || each < 1.5 || (b == from && times == (double)f->runs[b])) {
             block_of(m, b, each);
             continue;
@@ -336,8 +379,8 @@ static void region(emit *m, uint32_t from, uint32_t to, double times, double sca
             whole += rest >= 0.5;
             rest = 0;
         }
-        double spread =
-            entered_once(f, b, end) ? deviation(f, b) * 1.732 : 0; // of numbers that are evenly spread
+        bool once = !m->loops && entered_once(f, b, end, times);
+        double spread = once ? deviation(f, b, times) * 1.732 : 0; // of numbers that are evenly spread
         uint64_t least = (uint64_t)whole, most = (uint64_t)whole;
         if (spread > 0.15 * each && spread > 1) {
             least = each - spread > 1 ? (uint64_t)(each - spread + 0.5) : 1;
@@ -347,7 +390,11 @@ static void region(emit *m, uint32_t from, uint32_t to, double times, double sca
         *ORR_PUSH(&m->lines) = (line){LOOP_FROM, 0, least, most};
         double owed[3];
         memcpy(owed, m->owed, sizeof owed);
+        m->depth++;
+        m->loops++;
         region(m, b, end + 1, (double)f->runs[b], 1);
+        m->depth--;
+        m->loops--;
         memcpy(m->owed, owed, sizeof owed);
         *ORR_PUSH(&m->lines) = (line){LOOP_TO, 0, 0, 0};
         if (rest > 0.1) region(m, b, end + 1, (double)f->runs[b], rest);
@@ -500,7 +547,12 @@ static bool write_tasks(const emit *m, orr_text *out) {
             orr_text_add(out, "\n");
             continue;
         }
-        if (l->what == LOOP_TO) {
+        if (l->what == SOME_FROM) {
+            indent(out, depth++);
+            orr_text_add(out, "some %llu\n", (unsigned long long)l->times);
+            continue;
+        }
+        if (l->what == LOOP_TO || l->what == SOME_TO) {
             indent(out, --depth);
             orr_text_add(out, "end\n");
             continue;
@@ -575,6 +627,7 @@ bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e) {
     f.runs = orr_calloc(nblocks + 1, sizeof *f.runs);
     f.back = orr_calloc(nblocks * nblocks + 1, sizeof *f.back);
     f.squares = orr_calloc(nblocks + 1, sizeof *f.squares);
+    f.who = orr_calloc(nblocks + 1, sizeof *f.who);
     f.accesses = orr_calloc(f.p->ninsts + 1, sizeof *f.accesses);
     bool ok = read_launch(w, &f, s, e);
     emit m = {.f = &f};
@@ -602,6 +655,7 @@ bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e) {
     free(f.runs);
     free(f.back);
     free(f.squares);
+    free(f.who);
     for (uint32_t i = 0; i < f.p->ninsts; i++) free(f.accesses[i].first.at);
     free(f.accesses);
     orr_program_free(f.p);

@@ -163,6 +163,38 @@ static void test_kernel(void) {
     printf("wrong: %d, at least what 400000 bytes take: %d\n", wrong, ms * 1e3 >= 400000 / 378e3);
 }
 
+// y += a x on the current device
+static void add(int n, float a, float *x, float *y) {
+    void *args[] = {&n, &a, &x, &y};
+    cudaLaunchKernel(&axpy, (dim3){(unsigned)(n + 255) / 256, 1, 1}, (dim3){256, 1, 1}, args, 0, NULL);
+}
+
+// Managed memory: one GPU after the other works on it, and each launch waits until it has come.
+static void test_managed(void) {
+    enum { ELEMENTS = 1000000 };
+    float *x, *y, ms[2];
+    int wrong = 0;
+    cudaMallocManaged((void **)&x, ELEMENTS * 4, 1);
+    cudaMallocManaged((void **)&y, ELEMENTS * 4, 1);
+    for (int i = 0; i < ELEMENTS; i++) x[i] = (float)(i % 1000), y[i] = 1;
+    cudaSetDevice(0);
+    add(ELEMENTS, 3, x, y);
+    cudaDeviceSynchronize();
+    for (int again = 0; again < 2; again++) { // the second time it is there
+        handle from, to;
+        cudaSetDevice(1);
+        cudaEventCreate(&from), cudaEventCreate(&to);
+        cudaEventRecord(from, NULL);
+        add(ELEMENTS, 5, x, y);
+        cudaEventRecord(to, NULL);
+        cudaEventElapsedTime(&ms[again], from, to);
+    }
+    for (int i = 0; i < ELEMENTS; i++) wrong += y[i] != (float)(13 * (i % 1000) + 1);
+    double moved = 8e6 / 378e3; // us over NVLink, 450 GB/s x 0.84
+    printf("wrong: %d, from GPU to GPU: %d\n", wrong,
+           (ms[0] - ms[1]) * 1e3 > moved && (ms[0] - ms[1]) * 1e3 < 1.5 * moved);
+}
+
 // ---- NCCL ---------------------------------------------------------------------------------------------
 static handle comms[N];
 static float *in[N], *out[N];
@@ -294,6 +326,45 @@ static void test_time(void) {
     printf("%.1f us\n", ms * 1e3);
 }
 
+// Training with data shared out: a GPU's gradient is of (w - target)^2 / 2 with a target of its own; their
+// sum moves the weights a quarter of the way to the mean of the targets, 4.5, at each step.
+static void test_train(void) {
+    enum { WEIGHTS = 10000, STEPS = 5 };
+    static float host[WEIGHTS];
+    float *w[N], *target[N];
+    double want = 0, worst = 0;
+    ncclCommInitAll(comms, N, NULL);
+    for (int d = 0; d < N; d++) {
+        cudaSetDevice(d);
+        for (int i = 0; i < WEIGHTS; i++) host[i] = (float)(d + 1);
+        cudaMalloc((void **)&w[d], sizeof host), cudaMalloc((void **)&in[d], sizeof host);
+        cudaMalloc((void **)&target[d], sizeof host);
+        cudaMemset(w[d], 0, sizeof host);
+        cudaMemcpy(target[d], host, sizeof host, IN);
+    }
+    for (int step = 0; step < STEPS; step++) {
+        for (int d = 0; d < N; d++) {
+            cudaSetDevice(d);
+            cudaMemset(in[d], 0, sizeof host);
+            add(WEIGHTS, 1, w[d], in[d]);
+            add(WEIGHTS, -1, target[d], in[d]);
+        }
+        ALL(N, ncclAllReduce(in[d], in[d], WEIGHTS, F32, SUM, comms[d], NULL));
+        for (int d = 0; d < N; d++) {
+            cudaSetDevice(d);
+            add(WEIGHTS, -0.25f / N, in[d], w[d]);
+        }
+        want += (4.5 - want) / 4;
+    }
+    for (int d = 0; d < N; d++) {
+        cudaSetDevice(d);
+        cudaMemcpy(host, w[d], sizeof host, OUT);
+        for (int i = 0; i < WEIGHTS; i++) worst = worst > want - host[i] ? worst : want - host[i];
+        for (int i = 0; i < WEIGHTS; i++) worst = worst > host[i] - want ? worst : host[i] - want;
+    }
+    printf("train: %s\n", worst < 1e-5 ? "right" : "wrong");
+}
+
 // ---- several processes --------------------------------------------------------------------------------
 // The child's process scales what the parent's has on device 0, from device 1, behind the parent's event.
 enum { SHARED = 5000 };
@@ -384,6 +455,8 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[2], "kernel")) test_kernel();
     if (!strcmp(argv[2], "nccl")) test_nccl();
     if (!strcmp(argv[2], "threads")) test_threads();
+    if (!strcmp(argv[2], "managed")) test_managed();
+    if (!strcmp(argv[2], "train")) test_train();
     if (!strcmp(argv[2], "time")) test_time();
     if (!strcmp(argv[2], "processes")) test_processes();
     return 0;
