@@ -83,14 +83,11 @@ CORRELATION = ["", "kernels", "mean error", "weighted", "correlation", "within 1
 
 def exactness(read):
     """README: one table."""
-    rows = [
-        correlation_row("cycle model, machine code, small", read("workloads_small_cycle")),
-        correlation_row("cycle model, machine code, medium", read("workloads_medium_cycle")),
-        correlation_row("cycle model, PTX, medium", read("workloads_medium_ptx")),
-        correlation_row("abstract, medium", read("workloads_medium_abstract")),
-        correlation_row("partial, medium", read("workloads_medium_partial")),
-        correlation_row("analytic, medium", read("workloads_medium_analytic")),
-    ]
+    rows = [correlation_row(f"cycle model, machine code, {size}", read(f"workloads_{size}_cycle"))
+            for size in ("small", "medium", "large")]
+    rows.append(correlation_row("cycle model, PTX, medium", read("workloads_medium_ptx")))
+    rows += [correlation_row(f"{model}, {size}", read(f"workloads_{size}_{model}"))
+             for model in ("abstract", "partial", "analytic") for size in ("medium", "large")]
     review = read("review")
     for label, key in (("71 programs by others, machine code", "cycle"), ("the same, PTX", "ptx"), ("the same, abstract", "abstract"),
                        ("the same, partial", "partial"), ("the same, analytic", "analytic")):
@@ -105,13 +102,11 @@ def exactness(read):
 def accuracy(read):
     """docs/how/accuracy.md: everything that was compared with the H200."""
     rows = []
-    for size in ("small", "medium"):
+    for size in ("small", "medium", "large"):
         for model in ("cycle", "abstract", "partial", "analytic"):
             rows.append(correlation_row(f"workloads, {size}, {model}", read(f"workloads_{size}_{model}")))
-        rows.append(correlation_row(f"workloads, {size}, cycle from PTX", read(f"workloads_{size}_ptx")))
-    review = read("review")
-    for model, error in review["large"].items():
-        rows.append([f"workloads, large, {model}", review["large_kernels"], percent(error), "-", "-", "-", when(review)])
+        if size != "large":
+            rows.append(correlation_row(f"workloads, {size}, cycle from PTX", read(f"workloads_{size}_ptx")))
     rows.append(correlation_row("unseen, machine code", read("unseen_cycle")))
     rows.append(correlation_row("unseen, PTX", read("unseen_ptx")))
     rows.append(correlation_row("features, machine code", read("features_cycle")))

@@ -24,7 +24,7 @@ static bool answer(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err
     l->counters[ORR_C_DRAM_PCT] = says_dram[w->info.index];
     return true;
 }
-static const orr_model model = {"told", "", answer, NULL, true, NULL};
+static const orr_model model = {.name = "told", .summary = "", .run = answer, .needs_gpu = true};
 
 typedef struct told {
     uint32_t blocks;

@@ -119,6 +119,16 @@ static bool f_launch(void *self, const orr_call *c, orr_err *e) {
     return true;
 }
 
+static orr_backend fake_backend(fake *f) {
+    return (orr_backend){.self = f,
+                         .load = f_load,
+                         .alloc = f_alloc,
+                         .write = f_write,
+                         .read = f_read,
+                         .symbol = f_symbol,
+                         .launch = f_launch};
+}
+
 // Runs a script; leaves the backend's memory in *f (fake_end frees it) and the error in *e.
 static bool run_text(const char *text, const char *size, fake *f, orr_script_stats *st, orr_err *e) {
     *f = (fake){0};
@@ -126,7 +136,7 @@ static bool run_text(const char *text, const char *size, fake *f, orr_script_sta
     orr_script *s = orr_script_parse("dir/t.launch", text, strlen(text), size, NULL, 0, e);
     if (!s) return false;
     orr_script_opener(s, fake_open);
-    orr_backend b = {f, f_load, f_alloc, f_write, f_read, f_symbol, f_launch, NULL};
+    orr_backend b = fake_backend(f);
     bool ok = orr_script_run(s, &b, true, st, e);
     assert_int_equal(ok, e->status == 0);
     orr_script_free(s);
@@ -398,7 +408,7 @@ static void test_sizes(void **state) {
     assert_string_equal(names[1], "big");
     assert_string_equal(orr_script_size(s), "small");
     f = (fake){0};
-    orr_backend b = {&f, f_load, f_alloc, f_write, f_read, f_symbol, f_launch, NULL};
+    orr_backend b = fake_backend(&f);
     assert_true(orr_script_run(s, &b, true, &st, &e));
     assert_int_equal(st.buffer_bytes, 4 * 300); // m = n * 2 follows
     fake_end(&f);
@@ -594,7 +604,7 @@ static void test_reference(void **state) {
             char *missing = strstr(script, "missing");
             memcpy(missing, "       ", 7);
             fake f = {0};
-            orr_backend b = {&f, f_load, f_alloc, f_write, f_read, f_symbol, f_launch, NULL};
+            orr_backend b = fake_backend(&f);
             s = orr_script_parse(path, script, strlen(script), size ? "large" : "small", NULL, 0, &e);
             assert_non_null(s);
             s->modules.at[0].path = "m.ptx";
@@ -643,7 +653,7 @@ static bool direct(const char *kernel, const char *const *args, int nargs, fake 
     orr_script *s = orr_script_from_args(&d, e);
     if (!s) return false;
     orr_script_opener(s, fake_open);
-    orr_backend b = {f, f_load, f_alloc, f_write, f_read, f_symbol, f_launch, NULL};
+    orr_backend b = fake_backend(f);
     bool ok = orr_script_run(s, &b, true, NULL, e);
     orr_script_free(s);
     return ok;

@@ -13,7 +13,21 @@ void perform_free(perform_ops *l) {
 // ---- operations ---------------------------------------------------------------------------------
 static uint32_t hashed(uint64_t line) { return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 48) % PERFORM_LINES; }
 
+// What requests carry: the place, and how many operations had it before.
+enum { PLACE_BITS = 20, MOST_PLACES = (1 << PLACE_BITS) - 1 };
+
+static uint32_t name_of(const perform_ops *l, uint32_t at) {
+    return at | (uint32_t)l->ops.at[at - 1].before << PLACE_BITS;
+}
+
+// NULL: it has been answered, by what another request for the line brought.
+static operation *named(const perform_ops *l, uint32_t live) {
+    operation *o = &l->ops.at[(live & MOST_PLACES) - 1];
+    return o->before == live >> PLACE_BITS ? o : NULL;
+}
+
 static void give_back(perform_ops *l, uint32_t at) {
+    l->ops.at[at].before = (l->ops.at[at].before + 1) % (1 << (32 - PLACE_BITS));
     l->ops.at[at].next = l->free;
     l->free = at + 1;
 }
@@ -61,7 +75,9 @@ static uint32_t new_operation(perform_ops *l, operation o) {
     o.behind = open_write(l, o.line);
     if (at) {
         l->free = l->ops.at[at - 1].next;
+        o.before = l->ops.at[at - 1].before;
     } else {
+        if (l->ops.n == MOST_PLACES) abort(); // an SM has some thousand accesses under way at most
         (void)ORR_PUSH(&l->ops);
         at = (uint32_t)l->ops.n;
     }
@@ -90,7 +106,8 @@ uint32_t perform_load(perform_ops *l, orr_step_access *a, uint64_t line) {
     }
     uint32_t at = new_operation(l, o);
     if (!a->ops) a->first = at;
-    return a->ops = at;
+    a->ops = at;
+    return name_of(l, at);
 }
 
 // It writes: until it is done, what the SM sends behind it to its line is not done before it.
@@ -103,7 +120,7 @@ static uint32_t new_write(perform_ops *l, operation o) {
         l->first[h] = at;
     l->last[h] = at;
     *ORR_PUSH(&l->open) = at - 1;
-    return at;
+    return name_of(l, at);
 }
 
 uint32_t perform_atomic(perform_ops *l, orr_step_access *a, uint32_t lanes, uint64_t line, bool answered) {
@@ -136,10 +153,12 @@ uint32_t perform_store(perform_ops *l, const orr_step_access *a, uint64_t line) 
     return new_write(l, (operation){.line = line, .kind = ORR_STEP_STORE, .stored = at});
 }
 
-void perform_join(perform_ops *l, uint32_t store, uint32_t with) {
-    operation *o = &l->ops.at[with - 1];
+uint32_t perform_join(perform_ops *l, uint32_t store, uint32_t with) {
+    operation *o = named(l, with);
+    if (!o) return store;
     while (o->joined) o = &l->ops.at[o->joined - 1];
-    o->joined = store;
+    o->joined = store & MOST_PLACES;
+    return with;
 }
 
 void perform_sent(orr_step_access *a) {
@@ -193,10 +212,11 @@ static void read_line(const operation *o, const uint8_t *line) {
 }
 
 void perform_serve(perform_ops *l, uint32_t live) {
-    operation *o = &l->ops.at[live - 1];
+    operation *o = named(l, live);
+    if (!o) return;
     write_before(l, o);
     if (o->kind != ORR_STEP_LOAD) {
-        for (uint32_t at = live; at; at = l->ops.at[at - 1].joined) {
+        for (uint32_t at = live & MOST_PLACES; at; at = l->ops.at[at - 1].joined) {
             write_before(l, &l->ops.at[at - 1]);
             write_now(l, &l->ops.at[at - 1]);
         }
@@ -207,7 +227,7 @@ void perform_serve(perform_ops *l, uint32_t live) {
 }
 
 void perform_expect(const perform_ops *l, uint32_t live, uint64_t line, bool values) {
-    const operation *o = &l->ops.at[live - 1];
+    const operation *o = &l->ops.at[(live & MOST_PLACES) - 1];
     if (values) {
         if (o->kind == ORR_STEP_LOAD) __builtin_prefetch(o->access->data, 1);
         return;
@@ -247,8 +267,10 @@ void perform_shared(orr_step_access *a) {
 
 void perform_deliver(perform_ops *l, orr_step_access *a) {
     if (a->ops) { // all of them, the first one last
-        l->ops.at[a->first - 1].next = l->free;
-        l->free = a->ops;
+        for (uint32_t at = a->ops, next; at; at = next) {
+            next = l->ops.at[at - 1].next;
+            give_back(l, at - 1);
+        }
     }
     orr_step_deliver(a);
 }

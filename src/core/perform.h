@@ -10,6 +10,11 @@
 // them added to what memory holds, and in front of what else the SM has sent to a line its earlier writes to
 // it are performed.
 //
+// A request names its operation by its place and how many had the place before. Two halves of L2 serve a load
+// twice, the one that has the line and the one that passes it on, and the second time another request may
+// have brought the line and the load may have been answered; a store may have been performed in front of
+// another access. Then the name is nobody's, and nothing is done.
+//
 // Invariants: `open` has the writes that may not have been performed in the order in which they were sent,
 // and the list of a line's writes is in that order too, less those at its head that have been. perform_serve
 // is called while no SM runs, by one partition for all operations of a line, and changes nothing of the SM's
@@ -30,12 +35,12 @@ typedef struct operation { // what a slice does when it serves a request
     uint32_t next;   // + 1: of its access, a load; of the writes of its hashed line; of the free ones
     uint32_t joined; // + 1: a store that goes with it
     uint32_t stored; // a store: its bytes, + 1
-    uint32_t
-        behind;   // the SM\'s last write to its line that was open when it was made, + 1: performed before it
-    uint8_t kind; // enum orr_step_kind
+    uint32_t behind; // + 1: the SM's last write to its line that was open when it was made
+    uint8_t kind;    // enum orr_step_kind
     bool done;
     bool listed; // a write: in the list of its line
     bool answered;
+    uint16_t before;      // operations that had its place before, modulo 4096
     uint8_t width;        // a load: bytes of a lane,
     uint8_t in[ORR_WARP]; // and where in the line they are: what a slice need not ask the access
 } operation;
@@ -64,7 +69,9 @@ uint32_t perform_lanes(const orr_step_access *a, uint64_t line); // those of the
 uint32_t perform_load(perform_ops *l, orr_step_access *a, uint64_t line);
 uint32_t perform_store(perform_ops *l, const orr_step_access *a, uint64_t line);
 uint32_t perform_atomic(perform_ops *l, orr_step_access *a, uint32_t lanes, uint64_t line, bool answered);
-void perform_join(perform_ops *l, uint32_t store, uint32_t with);    // it goes with another one's request
+// A store goes with another one's request, which from now on has the operation that is returned: the other
+// one's, unless that has been performed.
+uint32_t perform_join(perform_ops *l, uint32_t store, uint32_t with);
 void perform_hit(perform_ops *l, orr_step_access *a, uint64_t line); // L1 serves it
 void perform_shared(orr_step_access *a);                             // shared memory does
 void perform_sent(orr_step_access *a);                    // one that nobody waits for has been looked up

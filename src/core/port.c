@@ -223,7 +223,7 @@ static bool merge_store(sm_port *p, const orr_request *r, uint64_t t, uint64_t o
     before->sectors |= r->sectors;
     before->bytes[0] |= r->bytes[0];
     before->bytes[1] |= r->bytes[1];
-    if (r->live) perform_join(p->ops, r->live, before->live);
+    if (r->live) before->live = perform_join(p->ops, r->live, before->live);
     p->send_free += more * p->spec->request_byte;
     p->n.sent_bytes += more;
     return true;
@@ -270,7 +270,7 @@ static bool park_store(sm_port *p, const orr_request *r, uint32_t packet) {
         h->r.sectors |= r->sectors;
         h->r.bytes[0] |= r->bytes[0];
         h->r.bytes[1] |= r->bytes[1];
-        if (r->live) perform_join(p->ops, r->live, h->r.live);
+        if (r->live) h->r.live = perform_join(p->ops, r->live, h->r.live);
         return true;
     }
     if (!parts_full(p) || !counts_as_part(p, r->sectors, r->bytes)) return false;

@@ -34,9 +34,9 @@ typedef struct orr_backend {
     bool (*read)(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e);
     bool (*symbol)(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e);
     bool (*launch)(void *self, const orr_call *c, orr_err *e);
+    void (*measure)(void *self, const orr_reading *m); // NULL: nobody asks, `measure` does nothing
     // The handle that a kernel is given for a texture; 0: failed. NULL: there are no textures here.
     uint64_t (*texture)(void *self, const struct orr_texture *t, orr_err *e);
-    void (*measure)(void *self, const orr_reading *m); // NULL: nobody asks, `measure` does nothing
 } orr_backend;
 
 // The backend that executes on the CPU. Each launch goes through `on_launch`, which runs it as it

@@ -16,7 +16,7 @@
 #include "stream/stream.h"
 
 #define STREAM_MAGIC       "\211ORRS\r\n\n" // not text, and a transfer that changes line ends breaks it
-#define STREAM_VERSION     2                // 1 had no versions of what is looked at; it is read too
+#define STREAM_VERSION     3                // 1 had no versions of what is looked at, 2 no memory of a launch
 #define STREAM_SEED        0x73747265616d0001ull
 #define STREAM_HEADER      16
 #define STREAM_HEAD        40

@@ -376,6 +376,7 @@ static bool open_launch(orr_stream_file *f, cursor c, orr_err *e) {
     for (int d = 0; d < 3; d++) info->block[d] = (uint32_t)take_n(&c, 1024);
     info->dynamic_shared = (uint32_t)take_n(&c, 1u << 30);
     info->index = (uint32_t)take_n(&c, UINT32_MAX);
+    info->memory = c.at != c.end ? take_n(&c, UINT64_MAX) : 0; // files of version 1 and 2 do not have it
     if (c.bad || c.at != c.end) return damaged(f, e, "it is unreadable");
     if (kernel >= f->kernels.n) return damaged(f, e, "its kernel is not in the file");
     info->kernel = f->kernels.at[kernel];

@@ -53,7 +53,8 @@ typedef struct orr_launch_info {
     const orr_kernel *kernel;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared;
-    uint32_t index; // of the launch in its script or file
+    uint32_t index;  // of the launch in its script or file
+    uint64_t memory; // bytes of device memory that were allocated; 0: not known
     const char
         *range; // what the program called the part that launched it (NVTX), "step/layer 3"; NULL: nothing
 } orr_launch_info;

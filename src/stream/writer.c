@@ -108,6 +108,7 @@ bool orr_stream_begin(orr_stream_writer *w, const orr_launch_info *launch, orr_e
     for (int d = 0; d < 3; d++) add_n(&w->raw, launch->block[d]);
     add_n(&w->raw, launch->dynamic_shared);
     add_n(&w->raw, launch->index);
+    add_n(&w->raw, launch->memory);
     return section(w, SECTION_LAUNCH, &w->raw, e);
 }
 

@@ -70,8 +70,11 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
 }
 
 orr_launch_info orr_info_of(const orr_launch *l) {
-    orr_launch_info info = {
-        .kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index, .range = l->range};
+    orr_launch_info info = {.kernel = l->kernel,
+                            .dynamic_shared = l->dynamic_shared,
+                            .index = l->index,
+                            .memory = l->mem ? orr_mem_used(l->mem) : 0,
+                            .range = l->range};
     memcpy(info.grid, l->grid, sizeof l->grid);
     memcpy(info.block, l->block, sizeof l->block);
     return info;

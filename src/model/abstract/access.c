@@ -17,8 +17,8 @@ int abt_access_kind(const orr_tinst *i) {
 
 // ---- what it touches ---------------------------------------------------------------------------------
 static orr_l1_access access_at_l1(const machine *m, const orr_tinst *i, bool local) {
-    return (orr_l1_access){.lanes = &m->access,
-                           .lines = &m->lines,
+    return (orr_l1_access){.lanes = &m->inst.access,
+                           .lines = &m->inst.lines,
                            .bytes = i->bytes,
                            .loads = i->flags & ORR_TF_LOAD,
                            .stores = i->flags & ORR_TF_STORE,
@@ -38,19 +38,19 @@ static void cost_at_l1(const machine *m, access *k, bool local) {
     orr_l1_access a = access_at_l1(m, k->i, local);
     set_cost(k, orr_l1_cost_of(&m->l1_spec, &a, NULL));
     if (!m->l1_spec.words || !orr_copies_past_l1(&m->l1_spec, &a)) return;
-    uint32_t misses = orr_copy_miss_cycles(&m->lines, (uint32_t)m->gpu->l1_miss_interval);
+    uint32_t misses = orr_copy_miss_cycles(&m->inst.lines, (uint32_t)m->gpu->l1_miss_interval);
     if (k->cost < misses) k->cost = misses;
 }
 
 // The same of lanes that take so many passes over banks of words.
 static void cost_of_words(const machine *m, access *k, uint32_t passes, uint32_t packed) {
     orr_l1_access a = access_at_l1(m, k->i, false);
-    uint32_t lookups = (m->lines.lines + m->l1_spec.banks - 1) / m->l1_spec.banks;
+    uint32_t lookups = (m->inst.lines.lines + m->l1_spec.banks - 1) / m->l1_spec.banks;
     set_cost(k, orr_l1_word_cost(&m->l1_spec, &a, passes, packed, lookups));
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
-static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool local) {
+static void look_at_lanes(mem_inst *k, const orr_access *a, uint32_t bytes, bool local) {
     const orr_coalesced *x = &k->lines;
     for (uint32_t n = 0; n < x->lines; n++) {
         if (local) {
@@ -80,10 +80,10 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
 
 // How long a slice works on an atomic (l2.atomic_words), in its operations: its passes one after the other.
 static void count_passes(machine *m, const orr_tinst *i) {
-    for (uint32_t n = 0; n < m->lines.lines; n++) {
-        uint32_t quarters = orr_atomic_quarters(&m->access, i->bytes, i->atomic, m->lines.line[n].line,
-                                                m->gpu->l2_atomic_again);
-        m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
+    for (uint32_t n = 0; n < m->inst.lines.lines; n++) {
+        uint32_t quarters = orr_atomic_quarters(&m->inst.access, i->bytes, i->atomic,
+                                                m->inst.lines.line[n].line, m->gpu->l2_atomic_again);
+        m->inst.lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
 }
 
@@ -102,9 +102,9 @@ static uint32_t fullest_bank(const orr_access *a) {
 // Lanes all over the place, loads and stores of global memory whose lanes do not cross sectors: what
 // orr_coalesce finds.
 static bool scattered(machine *m, access *k) {
-    const orr_access *a = &m->access;
+    const orr_access *a = &m->inst.access;
     const orr_tinst *i = k->i;
-    orr_coalesced *x = &m->lines;
+    orr_coalesced *x = &m->inst.lines;
     uint8_t table[64] = {0}, place[ORR_WARP];
     uint32_t n = 0, lanes = 0, bytes = i->bytes;
     uint64_t odd = 0;
@@ -127,11 +127,11 @@ static bool scattered(machine *m, access *k) {
     x->sectors = 0;
     for (uint32_t j = 0; j < n; j++) x->sectors += orr_sectors_in(x->line[j].sectors);
     if (i->flags & ORR_TF_STORE) {
-        memset(m->lanes, 0, n);
-        for (uint32_t j = 0; j < lanes; j++) m->lanes[place[j]]++;
+        memset(m->inst.lanes, 0, n);
+        for (uint32_t j = 0; j < lanes; j++) m->inst.lanes[place[j]]++;
         for (uint32_t j = 0; j < n; j++) {
             uint8_t of = x->line[j].sectors;
-            m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
+            m->inst.whole[j] = m->inst.lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
         }
     }
     uint32_t packed = orr_packed_passes(a, bytes);
@@ -145,9 +145,9 @@ static bool scattered(machine *m, access *k) {
 // The whole work: lanes to addresses, addresses to lines or passes. False: the trace is damaged.
 static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     machine *m = s->m;
-    orr_access *a = &m->access;
+    orr_access *a = &m->inst.access;
     const orr_tinst *i = k->i;
-    orr_coalesced *x = &m->lines;
+    orr_coalesced *x = &m->inst.lines;
     if (!orr_trace_access(t, a)) return false;
     x->lines = x->sectors = 0;
     k->cost = 1;
@@ -188,11 +188,11 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
                      kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->core.lsu.coalesce,
                      x);
     cost_at_l1(m, k, local);
-    if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
+    if (kind != ORR_L1_LOAD) look_at_lanes(&m->inst, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (local) {
-        uint64_t warp =
-            ((uint64_t)m->numbers[s->id] * m->per_sched + id % m->per_sched) * m->nsched + id / m->per_sched;
+        uint64_t warp = ((uint64_t)m->net.numbers[s->id] * m->per_sched + id % m->per_sched) * m->nsched +
+                        id / m->per_sched;
         for (uint32_t n = 0; n < x->lines; n++)
             x->line[n].line = orr_local_line(&m->local, warp, x->line[n].line);
     }
@@ -217,14 +217,14 @@ static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     k->lag = e->lag;
     k->each = e->each;
     k->space = e->space;
-    orr_coalesced *x = &m->lines;
+    orr_coalesced *x = &m->inst.lines;
     x->lines = e->nlines;
     x->sectors = e->sectors;
     if (e->space == ORR_SPACE_SHARED || m->perfect) return true;
     for (uint32_t n = 0; n < x->lines; n++) {
         x->line[n] = (orr_line_access){at / ORR_LINE + (uint64_t)(int64_t)e->at[n].line, e->at[n].sectors};
-        m->whole[n] = e->at[n].whole;
-        m->lanes[n] = e->at[n].lanes;
+        m->inst.whole[n] = e->at[n].whole;
+        m->inst.lanes[n] = e->at[n].lanes;
     }
     return true;
 }
@@ -239,7 +239,7 @@ static bool remembered(machine *m, const amemos *e, orr_trace *t, access *k) {
 // 128.
 static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, uint32_t mask,
                      const access *k) {
-    const orr_coalesced *x = &m->lines;
+    const orr_coalesced *x = &m->inst.lines;
     if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
     if (!m->l1_spec.words && (m->l1_spec.banks > 4 || 4 % m->l1_spec.banks)) return;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
@@ -261,8 +261,8 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
         if (line != (int32_t)line) return;
         e->at[i].line = (int32_t)line;
         e->at[i].sectors = x->line[i].sectors;
-        e->at[i].whole = m->whole[i];
-        e->at[i].lanes = m->lanes[i];
+        e->at[i].whole = m->inst.whole[i];
+        e->at[i].lanes = m->inst.lanes[i];
     }
     memcpy(e->bytes, p, n);
     e->n = (uint8_t)n;
@@ -272,10 +272,10 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
 // A store of the bytes from `first` to before `end`: sectors that it writes whole.
 static void whole_of_run(machine *m, uint64_t first, uint64_t end) {
     uint64_t from = (first + ORR_SECTOR - 1) / ORR_SECTOR, to = end / ORR_SECTOR;
-    for (uint32_t n = 0; n < m->lines.lines; n++) {
-        m->whole[n] = 0;
-        for (uint64_t at = m->lines.line[n].line * 4, k = 0; k < 4; k++)
-            m->whole[n] |= (uint8_t)((at + k >= from && at + k < to) << k);
+    for (uint32_t n = 0; n < m->inst.lines.lines; n++) {
+        m->inst.whole[n] = 0;
+        for (uint64_t at = m->inst.lines.line[n].line * 4, k = 0; k < 4; k++)
+            m->inst.whole[n] |= (uint8_t)((at + k >= from && at + k < to) << k);
     }
 }
 
@@ -300,7 +300,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     if (k->i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_SHARED) return false;
     first += k->i->offset;
     uint32_t n = mask == 0xffffffffu ? ORR_WARP : (uint32_t)orr_popc(mask), span = (n - 1) * stride + bytes;
-    orr_coalesced *c = &m->lines;
+    orr_coalesced *c = &m->inst.lines;
     c->lines = c->sectors = 0;
     if (k->space == ORR_SPACE_SHARED) {
         if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
@@ -333,7 +333,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
 
 // The pattern of is_run is kept, and found again when nothing but the address differs, by whole lines.
 static void keep_row(const machine *m, arow *r, const uint8_t *p, uint32_t mask, const access *k) {
-    const orr_coalesced *c = &m->lines;
+    const orr_coalesced *c = &m->inst.lines;
     uint64_t at;
     r->nlines = 0;
     if (*p & 8 || k->space != ORR_SPACE_GLOBAL || !c->lines) return;
@@ -342,9 +342,9 @@ static void keep_row(const machine *m, arow *r, const uint8_t *p, uint32_t mask,
     *r = (arow){.mask = mask, .head = *p, .stride = p[9], .low = at & 127, .space = k->space};
     r->first = c->line[0].sectors;
     r->last = c->line[last].sectors;
-    r->whole_first = m->whole[0];
-    r->whole_last = m->whole[last];
-    r->whole = last > 1 ? m->whole[1] : 0;
+    r->whole_first = m->inst.whole[0];
+    r->whole_last = m->inst.whole[last];
+    r->whole = last > 1 ? m->inst.whole[1] : 0;
     r->cost = (uint16_t)k->cost;
     r->lag = (uint16_t)k->lag;
     r->each = k->each;
@@ -362,7 +362,7 @@ static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) 
     if (differ || !r->nlines ||
         (k->i->space == ORR_SPACE_GENERIC && orr_space_of(k->i->space, at) != r->space))
         return false;
-    orr_coalesced *c = &m->lines;
+    orr_coalesced *c = &m->inst.lines;
     uint32_t n = r->nlines, last = n - 1;
     at = (at + k->i->offset) / ORR_LINE;
     t->at += p[0] == 2 ? 10 : 9;
@@ -375,14 +375,14 @@ static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) 
     for (uint32_t i = 1; i < last; i++) {
         c->line[i].line = at + i;
         c->line[i].sectors = 15;
-        m->whole[i] = r->whole;
+        m->inst.whole[i] = r->whole;
     }
     c->line[last].line = at + last;
     c->line[last].sectors = r->last;
-    m->whole[last] = r->whole_last;
+    m->inst.whole[last] = r->whole_last;
     c->line[0].line = at;
     c->line[0].sectors = r->first;
-    m->whole[0] = r->whole_first;
+    m->inst.whole[0] = r->whole_first;
     return true;
 }
 

@@ -25,7 +25,7 @@ void abt_async_free(acore *s) {
     products_free(&s->async.products);
     free(s->async.answers);
     free(s->async.queue.at);
-    for (uint32_t n = 0; n < s->blocks_cap; n++) abt_async_block_free(&s->blocks[n]);
+    for (uint32_t n = 0; n < s->blocks.cap; n++) abt_async_block_free(&s->blocks.at[n]);
 }
 
 void abt_async_block_free(ablock *b) {
@@ -42,7 +42,7 @@ void abt_async_block_start(ablock *b) {
 
 // The number of the k-th warp of a batch.
 static uint32_t number_of(const acore *s, const awarp *w, uint32_t k) {
-    return k ? w->id[k] : (uint32_t)(w - s->warps);
+    return k ? w->batch.id[k] : (uint32_t)(w - s->warps);
 }
 
 void abt_async_warp_start(acore *s, awarp *w) {
@@ -51,11 +51,11 @@ void abt_async_warp_start(acore *s, awarp *w) {
 }
 
 void abt_async_goes_on(acore *s, uint32_t id, uint64_t when) {
-    uint64_t t = s->when[id] & ~WAITS;
-    s->when[id] = t > when ? t : when;
+    uint64_t t = s->queue.when[id] & ~WAITS;
+    s->queue.when[id] = t > when ? t : when;
     s->warps[id].skew = 0;
-    s->changed = true;
-    if (s->when[id] < s->next) s->next = s->when[id];
+    s->queue.changed = true;
+    if (s->queue.when[id] < s->queue.next) s->queue.next = s->queue.when[id];
 }
 
 // ---- mbarriers ---------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ bool abt_async_unstick(machine *m) {
     bool some = false;
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
-        for (uint32_t k = 0; s->prepared && k < s->nblocks; k++) {
-            ablock *b = &s->blocks[k];
+        for (uint32_t k = 0; s->prepared && k < s->blocks.n; k++) {
+            ablock *b = &s->blocks.at[k];
             if (!b->buf) continue;
             for (uint32_t w = 0; w < b->nwarps; w++)
                 some |= b->warp[w] != NOBODY && abt_async_grant(s, &s->warps[b->warp[w]], m->from);
@@ -149,7 +149,7 @@ static void arrive_at(acore *s, ablock *b, uint64_t addr, uint32_t lanes, uint64
 // ---- bulk copies -------------------------------------------------------------------------------------
 static void landed(acore *s, const tma_copy *c, uint64_t done) {
     const machine *m = s->m;
-    ablock *b = &s->blocks[c->slot];
+    ablock *b = &s->blocks.at[c->slot];
     if (c->kind != TMA_LOAD) return;
     s->async.landed = latest(s->async.landed, done);
     if (!b->buf || b->buf->index != c->block) return;
@@ -232,7 +232,7 @@ static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
     bool nothing = !c->row || spec->perfect;
     c->ready = now;
     c->slot = w->block;
-    c->block = s->blocks[w->block].buf->index;
+    c->block = s->blocks.at[w->block].buf->index;
     if (c->map) c->ready = latest(now + spec->tensor, tma_maps_ready(&a->maps, spec->map_miss, c->map, now));
     s->n.tma_bytes += c->bytes;
     uint64_t done = c->ready + spec->l2_latency + spec->latency;
@@ -255,7 +255,7 @@ uint64_t abt_async_landed(acore *s) {
 
 // ---- operations on mbarriers --------------------------------------------------------------------------
 orr_trace abt_async_access(const awarp *w, uint32_t access, uint32_t k) {
-    const uint8_t *base = k ? w->bytes[k] : w->base;
+    const uint8_t *base = k ? w->batch.bytes[k] : w->base;
     return (orr_trace){base + w->access[access], base + (w->trace.end - w->base), w->mask};
 }
 
@@ -268,7 +268,7 @@ typedef struct mbar_op {
 
 // Lanes of a warp on one mbarrier.
 static void operate(acore *s, awarp *w, mbar_op *o, uint64_t at, uint32_t lanes, uint32_t need) {
-    ablock *b = &s->blocks[w->block];
+    ablock *b = &s->blocks.at[w->block];
     bool waits = o->i->imm == ORR_MBAR_TEST_WAIT || o->i->imm == ORR_MBAR_TRY_WAIT;
     if (o->i->imm < ORR_MBAR_ARRIVE || (waits && !need)) return;
     if (!waits) {
@@ -346,7 +346,7 @@ static void multiply(acore *s, awarp *w, const orr_tinst *i, uint64_t issued) {
     for (uint32_t k = 0; k < w->n; k++) {
         uint32_t id = number_of(s, w, k);
         products_issue(&s->async.products, id / s->m->per_sched, id, i, issued);
-        if (i->warps) slots_take(&s->lsu, issued, i->warps, 1); // what it reads of shared memory
+        if (i->warps) slots_take(&s->lsu.passes, issued, i->warps, 1); // what it reads of shared memory
     }
 }
 
@@ -382,7 +382,7 @@ bool abt_async_grant(acore *s, awarp *w, uint64_t when) {
 
 static bool registers(acore *s, awarp *w, const orr_tinst *i, uint64_t issued, uint64_t *t) {
     const orr_gpu *g = s->m->gpu;
-    ablock *b = &s->blocks[w->block];
+    ablock *b = &s->blocks.at[w->block];
     int32_t had = (int32_t)s->m->code->program->registers, n = i->warps;
     if (g->registers_retry <= 0 || !n) return false;
     w->async.wants = n - had;
@@ -422,7 +422,7 @@ bool abt_async_after(acore *s, uint32_t id, const aseg *g, uint64_t *t) {
         tma_maps_prefetch(&s->async.maps, issued);
     else
         waits = registers(s, w, i, issued, t);
-    s->when[id] = *t;
-    if (waits) s->when[id] |= WAITS;
+    s->queue.when[id] = *t;
+    if (waits) s->queue.when[id] |= WAITS;
     return waits;
 }

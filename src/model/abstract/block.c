@@ -9,9 +9,9 @@ static uint32_t place_warp(acore *s) {
     const machine *m = s->m;
     uint64_t all = m->per_sched >= 64 ? UINT64_MAX : (1ull << m->per_sched) - 1;
     for (uint32_t n = 0; n < m->nsched; n++) {
-        uint32_t at = s->next_sched;
+        uint32_t at = s->blocks.next_sched;
         asched *q = &s->sched[at];
-        s->next_sched = (s->next_sched + 1) % m->nsched;
+        s->blocks.next_sched = (s->blocks.next_sched + 1) % m->nsched;
         if (!(~q->used & all)) continue;
         uint32_t k = (uint32_t)__builtin_ctzll(~q->used & all), id = at * m->per_sched + k;
         q->used |= 1ull << k;
@@ -27,31 +27,31 @@ static void start_warp(acore *s, awarp *w, const tbuf *b, uint32_t index) {
     w->far = w->landed = w->stored = w->fetched = 0;
     w->group = w->seg = w->end = w->code = w->body = 0;
     w->n = 1;
-    w->skew = w->nparts = 0;
+    w->skew = w->batch.nparts = 0;
     w->stretch = 16;
-    w->pending = 0;
+    w->batch.pending = 0;
     w->waiting = 0;
     w->has_then = w->ghost = false;
     w->group_ready[0] = 0;
     w->trace = orr_trace_open(b->warps[index]);
     w->base = w->trace.at;
     uint32_t places = m->code->nplaces;
-    w->place = places <= NEAR_PLACES ? w->near : w->many;
-    w->soon = w->place + (places <= NEAR_PLACES ? NEAR_PLACES : places);
-    w->rear = w->soon + (places <= NEAR_PLACES ? NEAR_PLACES : places);
-    memset(w->place, 0, places * sizeof *w->place);
-    memset(w->rear, 0, places * sizeof *w->rear);
-    memset(w->soon, 0, places * sizeof *w->soon);
+    w->ready.loads = places <= NEAR_PLACES ? w->ready.near : w->ready.many;
+    w->ready.others = w->ready.loads + (places <= NEAR_PLACES ? NEAR_PLACES : places);
+    w->ready.rear = w->ready.others + (places <= NEAR_PLACES ? NEAR_PLACES : places);
+    memset(w->ready.loads, 0, places * sizeof *w->ready.loads);
+    memset(w->ready.rear, 0, places * sizeof *w->ready.rear);
+    memset(w->ready.others, 0, places * sizeof *w->ready.others);
 }
 
 void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     machine *m = s->m;
-    ablock *b = &s->blocks[slot];
-    if (when < s->block_free) when = s->block_free;
+    ablock *b = &s->blocks.at[slot];
+    if (when < s->blocks.free) when = s->blocks.free;
     if (b->end && when < b->end + m->c->dispatch.turnaround) when = b->end + m->c->dispatch.turnaround;
     if (when < buf->earliest) when = buf->earliest;
-    s->block_free = when + m->spacing;
-    if (!s->running++) s->since = when;
+    s->blocks.free = when + m->spacing;
+    if (!s->blocks.running++) s->since = when;
     memset(b->arrived, 0, sizeof b->arrived);
     b->buf = buf;
     abt_step_start(m, s, b);
@@ -74,28 +74,28 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         }
         s->n.warps += 1 + b->npeers;
         if (head && form && head->n < m->batch && abt_form_has(form, buf->warps[n])) {
-            head->index[head->n] = (uint8_t)n;
+            head->batch.index[head->n] = (uint8_t)n;
             abt_batch_join(head, &s->warps[id], id, buf->warps[n]);
             abt_async_warp_start(s, &s->warps[id]);
             head->skew += (uint32_t)m->c->dispatch.warp_interval;
             b->warp[n] = NOBODY;
-            s->when[id] = NEVER;
+            s->queue.when[id] = NEVER;
             continue;
         }
         head = &s->warps[id];
         b->warp[n] = id;
         head->block = slot;
-        head->index[0] = (uint8_t)n;
+        head->batch.index[0] = (uint8_t)n;
         start_warp(s, head, buf, n);
         head->exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
         form = m->live ? NULL : abt_form_of(m->code, buf->warps[n]);
-        s->order[s->norder++] = (uint16_t)id;
-        s->at[id] = head->trace.at;
-        s->when[id] = first + n * m->c->dispatch.warp_interval;
+        s->queue.order[s->queue.n++] = (uint16_t)id;
+        s->queue.at[id] = head->trace.at;
+        s->queue.when[id] = first + n * m->c->dispatch.warp_interval;
     }
     if (m->c->gpu->launch_turn && buf->nwarps % m->nsched == 0)
-        s->next_sched = (s->next_sched + 1) % m->nsched;
-    if (buf->nwarps && first < s->next) s->next = first;
+        s->blocks.next_sched = (s->blocks.next_sched + 1) % m->nsched;
+    if (buf->nwarps && first < s->queue.next) s->queue.next = first;
 }
 
 // ---- barriers ----------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ static void release(acore *s, ablock *b, int which) {
     for (int n = 0; n < BLOCK_BARRIERS; n++)
         if (which < 0 || n == which) t = latest(t, b->came[n]);
     t += b->bar_latency;
-    s->changed = true;
+    s->queue.changed = true;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         uint32_t id = b->warp[n];
         awarp *w = id == NOBODY ? NULL : &s->warps[id];
@@ -113,8 +113,8 @@ static void release(acore *s, ablock *b, int which) {
         w->waiting = 0;
         w->skew = 0;
         b->at_barrier -= w->n;
-        s->when[id] &= ~WAITS;
-        if (s->when[id] < t) s->when[id] = t;
+        s->queue.when[id] &= ~WAITS;
+        if (s->queue.when[id] < t) s->queue.when[id] = t;
     }
     for (int n = 0; n < BLOCK_BARRIERS; n++)
         if (which < 0 || n == which) b->arrived[n] = 0, b->came[n] = 0;
@@ -126,8 +126,8 @@ static void release_if_all(acore *s, ablock *b) {
 
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when) {
     awarp *w = &s->warps[id];
-    ablock *b = &s->blocks[w->block];
-    uint32_t n = w->index[0];
+    ablock *b = &s->blocks.at[w->block];
+    uint32_t n = w->batch.index[0];
     if (orr_barrier_passed_by(i, n)) return;
     int which =
         (int)(orr_barrier_known(i) ? orr_barrier_number(i, n)
@@ -138,7 +138,7 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
         b->at_barrier += w->n;
-        s->when[id] |= WAITS; // far away, until it is let go
+        s->queue.when[id] |= WAITS; // far away, until it is let go
     }
     if (i->warps && i->warps < b->nwarps && b->arrived[which] >= i->warps)
         release(s, b, which);
@@ -160,18 +160,18 @@ static void end_block(acore *s, ablock *b) {
         s->done = b->peer[k];
     }
     b->npeers = 0;
-    if (!--s->running) s->active += b->end - s->since;
+    if (!--s->blocks.running) s->active += b->end - s->since;
 }
 
 void abt_block_warp_ended(acore *s, uint32_t id) {
     const awarp *w = &s->warps[id];
-    ablock *b = &s->blocks[w->block];
-    uint64_t when = s->when[id] + w->skew > w->landed ? s->when[id] + w->skew : w->landed;
+    ablock *b = &s->blocks.at[w->block];
+    uint64_t when = s->queue.when[id] + w->skew > w->landed ? s->queue.when[id] + w->skew : w->landed;
     s->sched[w->sched].used &= ~(1ull << id % s->m->per_sched);
     for (uint32_t n = 1; n < w->n; n++)
-        s->sched[w->id[n] / s->m->per_sched].used &= ~(1ull << w->id[n] % s->m->per_sched);
-    s->when[id] = NEVER;
-    s->changed = true;
+        s->sched[w->batch.id[n] / s->m->per_sched].used &= ~(1ull << w->batch.id[n] % s->m->per_sched);
+    s->queue.when[id] = NEVER;
+    s->queue.changed = true;
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == id) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;

@@ -8,7 +8,7 @@
 static ablock *mate(const machine *m, const ablock *b, uint32_t rank, acore **core) {
     async_place at = b->async.mates[rank % ORR_CLUSTER_MOST];
     *core = &m->cores[at.core];
-    ablock *to = &(*core)->blocks[at.slot];
+    ablock *to = &(*core)->blocks.at[at.slot];
     bool there = to->buf && b->buf && to->buf->index == b->buf->index - b->async.rank + rank;
     return there ? to : NULL;
 }
@@ -62,7 +62,7 @@ static void check_block(acore *s, ablock *b) {
 
 bool abt_cluster_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when) {
     awarp *w = &s->warps[id];
-    ablock *b = &s->blocks[w->block];
+    ablock *b = &s->blocks.at[w->block];
     if (i->flags & ORR_TF_ARRIVE) {
         if (w->async.phase > b->async.over) return false; // lanes that come later than others of their warp
         w->async.phase = b->async.over + 1;
@@ -72,12 +72,12 @@ bool abt_cluster_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t whe
         return false;
     }
     if (b->async.over >= w->async.phase) {
-        if (b->async.over == w->async.phase) s->when[id] = latest(s->when[id], b->async.over_at);
+        if (b->async.over == w->async.phase) s->queue.when[id] = latest(s->queue.when[id], b->async.over_at);
         return false;
     }
     w->waiting = CLUSTER_BARRIER + 1;
     b->async.waiting += w->n;
-    s->when[id] |= WAITS;
+    s->queue.when[id] |= WAITS;
     return true;
 }
 
@@ -92,7 +92,7 @@ void abt_cluster_left(acore *s, ablock *b, uint64_t when) {
 bool abt_cluster_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t *ready) {
     const orr_gpu *g = s->m->gpu;
     const orr_tinst *i = &s->m->code->program->insts[x->inst];
-    ablock *b = &s->blocks[w->block];
+    ablock *b = &s->blocks.at[w->block];
     orr_cluster_seat seat = {b->async.rank, b->async.size, s->m->kernel->machine};
     bool some = false;
     *ready = 0;

@@ -102,7 +102,7 @@ static uint32_t sharing(const machine *m, uint32_t unit) {
 }
 
 static uint32_t units_of(const machine *m, uint32_t unit) {
-    return m->cores[0].pool_n[m->cores[0].sched[0].pool_of[unit]];
+    return m->cores[0].pools.units[m->cores[0].sched[0].pool_of[unit]];
 }
 
 static void note_unit(acode *c, uint16_t unit) {
@@ -356,7 +356,7 @@ static void add_inst(schedule *x, uint32_t n) {
     x->last = t;
     uint64_t step = step_of(m, c, n);
     x->front = t + step;
-    if (m->cores[0].pool_n[m->cores[0].sched[0].pool_of[i->unit]] == 1 && !m->gpu->units[i->unit].queue)
+    if (m->cores[0].pools.units[m->cores[0].sched[0].pool_of[i->unit]] == 1 && !m->gpu->units[i->unit].queue)
         x->unit[i->unit] = t + interval_of(i);
     if (i->kind == ORR_TK_MEM) add_memory(x, n, t, made, nmade);
     bool late = is_late(m, i);

@@ -80,11 +80,11 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     if (!w->code) return t;
     const acblock *a = &code->blocks[w->code - 1];
     const aplace *p = code->places.at + a->late;
-    for (uint32_t n = 0; n < a->nlate; n++, p++) w->soon[p->place] = t + p->cycles;
+    for (uint32_t n = 0; n < a->nlate; n++, p++) w->ready.others[p->place] = t + p->cycles;
     if (a->jumps && b->first != a->end) t += m->c->branch.jump;
     p = code->places.at + b->use;
     for (uint32_t n = 0; n < b->nuse; n++, p++)
-        if (w->soon[p->place] > t + p->cycles) t = w->soon[p->place] - p->cycles;
+        if (w->ready.others[p->place] > t + p->cycles) t = w->ready.others[p->place] - p->cycles;
     return t;
 }
 
@@ -113,7 +113,7 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
         bool dry = b->ndry && w->far <= *t;
         w->seg = dry ? b->dry : b->wet;
         w->end = w->seg + (dry ? b->ndry : b->nwet);
-        uint64_t warps = w->n * (1ull + s->blocks[w->block].npeers);
+        uint64_t warps = w->n * (1ull + s->blocks.at[w->block].npeers);
         s->n.issued += b->count * warps;
         s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
         if (!w->ghost) {
@@ -174,7 +174,7 @@ static uint64_t fence(acore *s, const awarp *w, const orr_tinst *i, uint64_t now
 static uint64_t fetch(acore *s, awarp *w, const aseg *g, uint64_t t) {
     asched *q = &s->sched[w->sched];
     uint64_t late = 0;
-    bool there = s->m->code_fits;
+    bool there = s->m->fetch.fits;
     for (uint32_t n = 0; n < g->nlines; n++) {
         if (w->fetched == g->line + n) continue;
         uint64_t want = t + late + (uint64_t)g->len * n * w->stretch / 16 / g->nlines,
@@ -190,15 +190,15 @@ static uint64_t fetch(acore *s, awarp *w, const aseg *g, uint64_t t) {
 // `from`, and when the last of them can have issued the last of it, skew cycles after `to`.
 static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uint64_t to) {
     uint64_t room = to - from + w->skew, most = w->skew;
-    for (uint32_t k = 0; k < w->nparts; k++) {
-        asched *q = &s->sched[w->part[k].sched];
-        uint32_t n = w->part[k].n * g->slots, busy = w->part[k].n * g->busy;
+    for (uint32_t k = 0; k < w->batch.nparts; k++) {
+        asched *q = &s->sched[w->batch.part[k].sched];
+        uint32_t n = w->batch.part[k].n * g->slots, busy = w->batch.part[k].n * g->busy;
         uint64_t takes = n * s->m->issue_interval, free = room > takes ? (room - takes) / 2 : 0;
         uint64_t last = slots_take(&q->slots, from + free, n, (uint32_t)s->m->issue_interval);
         if (last > to + most) most = last - to;
         if (!busy) continue;
         free = room > busy ? (room - busy) / 2 : 0;
-        last = slots_take(&s->pools[q->pool_of[g->unit]], from + free, busy, 1);
+        last = slots_take(&s->pools.at[q->pool_of[g->unit]], from + free, busy, 1);
         if (last > to + most) most = last - to;
     }
     w->skew = (uint32_t)most;
@@ -206,9 +206,10 @@ static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uin
 
 // They are booked after what the first one does next: it goes before them.
 static void catch_up(acore *s, awarp *w) {
-    if (!w->pending) return;
-    follow_segment(s, w, &s->m->code->segs.at[w->pending - 1], w->pending_from, w->pending_to);
-    w->pending = 0;
+    if (!w->batch.pending) return;
+    follow_segment(s, w, &s->m->code->segs.at[w->batch.pending - 1], w->batch.pending_from,
+                   w->batch.pending_to);
+    w->batch.pending = 0;
 }
 
 // ---- a warp ------------------------------------------------------------------------------------------
@@ -218,8 +219,8 @@ static inline uint64_t wait_for_loads(acore *s, awarp *w, const aseg *g, uint64_
     catch_up(s, w);
     uint64_t last = t + w->skew;
     for (uint32_t k = 0; k < g->nwait; k++) {
-        if (w->place[at[k]] > t) t = w->place[at[k]];
-        if (w->rear[at[k]] > last) last = w->rear[at[k]];
+        if (w->ready.loads[at[k]] > t) t = w->ready.loads[at[k]];
+        if (w->ready.rear[at[k]] > last) last = w->ready.rear[at[k]];
     }
     w->skew = last > t ? (uint32_t)(last - t) : 0;
     return t;
@@ -236,7 +237,7 @@ static inline uint64_t issue(acore *s, const asched *q, slots *sched, const aseg
         uint64_t over = at + (burst->slots - 1) * interval, lost = last > over ? last - over : 0;
         if (burst->busy) {
             uint32_t busy = burst->busy;
-            uint64_t unit = slots_take(&s->pools[q->pool_of[burst->unit]], at, busy, 1) + 1;
+            uint64_t unit = slots_take(&s->pools.at[q->pool_of[burst->unit]], at, busy, 1) + 1;
             if (unit > at + busy + lost) lost = unit - at - busy;
         }
         delay += lost;
@@ -250,7 +251,7 @@ static inline uint64_t quiet_access(acore *s, awarp *w, const amem *x, uint64_t 
                                     uint64_t len, uint64_t late) {
     uint32_t more, all, cycles = abt_memory_cost(s, w, x, &more, &all);
     at += late;
-    uint64_t over = slots_take(&s->lsu, at, cycles, 1) + 1 - cycles;
+    uint64_t over = slots_take(&s->lsu.passes, at, cycles, 1) + 1 - cycles;
     more += (uint32_t)(over > at ? over - at : 0);
     // who needs it has been held up meanwhile, as all of the segment has
     uint64_t slack = x->slack + (shift ? shift * (x->latency + x->slack) / len : 0);
@@ -258,7 +259,7 @@ static inline uint64_t quiet_access(acore *s, awarp *w, const amem *x, uint64_t 
     if (all == cycles) return late;
     // those that follow, all at once, so that the last comes in time if it can
     uint64_t behind = w->skew > all - cycles ? w->skew - (all - cycles) : 0;
-    uint64_t last = slots_take(&s->lsu, at + behind, all - cycles, 1) + 1;
+    uint64_t last = slots_take(&s->lsu.passes, at + behind, all - cycles, 1) + 1;
     if (last > at + late + slack + w->skew + cycles) w->skew = (uint32_t)(last - at - late - slack - cycles);
     return late;
 }
@@ -272,7 +273,7 @@ static bool is_near_or_generic(const acore *s, const amem *x) {
 // `ready`: the cycles that it holds its warp up.
 static uint64_t far_access(awarp *w, const amem *x, uint64_t at, uint64_t ready) {
     for (uint32_t d = 0; x->late && d < x->nset; d++)
-        w->place[x->set[d]] = w->rear[x->set[d]] = latest(w->place[x->set[d]], ready);
+        w->ready.loads[x->set[d]] = w->ready.rear[x->set[d]] = latest(w->ready.loads[x->set[d]], ready);
     if (x->loads) w->landed = latest(w->landed, ready);
     if (x->late) w->far = latest(w->far, ready);
     uint64_t due = x->late ? ready : x->loads ? at + x->latency + x->slack : at;
@@ -306,12 +307,12 @@ static inline uint64_t run_segment(acore *s, awarp *w, const aseg *g, uint64_t t
     asched *q = &s->sched[w->sched];
     if (!(q->seen[w->seg / 64] >> w->seg % 64 & 1)) t += fetch(s, w, g, t);
     uint64_t len = g->len, delay = issue(s, q, &q->slots, g, t), end = t + len + delay;
-    if (!s->m->code_fits) w->stretch = (uint32_t)((len + delay) * 16 / (len ? len : 1));
-    if (w->nparts) {
+    if (!s->m->fetch.fits) w->stretch = (uint32_t)((len + delay) * 16 / (len ? len : 1));
+    if (w->batch.nparts) {
         catch_up(s, w);
-        w->pending = w->seg + 1;
-        w->pending_from = t;
-        w->pending_to = end - g->tail;
+        w->batch.pending = w->seg + 1;
+        w->batch.pending_from = t;
+        w->batch.pending_to = end - g->tail;
     }
     if (g->nmem && !w->ghost) end += accesses(s, w, g, t, delay, len);
     if (w->skew > SKEW) { // so far apart they do not go together: the first one waits
@@ -324,7 +325,7 @@ static inline uint64_t run_segment(acore *s, awarp *w, const aseg *g, uint64_t t
 
 static void end_warp(acore *s, awarp *w, uint32_t id, uint64_t t) {
     catch_up(s, w);
-    s->when[id] = t;
+    s->queue.when[id] = t;
     abt_block_warp_ended(s, id);
 }
 
@@ -350,10 +351,10 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
             end_warp(s, w, id, *t);
             return true;
         }
-        s->when[id] = *t;
+        s->queue.when[id] = *t;
         if (i->imm == CLUSTER_BARRIER) {
             bool waits = abt_cluster_barrier(s, id, i, end - g->tail + w->skew);
-            if (!waits) *t = s->when[id];
+            if (!waits) *t = s->queue.when[id];
             return waits;
         }
         abt_block_barrier(s, id, i, end - g->tail + w->skew);
@@ -366,12 +367,12 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
 static void run_warp(acore *s, uint32_t id, uint64_t until) {
     const aseg *segs = s->m->code->segs.at;
     awarp *w = &s->warps[id];
-    uint64_t t = s->when[id];
+    uint64_t t = s->queue.when[id];
     for (;;) {
         bool later = w->exec && w->seg == w->end && t >= until; // it is executed when it is time
         if (later || (w->seg == w->end && !next_block(s, w, &t))) {
             if (later || w->stalls)
-                s->when[id] = t;
+                s->queue.when[id] = t;
             else
                 end_warp(s, w, id, t);
             return;
@@ -380,7 +381,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         if (g->nwait && w->far > t) t = wait_for_loads(s, w, g, t);
         if (g->before && !w->ghost) t = before(s, w, g, t);
         if (t >= until) {
-            s->when[id] = t;
+            s->queue.when[id] = t;
             return;
         }
         t = run_segment(s, w, g, t);
@@ -393,15 +394,15 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
 static void look(acore *s) {
     uint32_t n = 0;
     uint64_t t = NEVER;
-    for (uint32_t k = 0; k < s->norder; k++) {
-        uint16_t id = s->order[k];
-        uint64_t when = s->when[id];
-        s->order[n] = id;
+    for (uint32_t k = 0; k < s->queue.n; k++) {
+        uint16_t id = s->queue.order[k];
+        uint64_t when = s->queue.when[id];
+        s->queue.order[n] = id;
         n += when != NEVER;
         if (when < t) t = when;
     }
-    s->norder = n;
-    s->next = t;
+    s->queue.n = n;
+    s->queue.next = t;
 }
 
 // Those that go on before `stop`, in the order of the policy: oldest first, in turn, youngest first. *rest:
@@ -410,12 +411,12 @@ static uint32_t choose(acore *s, uint64_t stop, uint64_t *rest) {
     int policy = s->m->gpu->core_policy;
     bool oldest = policy == ORR_SCHED_GTO || policy == ORR_SCHED_OLDEST,
          turns = !oldest && policy != ORR_SCHED_GTY;
-    uint32_t n = s->norder, run = 0, at = oldest ? 0 : turns && n ? s->turn++ % n : n - 1;
+    uint32_t n = s->queue.n, run = 0, at = oldest ? 0 : turns && n ? s->queue.turn++ % n : n - 1;
     uint64_t later = NEVER;
     for (uint32_t k = 0; k < n; k++) {
-        uint16_t id = s->order[at];
-        uint64_t when = s->when[id];
-        s->list[run] = id;
+        uint16_t id = s->queue.order[at];
+        uint64_t when = s->queue.when[id];
+        s->queue.list[run] = id;
         if (when < stop)
             run++;
         else if (when < later)
@@ -423,8 +424,8 @@ static uint32_t choose(acore *s, uint64_t stop, uint64_t *rest) {
         at = oldest ? at + 1 : !turns ? at - 1 : at + 1 < n ? at + 1 : 0;
     }
     for (uint32_t k = 0; k < run; k++) {
-        const uint8_t *w = (const uint8_t *)&s->warps[s->list[k]];
-        __builtin_prefetch(s->at[s->list[k]]);
+        const uint8_t *w = (const uint8_t *)&s->warps[s->queue.list[k]];
+        __builtin_prefetch(s->queue.at[s->queue.list[k]]);
         for (uint32_t line = 0; line < 192; line += 64) __builtin_prefetch(w + line);
     }
     *rest = later;
@@ -432,42 +433,43 @@ static uint32_t choose(acore *s, uint64_t stop, uint64_t *rest) {
 }
 
 void abt_core_soon(const acore *s) {
-    uint32_t word = (uint32_t)(s->next >> 6) % SLOT_WORDS;
-    for (uint32_t k = 0; k < s->norder; k += 8) __builtin_prefetch(&s->when[k]);
+    uint32_t word = (uint32_t)(s->queue.next >> 6) % SLOT_WORDS;
+    for (uint32_t k = 0; k < s->queue.n; k += 8) __builtin_prefetch(&s->queue.when[k]);
     for (uint32_t k = 0; k < s->m->nsched; k++) {
         __builtin_prefetch(&s->sched[k].slots.full, 1);
         __builtin_prefetch(&s->sched[k].slots.at[word], 1);
         __builtin_prefetch(s->sched[k].seen);
     }
-    __builtin_prefetch(&s->lsu.full, 1);
-    __builtin_prefetch(&s->lsu.at[word], 1);
-    __builtin_prefetch(&s->send, 1);
+    __builtin_prefetch(&s->lsu.passes.full, 1);
+    __builtin_prefetch(&s->lsu.passes.at[word], 1);
+    __builtin_prefetch(&s->port.send, 1);
     const acode *code = s->m->code;
     for (uint32_t k = 0; k < code->nunits; k++)
         for (uint32_t n = 0; n < s->m->nsched; n++)
-            __builtin_prefetch(&s->pools[s->sched[n].pool_of[code->unit[k]]].at[word], 1);
+            __builtin_prefetch(&s->pools.at[s->sched[n].pool_of[code->unit[k]]].at[word], 1);
 }
 
 void abt_core_run(acore *s, uint64_t until) {
-    while (s->next < until && !s->damaged) {
-        uint64_t stop = s->next + STEP < until ? s->next + STEP : until;
+    while (s->queue.next < until && !s->damaged) {
+        uint64_t stop = s->queue.next + STEP < until ? s->queue.next + STEP : until;
         uint64_t next;
         abt_async_send(s, stop);
         uint32_t run = choose(s, stop, &next);
-        s->changed = false;
+        s->queue.changed = false;
         for (uint32_t k = 0; k < run && k < AHEAD && !s->m->perfect; k++)
-            abt_memory_prefetch(s, &s->warps[s->list[k]]);
+            abt_memory_prefetch(s, &s->warps[s->queue.list[k]]);
         for (uint32_t k = 0; k < run && !s->damaged; k++) {
-            if (!s->m->perfect && k + AHEAD < run) abt_memory_prefetch(s, &s->warps[s->list[k + AHEAD]]);
-            run_warp(s, s->list[k], stop);
-            s->at[s->list[k]] = s->warps[s->list[k]].trace.at;
-            if (s->when[s->list[k]] < next) next = s->when[s->list[k]];
+            if (!s->m->perfect && k + AHEAD < run)
+                abt_memory_prefetch(s, &s->warps[s->queue.list[k + AHEAD]]);
+            run_warp(s, s->queue.list[k], stop);
+            s->queue.at[s->queue.list[k]] = s->warps[s->queue.list[k]].trace.at;
+            if (s->queue.when[s->queue.list[k]] < next) next = s->queue.when[s->queue.list[k]];
         }
-        if (s->changed)
+        if (s->queue.changed)
             look(s);
         else
-            s->next = next;
+            s->queue.next = next;
         uint64_t due = abt_async_due(s);
-        if (due < s->next) s->next = due;
+        if (due < s->queue.next) s->queue.next = due;
     }
 }

@@ -18,16 +18,16 @@
 static void make_pools(const machine *m, acore *s) {
     const orr_gpu *g = m->gpu;
     uint32_t subs = (uint32_t)g->core_subcores, per = m->c->sched_per_sub;
-    s->pool_n = orr_calloc((size_t)g->nunits * subs + 1, sizeof *s->pool_n);
+    s->pools.units = orr_calloc((size_t)g->nunits * subs + 1, sizeof *s->pools.units);
     for (int u = 0; u < g->nunits; u++) {
-        uint32_t count = (uint32_t)g->units[u].count, first = s->npools;
+        uint32_t count = (uint32_t)g->units[u].count, first = s->pools.n;
         bool common = count < subs;
         for (uint32_t n = 0; n < (common ? 1 : subs); n++)
-            s->pool_n[s->npools++] = common ? count : count / subs;
+            s->pools.units[s->pools.n++] = common ? count : count / subs;
         for (uint32_t q = 0; q < m->nsched; q++)
             s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / per));
     }
-    s->pools = orr_calloc(s->npools + 1, sizeof *s->pools);
+    s->pools.at = orr_calloc(s->pools.n + 1, sizeof *s->pools.at);
 }
 
 static void make_core(machine *m, acore *s, uint32_t id) {
@@ -38,10 +38,10 @@ static void make_core(machine *m, acore *s, uint32_t id) {
     make_pools(m, s);
     uint32_t warps = m->nsched * m->per_sched;
     s->warps = orr_apart(warps, sizeof *s->warps);
-    s->when = orr_calloc(warps, sizeof *s->when);
-    s->order = orr_calloc(warps, sizeof *s->order);
-    s->list = orr_calloc(warps, sizeof *s->list);
-    s->at = orr_calloc(warps, sizeof *s->at);
+    s->queue.when = orr_calloc(warps, sizeof *s->queue.when);
+    s->queue.order = orr_calloc(warps, sizeof *s->queue.order);
+    s->queue.list = orr_calloc(warps, sizeof *s->queue.list);
+    s->queue.at = orr_calloc(warps, sizeof *s->queue.at);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
         if (g->icache_l0 && !g->icache_perfect) {
@@ -50,26 +50,26 @@ static void make_core(machine *m, acore *s, uint32_t id) {
         }
     }
     if (!g->icache_perfect) {
-        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line),
+        orr_cache_init(&s->fetch.tags, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line),
                        (uint32_t)g->icache_line, 0, false, false);
-        s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
+        s->fetch.when = orr_calloc((size_t)s->fetch.tags.sets * s->fetch.tags.ways, sizeof *s->fetch.when);
     }
-    constants_init(&s->constants, &m->c->core.constants);
+    constants_init(&s->fetch.constants, &m->c->core.constants);
 }
 
 static void free_core(machine *m, acore *s) {
     if (!s->sched) return;
     for (uint32_t i = 0; i < m->nsched * m->per_sched; i++) {
-        free(s->warps[i].many);
+        free(s->warps[i].ready.many);
         free(s->warps[i].access);
     }
     free(s->warps);
-    free(s->when);
-    free(s->order);
-    free(s->list);
-    free(s->at);
-    free(s->pools);
-    free(s->pool_n);
+    free(s->queue.when);
+    free(s->queue.order);
+    free(s->queue.list);
+    free(s->queue.at);
+    free(s->pools.at);
+    free(s->pools.units);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
         if (q->l0_when) orr_cache_free(&q->l0);
@@ -78,11 +78,11 @@ static void free_core(machine *m, acore *s) {
     }
     free(s->sched);
     abt_async_free(s);
-    for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
-    free(s->blocks);
-    if (s->l1i_when) orr_cache_free(&s->l1i);
-    free(s->l1i_when);
-    constants_free(&s->constants);
+    for (uint32_t n = 0; n < s->blocks.cap; n++) free(s->blocks.at[n].warp);
+    free(s->blocks.at);
+    if (s->fetch.when) orr_cache_free(&s->fetch.tags);
+    free(s->fetch.when);
+    constants_free(&s->fetch.constants);
 }
 
 machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
@@ -109,13 +109,13 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->issue_interval = (uint64_t)g->core_issue_interval;
 
     m->spacing = (uint64_t)g->launch_sm_interval;
-    m->fetches = !g->icache_perfect;
-    m->receive = orr_calloc(m->ncores, sizeof *m->receive);
-    m->topology = orr_topology_of(g);
-    m->numbers = orr_sm_numbers(g, m->ncores);
+    m->fetch.models = !g->icache_perfect;
+    m->net.receive = orr_calloc(m->ncores, sizeof *m->net.receive);
+    m->net.topology = orr_topology_of(g);
+    m->net.numbers = orr_sm_numbers(g, m->ncores);
     m->l1_spec = orr_l1_spec_of(g);
     m->l1_spec.tag_bits = 0;
-    if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
+    if (g->xbar_gpc_reply > 0) m->net.gpc = orr_calloc(m->ncores, sizeof *m->net.gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
     return m;
@@ -125,10 +125,10 @@ void abt_machine_free(machine *m) {
     if (!m) return;
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
-    free(m->receive);
-    free(m->numbers);
-    free(m->gpc);
-    free(m->named);
+    free(m->net.receive);
+    free(m->net.numbers);
+    free(m->net.gpc);
+    free(m->fetch.named);
     if (m->l1) orr_tags_free(m->l1);
     free(m->l1);
     orr_fast_free(m->memory);
@@ -172,7 +172,7 @@ static void fit_core(const machine *m, acore *s) {
     if (s->places == m->places && s->accesses == m->accesses) return;
     for (uint32_t i = 0; i < m->nsched * m->per_sched; i++) {
         awarp *w = &s->warps[i];
-        w->many = orr_realloc(w->many, 3 * (size_t)m->places * sizeof *w->many);
+        w->ready.many = orr_realloc(w->ready.many, 3 * (size_t)m->places * sizeof *w->ready.many);
         w->access = orr_realloc(w->access, (m->accesses + 1) * sizeof *w->access);
     }
     s->places = m->places;
@@ -181,18 +181,18 @@ static void fit_core(const machine *m, acore *s) {
 
 // What constants cost, where they are first named, as operands.
 static void fit_named(machine *m, const orr_program *p) {
-    if (m->code_lines > m->named_cap) {
-        m->named_cap = (uint32_t)m->code_lines;
-        m->named = orr_realloc(m->named, m->named_cap * sizeof *m->named);
+    if (m->fetch.lines > m->fetch.named_cap) {
+        m->fetch.named_cap = (uint32_t)m->fetch.lines;
+        m->fetch.named = orr_realloc(m->fetch.named, m->fetch.named_cap * sizeof *m->fetch.named);
     }
-    memset(m->named, 0, m->code_lines * sizeof *m->named);
+    memset(m->fetch.named, 0, m->fetch.lines * sizeof *m->fetch.named);
     uint64_t seen = 0;
     for (uint32_t n = 0; m->gpu->const_cold && n < p->ninsts; n++) {
         const orr_tinst *i = &p->insts[n];
         if (!i->constant || i->tclass == ORR_TC_CONST || seen >> (i->constant - 1) & 1) continue;
         seen |= 1ull << (i->constant - 1);
         bool parameters = constants_is_parameter(p, i->constant - 1);
-        m->named[i->pc / (uint64_t)m->gpu->icache_line] +=
+        m->fetch.named[i->pc / (uint64_t)m->gpu->icache_line] +=
             (uint32_t)(parameters ? m->c->core.constants.named_second : m->c->core.constants.named_beyond);
     }
 }
@@ -209,20 +209,21 @@ static void fit_warps(machine *m) {
     uint64_t last = 0;
     for (uint32_t n = 0; n < p->ninsts; n++)
         if (p->insts[n].pc > last) last = p->insts[n].pc;
-    m->code_lines = last / (uint64_t)m->gpu->icache_line + 1;
+    m->fetch.lines = last / (uint64_t)m->gpu->icache_line + 1;
     uint64_t first = (uint64_t)(m->gpu->icache_l0 ? m->gpu->icache_l0 : m->gpu->icache_l1);
-    m->code_fits = !m->kernel->grows && m->code_lines <= first / (uint64_t)m->gpu->icache_line;
-    m->code_warm =
-        m->gpu->icache_warm && m->code_lines <= (uint64_t)(m->gpu->icache_l1 / m->gpu->icache_line) / 2;
-    if (m->code_fits) fit_named(m, p);
+    m->fetch.fits = !m->kernel->grows && m->fetch.lines <= first / (uint64_t)m->gpu->icache_line;
+    m->fetch.warm =
+        m->gpu->icache_warm && m->fetch.lines <= (uint64_t)(m->gpu->icache_l1 / m->gpu->icache_line) / 2;
+    if (m->fetch.fits) fit_named(m, p);
     uint32_t seen = (uint32_t)((m->code->segs.n + 63) / 64);
-    for (uint32_t n = 0; seen > m->seen && n < m->ncores; n++) // it has grown: more of them
+    for (uint32_t n = 0; seen > m->fetch.seen && n < m->ncores; n++) // it has grown: more of them
         for (uint32_t k = 0; m->cores[n].sched && k < m->nsched; k++) {
             asched *q = &m->cores[n].sched[k];
             q->seen = orr_realloc(q->seen, (seen + 1) * sizeof *q->seen);
-            memset(q->seen + m->seen, m->fetches ? 0 : 0xff, (seen - m->seen) * sizeof *q->seen);
+            memset(q->seen + m->fetch.seen, m->fetch.models ? 0 : 0xff,
+                   (seen - m->fetch.seen) * sizeof *q->seen);
         }
-    if (seen > m->seen) m->seen = seen;
+    if (seen > m->fetch.seen) m->fetch.seen = seen;
 }
 
 // ---- blocks that are left out (launch.h)
@@ -232,15 +233,15 @@ static void warm_line(void *arg, const orr_touched *t) {
 }
 
 bool abt_left_out(const machine *m, const tbuf *b) {
-    return m->watch && m->watch->left_out(m->watch->arg, b->index);
+    return m->part.watch && m->part.watch->left_out(m->part.watch->arg, b->index);
 }
 
 // Its lines are in L2. The SM is the one that it would be dealt to if all blocks took the same time.
 static bool warm_block(machine *m, const tbuf *b) {
     warmer w = {m, (uint32_t)(b->index % m->ncores)};
-    if (!m->touches) m->touches = orr_warm_places(m->kernel, &m->touches_arena);
-    return orr_warm_block(m->touches, &(orr_tb){.index = b->index, .nwarps = b->nwarps, .warps = b->warps},
-                          warm_line, &w);
+    if (!m->part.touches) m->part.touches = orr_warm_places(m->kernel, &m->part.arena);
+    return orr_warm_block(
+        m->part.touches, &(orr_tb){.index = b->index, .nwarps = b->nwarps, .warps = b->warps}, warm_line, &w);
 }
 
 static tbuf *take_block(engine *x) {
@@ -276,42 +277,43 @@ static void prepare(machine *m, acore *s) {
     uint32_t blocks = (uint32_t)occ->blocks;
     if (!s->sched) make_core(m, s, (uint32_t)(s - m->cores));
     fit_core(m, s);
-    if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
-        for (uint32_t n = 0; n < s->blocks_cap; n++) {
-            free(s->blocks[n].warp);
-            abt_async_block_free(&s->blocks[n]);
+    if (blocks > s->blocks.cap || occ->warps_per_block > s->warps_cap) {
+        for (uint32_t n = 0; n < s->blocks.cap; n++) {
+            free(s->blocks.at[n].warp);
+            abt_async_block_free(&s->blocks.at[n]);
         }
-        s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
-        memset(s->blocks, 0, blocks * sizeof *s->blocks);
-        s->blocks_cap = blocks;
+        s->blocks.at = orr_realloc(s->blocks.at, blocks * sizeof *s->blocks.at);
+        memset(s->blocks.at, 0, blocks * sizeof *s->blocks.at);
+        s->blocks.cap = blocks;
         s->warps_cap = occ->warps_per_block;
         for (uint32_t n = 0; n < blocks; n++)
-            s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
+            s->blocks.at[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks.at[n].warp);
     }
-    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = s->blocks[n].npeers = 0;
+    for (uint32_t n = 0; n < blocks; n++) s->blocks.at[n].end = s->blocks.at[n].npeers = 0;
     s->prepared = true;
-    s->running = s->next_sched = s->norder = s->turn = s->started = s->started_last = 0;
-    s->next = NEVER;
+    s->blocks.running = s->blocks.next_sched = s->queue.n = s->queue.turn = s->blocks.started =
+        s->blocks.started_last = 0;
+    s->queue.next = NEVER;
     s->finished = s->since = s->active = 0;
-    s->block_free = (uint64_t)m->gpu->launch_overhead;
+    s->blocks.free = (uint64_t)m->gpu->launch_overhead;
     s->damaged = false;
     memset(&s->n, 0, sizeof s->n);
-    memset(s->pools, 0, s->npools * sizeof *s->pools);
+    memset(s->pools.at, 0, s->pools.n * sizeof *s->pools.at);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
         memset(&q->slots, 0, sizeof q->slots);
         q->used = 0;
-        q->seen = orr_realloc(q->seen, (m->seen + 1) * sizeof *q->seen);
-        memset(q->seen, m->fetches ? 0 : 0xff, m->seen * sizeof *q->seen);
+        q->seen = orr_realloc(q->seen, (m->fetch.seen + 1) * sizeof *q->seen);
+        memset(q->seen, m->fetch.models ? 0 : 0xff, m->fetch.seen * sizeof *q->seen);
         if (q->l0_when) {
             q->l0_last = 0;
             orr_cache_flush(&q->l0);
             memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
         }
     }
-    s->l1i_last = 0;
-    if (s->l1i_when) orr_cache_flush(&s->l1i);
-    constants_reset(&s->constants);
+    s->fetch.last = 0;
+    if (s->fetch.when) orr_cache_flush(&s->fetch.tags);
+    constants_reset(&s->fetch.constants);
     abt_memory_start(s);
     abt_async_start(s);
 }
@@ -319,13 +321,13 @@ static void prepare(machine *m, acore *s) {
 // Block b goes to an SM, and others to those of its group (sm_group.c), cycle `since` or `earliest`.
 static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t when) {
     machine *m = x->m;
-    ablock *to = &s->blocks[slot];
+    ablock *to = &s->blocks.at[slot];
     uint64_t earliest = b->earliest;
     uint32_t n = 0;
     to->npeers = 0;
     for (uint32_t k = 1; k < s->members && m->more; k++) {
-        acore *other = s + (size_t)k * m->apart;
-        if (other->prepared && other->blocks[slot].buf) continue;
+        acore *other = s + (size_t)k * m->groups.apart;
+        if (other->prepared && other->blocks.at[slot].buf) continue;
         tbuf *peer = n == k - 1 ? abt_group_find(m, x->supply, b, &x->reading) : NULL;
         if (peer) {
             to->peer[n++] = peer;
@@ -335,7 +337,7 @@ static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t wh
         if (!odd || x->failed) break;
         if (!other->prepared) prepare(m, other);
         odd->earliest = earliest;
-        other->blocks[slot].npeers = 0;
+        other->blocks.at[slot].npeers = 0;
         abt_block_start(other, slot, odd, when);
     }
     to->npeers = n;
@@ -345,7 +347,9 @@ static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t wh
 // ---- clusters
 static uint32_t free_slot(const machine *m, const acore *s) {
     uint32_t k = 0;
-    while (k < s->nblocks && (s->blocks[k].buf || (s->blocks[k].end && s->blocks[k].end >= m->until))) k++;
+    while (k < s->blocks.n &&
+           (s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->until)))
+        k++;
     return k;
 }
 
@@ -361,7 +365,7 @@ static bool start_cluster(void *arg, const uint32_t *sms) {
         if (!s->prepared) prepare(m, s);
         tbuf *b = next_block(x);
         uint32_t slot = free_slot(m, s);
-        if (!b || x->failed || slot == s->nblocks) return false;
+        if (!b || x->failed || slot == s->blocks.n) return false;
         if (x->clock < m->from * 256) x->clock = m->from * 256;
         b->earliest = x->clock / 256;
         x->clock += (uint64_t)(each * 256);
@@ -369,7 +373,7 @@ static bool start_cluster(void *arg, const uint32_t *sms) {
         places[r] = (async_place){s->id, slot};
     }
     for (uint32_t r = 0; r < m->cluster; r++) {
-        async_block *a = &m->cores[places[r].core].blocks[places[r].slot].async;
+        async_block *a = &m->cores[places[r].core].blocks.at[places[r].slot].async;
         a->rank = r;
         a->size = m->cluster;
         memcpy(a->mates, places, m->cluster * sizeof *places);
@@ -382,8 +386,8 @@ static void deal_clusters(engine *x) {
     uint32_t *used = orr_calloc(m->ncores, sizeof *used), each = (uint32_t)m->occ->blocks;
     for (uint32_t n = 0; n < m->ncores; n++) {
         const acore *s = &m->cores[n];
-        for (uint32_t k = 0; s->prepared && k < s->nblocks; k++)
-            used[n] += s->blocks[k].buf || (s->blocks[k].end && s->blocks[k].end >= m->until);
+        for (uint32_t k = 0; s->prepared && k < s->blocks.n; k++)
+            used[n] += s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->until);
     }
     if (m->more)
         orr_clusters_deal(m->gpu, &(orr_cluster_room){m->ncores, m->cluster, each, used},
@@ -406,7 +410,7 @@ static void deal(engine *x) {
         bool some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[x->order[n]];
-            if (slot >= s->nblocks || !s->members) continue;
+            if (slot >= s->blocks.n || !s->members) continue;
             if (!s->prepared) prepare(m, s);
             tbuf *b = next_block(x);
             if (!b || x->failed) return;
@@ -432,9 +436,9 @@ static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
     tbuf *b = next_block(x);
     if (!b || x->failed) return false;
     uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS) * s->members;
-    uint64_t t = orr_reserve(&m->dealer, since * ORR_TICKS, interval, ORR_FAST_SLOT) - interval;
+    uint64_t t = orr_reserve(&m->net.dealer, since * ORR_TICKS, interval, ORR_FAST_SLOT) - interval;
     b->earliest = 0;
-    s->started++;
+    s->blocks.started++;
     start_block(x, s, slot, b, t / ORR_TICKS);
     return true;
 }
@@ -451,17 +455,17 @@ static void refill(engine *x) {
         for (uint32_t n = 0; n < m->ncores; n++)
             if (!m->cores[n].prepared) prepare(m, &m->cores[n]);
     for (uint32_t n = 0; n < m->ncores; n++) {
-        m->cores[n].started_last = m->cores[n].started;
-        m->cores[n].started = 0;
+        m->cores[n].blocks.started_last = m->cores[n].blocks.started;
+        m->cores[n].blocks.started = 0;
     }
     while (some && m->more && !x->failed) {
         some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[x->order[n]];
-            if (!s->prepared || !s->members || s->running == s->nblocks) continue;
+            if (!s->prepared || !s->members || s->blocks.running == s->blocks.n) continue;
             uint32_t k = 0;
-            while (k < s->nblocks && (s->blocks[k].buf || s->blocks[k].end >= m->from)) k++;
-            if (k < s->nblocks) some |= hand_out(x, s, k, m->from);
+            while (k < s->blocks.n && (s->blocks.at[k].buf || s->blocks.at[k].end >= m->from)) k++;
+            if (k < s->blocks.n) some |= hand_out(x, s, k, m->from);
         }
     }
 }
@@ -473,22 +477,22 @@ static bool feed(engine *x) {
     x->ntakers = 0;
     for (uint32_t n = 0; n < m->ncores && m->cluster < 2; n++) {
         acore *s = &m->cores[n];
-        if (!m->more || s->running == s->nblocks || !s->prepared || !s->members) continue;
-        for (uint32_t k = 0; k < s->nblocks; k++)
-            if (!s->blocks[k].buf && s->blocks[k].end < m->until)
-                x->takers[x->ntakers++] = (taker){s->blocks[k].end, n, k};
+        if (!m->more || s->blocks.running == s->blocks.n || !s->prepared || !s->members) continue;
+        for (uint32_t k = 0; k < s->blocks.n; k++)
+            if (!s->blocks.at[k].buf && s->blocks.at[k].end < m->until)
+                x->takers[x->ntakers++] = (taker){s->blocks.at[k].end, n, k};
     }
     if (!x->ntakers) return false;
     qsort(x->takers, x->ntakers, sizeof *x->takers, by_time);
     x->nbusy = 0;
     for (uint32_t n = 0; n < x->ntakers && x->nbusy < m->ncores * 2; n++) {
         acore *s = &m->cores[x->takers[n].core];
-        if (s->started >= s->started_last + STOCK) continue;
+        if (s->blocks.started >= s->blocks.started_last + STOCK) continue;
         if (!hand_out(x, s, x->takers[n].slot, x->takers[n].free)) break;
         if (!x->nbusy || x->busy[x->nbusy - 1] != s->id) x->busy[x->nbusy++] = s->id;
         for (uint32_t k = 1; k < s->members; k++) {
-            const acore *other = s + (size_t)k * m->apart;
-            if (other->prepared && other->running && x->nbusy < m->ncores * 2)
+            const acore *other = s + (size_t)k * m->groups.apart;
+            if (other->prepared && other->blocks.running && x->nbusy < m->ncores * 2)
                 x->busy[x->nbusy++] = other->id;
         }
     }
@@ -500,9 +504,9 @@ static uint64_t next_event(const machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) {
         const acore *s = &m->cores[n];
         if (!s->prepared) continue;
-        if (s->next < t) t = s->next;
-        for (uint32_t k = 0; m->more && s->members && m->cluster < 2 && k < s->nblocks; k++)
-            if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
+        if (s->queue.next < t) t = s->queue.next;
+        for (uint32_t k = 0; m->more && s->members && m->cluster < 2 && k < s->blocks.n; k++)
+            if (!s->blocks.at[k].buf && s->blocks.at[k].end < t) t = s->blocks.at[k].end;
     }
     return t;
 }
@@ -561,13 +565,13 @@ static bool collect(engine *x, orr_progress *progress) {
         for (tbuf *b = s->done; b; b = b->next) {
             done++;
             if (notices) *ORR_PUSH(&x->ends) = b->ended;
-            if (m->watch) m->watch->ended(m->watch->arg, b->index, b->ended);
+            if (m->part.watch) m->part.watch->ended(m->part.watch->arg, b->index, b->ended);
             if (x->sampler) *ORR_PUSH(&x->spans) = (orr_span){.block = b->index, .end = b->ended, .sm = n};
         }
         if (done && progress) orr_progress_part(progress, done);
         cyc_supply_done(x->supply, s->done);
         s->done = NULL;
-        running |= s->running != 0;
+        running |= s->blocks.running != 0;
     }
     notice_ends(x);
     return running;
@@ -614,16 +618,16 @@ static void sum_up(machine *m, supply *supply, arun *out) {
     for (uint32_t i = 0; i < m->ncores; i++) {
         acore *s = &m->cores[i];
         if (!s->prepared) continue;
-        for (uint32_t b = 0; b < s->nblocks; b++) // what an error left behind
-            if (s->blocks[b].buf) {
-                abt_step_end(&s->blocks[b]);
-                s->blocks[b].buf->next = NULL;
-                for (uint32_t k = 0; k < s->blocks[b].npeers; k++) {
-                    s->blocks[b].peer[k]->next = s->blocks[b].buf->next;
-                    s->blocks[b].buf->next = s->blocks[b].peer[k];
+        for (uint32_t b = 0; b < s->blocks.n; b++) // what an error left behind
+            if (s->blocks.at[b].buf) {
+                abt_step_end(&s->blocks.at[b]);
+                s->blocks.at[b].buf->next = NULL;
+                for (uint32_t k = 0; k < s->blocks.at[b].npeers; k++) {
+                    s->blocks.at[b].peer[k]->next = s->blocks.at[b].buf->next;
+                    s->blocks.at[b].buf->next = s->blocks.at[b].peer[k];
                 }
-                cyc_supply_done(supply, s->blocks[b].buf);
-                s->blocks[b].buf = NULL;
+                cyc_supply_done(supply, s->blocks.at[b].buf);
+                s->blocks.at[b].buf = NULL;
             }
         sms += s->members;
         if (s->finished > out->cycles) out->cycles = s->finished;
@@ -657,17 +661,17 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     engine x = {.m = m, .e = e, .sampler = out->sampler};
     m->control = m->code->program->control;
     m->more = true;
-    m->watch = out->watch;
+    m->part.watch = out->watch;
     fit_warps(m);
 
-    memset(&m->dealer, 0, sizeof m->dealer);
-    memset(m->receive, 0, m->ncores * sizeof *m->receive);
-    if (m->gpc) memset(m->gpc, 0, m->ncores * sizeof *m->gpc);
+    memset(&m->net.dealer, 0, sizeof m->net.dealer);
+    memset(m->net.receive, 0, m->ncores * sizeof *m->net.receive);
+    if (m->net.gpc) memset(m->net.gpc, 0, m->ncores * sizeof *m->net.gpc);
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
         s->prepared = s->damaged = false;
-        s->nblocks = (uint32_t)occ->blocks;
-        s->running = 0;
+        s->blocks.n = (uint32_t)occ->blocks;
+        s->blocks.running = 0;
         s->id = n;
     }
     m->occ = occ;
@@ -680,7 +684,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     }
     // SMs that are simulated as one are spread over the GPU, whatever the order.
     const uint32_t *grid = source->info.grid;
-    uint64_t blocks = m->group == 1 ? (uint64_t)grid[0] * grid[1] * grid[2] : 0;
+    uint64_t blocks = m->groups.most == 1 ? (uint64_t)grid[0] * grid[1] * grid[2] : 0;
     x.order = orr_dispatch_order(m->gpu, m->ncores, blocks);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
@@ -699,8 +703,8 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     free(x.takers);
     free(x.spans.at);
     free(x.ends.at);
-    if (m->touches) orr_arena_free(&m->touches_arena);
-    m->touches = NULL;
-    m->watch = NULL;
+    if (m->part.touches) orr_arena_free(&m->part.arena);
+    m->part.touches = NULL;
+    m->part.watch = NULL;
     return ok;
 }

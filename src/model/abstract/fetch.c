@@ -12,20 +12,20 @@ static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool aske
 }
 
 static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
-    if (s->m->code_warm) return now;
-    uint32_t at = orr_cache_find(&s->l1i, line);
+    if (s->m->fetch.warm) return now;
+    uint32_t at = orr_cache_find(&s->fetch.tags, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
-        at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        s->l1i_when[at] = in_line(now + s->m->c->core.fetch.l2_latency, &s->l1i_last,
-                                  s->m->c->core.fetch.l1_interval, asked);
+        at = orr_cache_take(&s->fetch.tags, line, &victim, NULL);
+        s->fetch.when[at] = in_line(now + s->m->c->core.fetch.l2_latency, &s->fetch.last,
+                                    s->m->c->core.fetch.l1_interval, asked);
         s->n.icache_l1_miss += asked;
     }
-    orr_cache_touch(&s->l1i, at);
+    orr_cache_touch(&s->fetch.tags, at);
     // A warp that is simulated later and is earlier would have asked for it itself.
-    if (s->l1i_when[at] > now + s->m->c->core.fetch.l2_latency)
-        s->l1i_when[at] = now + s->m->c->core.fetch.l2_latency;
-    return s->l1i_when[at] > now ? s->l1i_when[at] : now;
+    if (s->fetch.when[at] > now + s->m->c->core.fetch.l2_latency)
+        s->fetch.when[at] = now + s->m->c->core.fetch.l2_latency;
+    return s->fetch.when[at] > now ? s->fetch.when[at] : now;
 }
 
 static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool asked) {
@@ -36,7 +36,7 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
     }
     uint32_t at = (uint32_t)line - 1;
     bool miss;
-    if (m->code_fits) {
+    if (m->fetch.fits) {
         miss = !q->l0_when[at];
     } else {
         at = orr_cache_find(&q->l0, line);
@@ -47,9 +47,9 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
     }
     if (miss) {
         uint64_t t = in_l1(s, line, now, asked) + m->c->core.fetch.latency;
-        if (!q->l0_last && m->code_warm) t += m->c->core.fetch.first_line;
+        if (!q->l0_last && m->fetch.warm) t += m->c->core.fetch.first_line;
         q->l0_when[at] = in_line(t, &q->l0_last, m->c->core.fetch.l0_interval, asked);
-        if (m->code_fits) q->l0_when[at] += m->named[line - 1];
+        if (m->fetch.fits) q->l0_when[at] += m->fetch.named[line - 1];
         s->n.icache_l0_miss += asked;
     }
     return q->l0_when[at];
@@ -62,7 +62,7 @@ uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there)
     s->n.icache_fetches++;
     uint64_t t = in_l0(s, q, line, now, true), ahead = (uint64_t)m->gpu->icache_prefetch;
     *there &= t <= now;
-    for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= m->code_lines; n++)
+    for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= m->fetch.lines; n++)
         *there &= in_l0(s, q, line + n, now, false) <= now;
     return t;
 }

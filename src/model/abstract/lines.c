@@ -11,9 +11,9 @@
 // ---- the network -------------------------------------------------------------------------------------
 // L1 takes nothing from one cycle to another. Who has come before passes, though simulated later.
 void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
-    if (until <= s->held) return;
-    if (from > s->held) s->held_from = from;
-    s->held = until;
+    if (until <= s->lsu.held) return;
+    if (from > s->lsu.held) s->lsu.held_from = from;
+    s->lsu.held = until;
 }
 
 // The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it. Warps are not
@@ -23,12 +23,12 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
     const machine *m = s->m;
     const cycle *c = m->c;
     uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
-    if (t >= s->stands_from && t < s->stands) t = s->stands;
-    s->sent = orr_reserve(&s->send, t, cost, ORR_FAST_SLOT);
-    t = s->sent - cost;
+    if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
+    s->port.sent = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT);
+    t = s->port.sent - cost;
     s->n.sent_bytes += s->times * bytes;
     *there = t + c->core.port.request_ticks;
-    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->side)
+    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->port.side)
         *there += c->core.port.far_ticks;
     return t;
 }
@@ -36,12 +36,12 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
 // A slice that is far behind holds up the SM's port, for no longer than a window, and that L1.
 static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t there, uint64_t taken) {
     const port_spec *port = &s->m->c->core.port;
-    uint64_t ahead = there + port->backlog_ticks, until = s->sent;
+    uint64_t ahead = there + port->backlog_ticks, until = s->port.sent;
     if (taken > ahead) {
         uint64_t wait = taken - ahead < port->window ? taken - ahead : port->window;
-        if (left > s->stands) s->stands_from = left;
-        if (s->stands < left + wait) s->stands = left + wait;
-        if (until < s->stands) until = s->stands;
+        if (left > s->port.stands) s->port.stands_from = left;
+        if (s->port.stands < left + wait) s->port.stands = left + wait;
+        if (until < s->port.stands) until = s->port.stands;
     }
     uint64_t held = until / ORR_TICKS;
     if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
@@ -61,7 +61,7 @@ static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t
 // Of the stores of part of a sector that are on their way the first to be acknowledged makes room for one
 // that is, at `done`: a heap, the first at its top.
 static void replace_part(acore *s, uint32_t n, uint64_t done) {
-    uint64_t *heap = s->parts.done;
+    uint64_t *heap = s->port.parts.done;
     uint32_t at = 0;
     for (uint32_t k; (k = 2 * at + 1) < n; at = k) {
         if (k + 1 < n && heap[k + 1] < heap[k]) k++;
@@ -71,8 +71,8 @@ static void replace_part(acore *s, uint32_t n, uint64_t done) {
     heap[at] = done;
 }
 static void add_part(acore *s, uint64_t done) {
-    uint64_t *heap = s->parts.done;
-    uint32_t at = s->parts.out++;
+    uint64_t *heap = s->port.parts.done;
+    uint32_t at = s->port.parts.out++;
     for (; at && heap[(at - 1) / 2] > done; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
     heap[at] = done;
 }
@@ -86,20 +86,20 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
     const port_spec *port = &m->c->core.port;
     uint32_t most = port->parts < PARTS_MAX ? port->parts : PARTS_MAX,
              places = port->stores && port->stores < PARTS_MAX ? port->stores : PARTS_MAX;
-    uint32_t n = s->parts.n++;
-    bool full = s->parts.out == most;
-    uint64_t free = full ? s->parts.done[0] : 0, room = n < places ? 0 : s->parts.left[n % places];
+    uint32_t n = s->port.parts.n++;
+    bool full = s->port.parts.out == most;
+    uint64_t free = full ? s->port.parts.done[0] : 0, room = n < places ? 0 : s->port.parts.left[n % places];
     if (room > when * ORR_TICKS) abt_lines_hold(s, when, room / ORR_TICKS);
     uint64_t merged_until = leave(s, p, when, bytes, &r->time), t = latest(merged_until, free);
     r->time += t - merged_until;
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
-    s->parts.left[n % places] = t;
+    s->port.parts.left[n % places] = t;
     if (full)
         replace_part(s, most, a.done + port->reply_ticks);
     else
         add_part(s, a.done + port->reply_ticks);
-    uint64_t held = s->sent / ORR_TICKS;
+    uint64_t held = s->port.sent / ORR_TICKS;
     if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
     return merged_until;
 }
@@ -108,30 +108,30 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
 // Those of stretches before t have come.
 static void come(acore *s, uint64_t t) {
     uint64_t now = t >> COMING_SHIFT;
-    if (now <= s->coming_from) return;
-    for (uint32_t n = 0; s->nmisses && s->coming_from < now && n < COMING; n++, s->coming_from++) {
-        uint16_t *of = &s->coming[s->coming_from % COMING];
-        s->nmisses -= *of;
+    if (now <= s->fills.from) return;
+    for (uint32_t n = 0; s->fills.misses && s->fills.from < now && n < COMING; n++, s->fills.from++) {
+        uint16_t *of = &s->fills.n[s->fills.from % COMING];
+        s->fills.misses -= *of;
         *of = 0;
     }
-    s->coming_from = now;
+    s->fills.from = now;
 }
 
 static inline void push_miss(acore *s, uint64_t t) {
     uint64_t at = t >> COMING_SHIFT;
-    if (at < s->coming_from) return;
-    if (at >= s->coming_from + COMING) at = s->coming_from + COMING - 1; // far away
-    s->coming[at % COMING]++;
-    s->nmisses++;
+    if (at < s->fills.from) return;
+    if (at >= s->fills.from + COMING) at = s->fills.from + COMING - 1; // far away
+    s->fills.n[at % COMING]++;
+    s->fills.misses++;
 }
 
 // There is room for another line on its way; until then the unit stands still.
 static inline void make_room(acore *s, access *k) {
     uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
-    if (s->nmisses < limit) return;
+    if (s->fills.misses < limit) return;
     come(s, k->from);
-    while (s->nmisses >= limit) {
-        k->from = (s->coming_from + 1) << COMING_SHIFT;
+    while (s->fills.misses >= limit) {
+        k->from = (s->fills.from + 1) << COMING_SHIFT;
         come(s, k->from);
     }
 }
@@ -143,44 +143,44 @@ static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t d
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
     uint64_t t = done + c->core.port.reply_ticks, cost = bytes * c->core.port.reply_byte;
-    if (m->gpc) {
+    if (m->net.gpc) {
         uint64_t all = c->crossbar.gpc_ticks[orr_sectors_in(sectors)] * share / CLUSTER_SHARE;
-        uint32_t gpc = orr_gpc_of_sm(sm, m->topology);
-        t = orr_reserve(&m->gpc[gpc], t, all, ORR_FAST_SLOT) - all;
+        uint32_t gpc = orr_gpc_of_sm(sm, m->net.topology);
+        t = orr_reserve(&m->net.gpc[gpc], t, all, ORR_FAST_SLOT) - all;
     }
-    t = orr_reserve(&m->receive[sm], t, cost, ORR_FAST_SLOT) - cost;
+    t = orr_reserve(&m->net.receive[sm], t, cost, ORR_FAST_SLOT) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     return (t + (bytes - 40) * c->core.port.reply_byte + ORR_TICKS - 1) / ORR_TICKS;
 }
 
 // ---- peers -------------------------------------------------------------------------------------------
-static inline uint32_t peer_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
+static inline uint32_t peer_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->groups.apart; }
 
 // A line of local memory, as the same warp of another SM has it.
 static uint64_t local_of_peer(const acore *s, uint64_t line, uint32_t sm) {
     const machine *m = s->m;
     uint64_t apart = (uint64_t)m->per_sched * m->nsched;
     apart *= orr_local_stride(&m->local, line);
-    return line + m->numbers[sm] * apart - m->numbers[s->id] * apart;
+    return line + m->net.numbers[sm] * apart - m->net.numbers[s->id] * apart;
 }
 
 // Where the trips of an access go for the peers of its block: as far from the block's as the addresses are.
 static void find_peers(acore *s, const awarp *w, const awork *a, const ablock *b) {
     machine *m = s->m;
-    size_t offset = (size_t)(m->issue[a->which].at.at - w->base);
+    size_t offset = (size_t)(m->seg.issue[a->which].at.at - w->base);
     for (uint32_t n = a->trip; n < a->trip + a->ntrips; n++) {
-        const atrip *x = &m->trips[n];
+        const atrip *x = &m->seg.trips[n];
         if (x->kind == TRIP_JOIN || x->kind == TRIP_STAND) continue;
-        const uint8_t *own = (x->index ? w->bytes[x->index] : w->base) + offset;
+        const uint8_t *own = (x->index ? w->batch.bytes[x->index] : w->base) + offset;
         uint32_t base = *own & 8 ? 5 : 1;
         uint64_t at, other;
         memcpy(&at, own + base, 8);
         for (uint32_t k = 0; k < b->npeers; k++) {
-            memcpy(&other, b->peer[k]->warps[w->index[x->index]].bytes + offset + base, 8);
+            memcpy(&other, b->peer[k]->warps[w->batch.index[x->index]].bytes + offset + base, 8);
             uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
             if (x->line >= ORR_LOCAL_LINES) line = local_of_peer(s, x->line, peer_sm(s, k));
-            m->peers[n][k] =
+            m->seg.peers[n][k] =
                 orr_fast_find(m->memory, line, peer_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
         }
     }
@@ -195,7 +195,7 @@ static inline uint32_t one_of(uint64_t line, uint32_t n) {
 // A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
 static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     machine *m = s->m;
-    const orr_fast_place *peer = m->peers[x - m->trips];
+    const orr_fast_place *peer = m->seg.peers[x - m->seg.trips];
     uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
@@ -219,12 +219,12 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     uint32_t bytes = m->c->core.port.head + 32 * orr_sectors_in(x->sectors);
     if (part) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
     uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
-    bool joins = m->gpu->xbar_join && !m->mem->strong;
+    bool joins = m->gpu->xbar_join && !m->inst.x->strong;
     uint32_t places = m->c->core.port.stores ? m->c->core.port.stores : UINT32_MAX;
-    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS &&
-        s->stores[at].came <= when && s->nstores - s->stores[at].number < places) {
-        r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
-        s->stores[at].sectors |= x->sectors;
+    if (joins && s->port.stores[at].line == x->line + 1 && s->port.stores[at].leaves >= when * ORR_TICKS &&
+        s->port.stores[at].came <= when && s->port.nstores - s->port.stores[at].number < places) {
+        r.sectors = x->sectors & (uint8_t)~s->port.stores[at].sectors;
+        s->port.stores[at].sectors |= x->sectors;
         if (!r.sectors) return;
         bytes = 32 * orr_sectors_in(r.sectors);
     }
@@ -235,14 +235,14 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
         send(s, &x->place, &r, when, bytes, x->whole, &leaves);
     for (uint32_t k = 0; k + 1 < s->times; k++) {
         r.sm = peer_sm(s, k);
-        orr_fast_change(s->m->memory, &s->m->peers[x - m->trips][k], &r, x->whole);
+        orr_fast_change(s->m->memory, &s->m->seg.peers[x - m->seg.trips][k], &r, x->whole);
     }
     if (!joins) return;
-    s->stores[at].line = x->line + 1;
-    s->stores[at].number = s->nstores++;
-    s->stores[at].came = when;
-    s->stores[at].leaves = leaves;
-    s->stores[at].sectors = x->sectors;
+    s->port.stores[at].line = x->line + 1;
+    s->port.stores[at].number = s->port.nstores++;
+    s->port.stores[at].came = when;
+    s->port.stores[at].leaves = leaves;
+    s->port.stores[at].sectors = x->sectors;
 }
 
 static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t when) {
@@ -254,7 +254,7 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = peer_sm(s, k);
-        done = orr_fast_change(s->m->memory, &s->m->peers[x - s->m->trips][k], &r, 0).done;
+        done = orr_fast_change(s->m->memory, &s->m->seg.peers[x - s->m->seg.trips][k], &r, 0).done;
         uint64_t t = answered ? answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE) : 0;
         if (k + 1 == whose) came = t;
     }
@@ -271,10 +271,10 @@ uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
     orr_fast_place place = orr_fast_find(m->memory, x->line, s->id, true);
     uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
     uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
-    if (t >= s->stands_from && t < s->stands) t = s->stands;
-    uint64_t there = orr_reserve(&s->send, t, cost, ORR_FAST_SLOT) - cost + c->core.port.request_ticks;
+    if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
+    uint64_t there = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT) - cost + c->core.port.request_ticks;
     s->n.sent_bytes += bytes;
-    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, &place) != s->side)
+    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, &place) != s->port.side)
         there += c->core.port.far_ticks;
     orr_fast_reply a = orr_fast_load(m->memory, &place, x->sectors, ORR_FROM_GLOBAL, there);
     return answer(s, s->id, x->sectors, a.done, c->crossbar.gpc_bulk);
@@ -309,7 +309,7 @@ double abt_lines_bulk_store(acore *s, const tma_line *x, double when, bool reduc
 // meanwhile the host fetches what it knows of them
 static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, uint8_t sectors) {
     machine *m = s->m;
-    atrip *x = &m->trips[m->ntrips++];
+    atrip *x = &m->seg.trips[m->seg.ntrips++];
     a->ntrips++;
     x->kind = kind;
     x->line = line;
@@ -325,7 +325,7 @@ static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, u
 // wants the line waits for the trip.
 static inline void fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
                               uint32_t lag) {
-    uint32_t number = s->m->ntrips;
+    uint32_t number = s->m->seg.ntrips;
     atrip *x = new_trip(s, a, TRIP_FILL, line, need);
     x->lag = lag;
     x->set = l->set;
@@ -352,7 +352,7 @@ static inline void filled(const atrip *x, uint64_t t) {
 // A way for a line that L1 does not have. Where to a line goes that is written back is not known any more:
 // beside the one that comes.
 static inline uint32_t take_way(acore *s, awork *a, const orr_tag *l, uint64_t line) {
-    uint32_t v = orr_tags_oldest(s->l1, l);
+    uint32_t v = orr_tags_oldest(s->lsu.tags, l);
     uint8_t dirty = orr_tags_dirty(l, v);
     if (l->set->tag[v] && dirty) new_trip(s, a, TRIP_WRITE, line ^ 1, dirty)->whole = dirty;
     orr_tags_put(l, v, l->tag);
@@ -371,8 +371,8 @@ static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t 
     bool full = l->merged[v] >= m->gpu->l1_merges; // no more can wait for it: the unit does
     if (!full) l->merged[v]++;
     if (then >= UNKNOWN) {
-        if (then - UNKNOWN >= m->ntrips) return;
-        atrip *x = &m->trips[m->ntrips++];
+        if (then - UNKNOWN >= m->seg.ntrips) return;
+        atrip *x = &m->seg.trips[m->seg.ntrips++];
         a->ntrips++;
         x->kind = full ? TRIP_STAND : TRIP_JOIN;
         x->before = then - UNKNOWN;
@@ -386,14 +386,14 @@ static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t 
 static void load_lines(acore *s, awork *a) {
     const machine *m = s->m;
     const orr_gpu *g = m->gpu;
-    const orr_coalesced *c = &m->lines;
+    const orr_coalesced *c = &m->inst.lines;
     access *k = &a->k;
     bool local = k->space == ORR_SPACE_LOCAL;
     bool bypass = (k->i->flags & ORR_TF_BYPASS) || (!local && !g->l1_global);
     // one line after the other, as many cycles apart as all of them take together
     uint32_t step = c->lines > 1 ? (k->cost << 16) / c->lines + 1 : 0, lag = a->lag << 16, hit = 0,
              pending = 0;
-    for (uint32_t n = 2; n < c->lines && !bypass; n++) orr_tags_prefetch(s->l1, c->line[n].line);
+    for (uint32_t n = 2; n < c->lines && !bypass; n++) orr_tags_prefetch(s->lsu.tags, c->line[n].line);
     for (uint32_t n = 0; n < c->lines; n++, lag += step) {
         uint64_t line = c->line[n].line;
         uint8_t sectors = c->line[n].sectors;
@@ -401,7 +401,7 @@ static void load_lines(acore *s, awork *a) {
             new_trip(s, a, TRIP_READ, line, sectors)->lag = lag >> 16;
             continue;
         }
-        orr_tag l = orr_tags_of(s->l1, line);
+        orr_tag l = orr_tags_of(s->lsu.tags, line);
         uint32_t v = orr_tags_find(&l);
         uint8_t need = sectors;
         if (v != ORR_NO_WAY) {
@@ -427,7 +427,7 @@ static void load_lines(acore *s, awork *a) {
 static void store_lines(acore *s, awork *a) {
     const machine *m = s->m;
     const orr_gpu *g = m->gpu;
-    const orr_coalesced *c = &m->lines;
+    const orr_coalesced *c = &m->inst.lines;
     bool local = a->k.space == ORR_SPACE_LOCAL;
     int policy = g->l1_write;
     if (policy == ORR_WRITE_LOCAL) policy = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
@@ -435,8 +435,8 @@ static void store_lines(acore *s, awork *a) {
     uint32_t step = c->lines > 1 ? (a->k.cost << 16) / c->lines + 1 : 0, lag = a->lag << 16, hit = 0;
     for (uint32_t n = 0; n < c->lines; n++, lag += step) {
         uint64_t line = c->line[n].line;
-        uint8_t sectors = c->line[n].sectors, whole = m->whole[n];
-        orr_tag l = orr_tags_of(s->l1, line);
+        uint8_t sectors = c->line[n].sectors, whole = m->inst.whole[n];
+        orr_tag l = orr_tags_of(s->lsu.tags, line);
         uint32_t v = orr_tags_find(&l);
         if (v != ORR_NO_WAY) hit += orr_sectors_in(sectors & orr_tags_valid(&l, v));
         if (policy == ORR_WRITE_EVICT) {
@@ -460,7 +460,7 @@ static void store_lines(acore *s, awork *a) {
         x->lag = lag >> 16;
         x->whole = whole;
         uint32_t words = a->k.row ? 4 * orr_sectors_in(sectors & (uint8_t)~whole) // half of each, perhaps
-                                  : m->lanes[n] * (uint32_t)a->x->bytes / 4;
+                                  : m->inst.lanes[n] * (uint32_t)a->x->bytes / 4;
         x->lanes = (uint8_t)(words ? words : 1);
     }
     s->n.l1_hit[local][ORR_L1_STORE] += (uint64_t)s->times * hit;
@@ -469,15 +469,15 @@ static void store_lines(acore *s, awork *a) {
 
 static void atomic_lines(acore *s, awork *a) {
     const machine *m = s->m;
-    const orr_coalesced *c = &m->lines;
+    const orr_coalesced *c = &m->inst.lines;
     bool local = a->k.space == ORR_SPACE_LOCAL;
     for (uint32_t n = 0; n < c->lines; n++) {
-        orr_tag l = orr_tags_of(s->l1, c->line[n].line);
+        orr_tag l = orr_tags_of(s->lsu.tags, c->line[n].line);
         uint32_t v = orr_tags_find(&l); // what L1 has of it is old now
         if (v != ORR_NO_WAY) l.set->sectors[v] &= (uint8_t)~c->line[n].sectors;
         atrip *x = new_trip(s, a, TRIP_ATOMIC, c->line[n].line, c->line[n].sectors);
         x->lag = n * a->k.cost / c->lines;
-        x->lanes = m->lanes[n];
+        x->lanes = m->inst.lanes[n];
     }
     s->n.l1_miss[local][ORR_L1_ATOMIC] += (uint64_t)s->times * c->sectors;
 }
@@ -485,7 +485,7 @@ static void atomic_lines(acore *s, awork *a) {
 // Global and local memory: what L1 has of it, and when that is there.
 void abt_lines_look_up(acore *s, awork *a) {
     const machine *m = s->m;
-    const orr_coalesced *c = &m->lines;
+    const orr_coalesced *c = &m->inst.lines;
     bool local = a->k.space == ORR_SPACE_LOCAL;
     int kind = a->x->kind;
     uint64_t times = s->times;
@@ -505,18 +505,18 @@ void abt_lines_look_up(acore *s, awork *a) {
 // And what L1 does not have.
 void abt_lines_travel(acore *s, const awarp *w, awork *a) {
     machine *m = s->m;
-    const ablock *b = &s->blocks[w->block];
+    const ablock *b = &s->blocks.at[w->block];
     if (b->npeers) find_peers(s, w, a, b);
     access *k = &a->k;
-    atrip *x = &m->trips[a->trip];
+    atrip *x = &m->seg.trips[a->trip];
     uint64_t latency = m->c->core.l1.latency;
     bool answered = k->i->flags & ORR_TF_LOAD;
     for (uint32_t n = 0; n < a->ntrips; n++, x++) {
         uint64_t t = 0;
         switch (x->kind) {
-        case TRIP_JOIN: t = m->trips[x->before].done; break;
+        case TRIP_JOIN: t = m->seg.trips[x->before].done; break;
         case TRIP_STAND:
-            t = m->trips[x->before].done;
+            t = m->seg.trips[x->before].done;
             if (k->from < t) k->from = t;
             break;
         case TRIP_FILL:

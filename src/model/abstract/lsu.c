@@ -21,11 +21,11 @@ static uint64_t constants(acore *s, const orr_access *a, uint32_t bytes, uint64_
     const constants_spec *c = &s->m->c->core.constants;
     uint32_t words = constants_words(a, bytes);
     s->n.const_requests += words;
-    constants_answer r = constants_lookup(&s->constants, a, t);
+    constants_answer r = constants_lookup(&s->fetch.constants, a, t);
     s->n.const_miss += r.misses;
     s->n.const_miss2 += r.second_misses;
     uint64_t misses = r.misses * c->miss_ticks / ORR_TICKS, takes = words * c->interval + misses;
-    uint64_t start = slots_take(&s->idc, t, (uint32_t)takes, 1) + 1 - takes;
+    uint64_t start = slots_take(&s->lsu.idc, t, (uint32_t)takes, 1) + 1 - takes;
     uint32_t more = c->word_latency > c->interval ? c->word_latency : c->interval; // for each further word
     if (start < t) start = t;
     return start + misses - (r.misses ? c->miss_ticks / ORR_TICKS : 0) + (words - 1) * more + r.latency;
@@ -34,8 +34,8 @@ static uint64_t constants(acore *s, const orr_access *a, uint32_t bytes, uint64_
 // ---- an instruction ----------------------------------------------------------------------------------
 static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     for (uint32_t d = 0; d < x->nset; d++) {
-        if (w->place[x->set[d]] < ready) w->place[x->set[d]] = ready;
-        if (w->rear[x->set[d]] < rear) w->rear[x->set[d]] = rear;
+        if (w->ready.loads[x->set[d]] < ready) w->ready.loads[x->set[d]] = ready;
+        if (w->ready.rear[x->set[d]] < rear) w->ready.rear[x->set[d]] = rear;
     }
     if (w->far < ready) w->far = ready;
     if (w->far < rear) w->far = rear;
@@ -43,7 +43,7 @@ static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
 
 // The trace of the n-th warp of a batch at the place where the first one's is at `at`.
 static orr_trace others(const awarp *w, const orr_trace *at, uint32_t n) {
-    const uint8_t *p = w->bytes[n];
+    const uint8_t *p = w->batch.bytes[n];
     return (orr_trace){p + (at->at - w->base), p + (at->end - w->base), at->mask};
 }
 
@@ -71,8 +71,8 @@ static bool look_at_cost(acore *s, uint32_t id, orr_trace *at, const amem *x, am
     memo->lag = (uint16_t)(k.lag < UINT16_MAX ? k.lag : UINT16_MAX);
     memo->each = k.each ? k.each : 1;
     memo->space = k.space;
-    memo->lines = (uint16_t)s->m->lines.lines;
-    memo->sectors = (uint16_t)s->m->lines.sectors;
+    memo->lines = (uint16_t)s->m->inst.lines.lines;
+    memo->sectors = (uint16_t)s->m->inst.lines.sectors;
     return true;
 }
 
@@ -80,7 +80,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     acode *code = s->m->code;
     amemos *memo = &code->memo[x->memo];
     uint32_t id = (uint32_t)(w - s->warps);
-    s->times = 1 + s->blocks[w->block].npeers;
+    s->times = 1 + s->blocks.at[w->block].npeers;
     orr_trace at = abt_access_at(s, w, x), begin = at;
     if (memo->skip) {
         memo->skip--;
@@ -95,7 +95,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     count_costs(s, x, memo, 1);
     for (uint32_t n = 1; left && memo->alike < LOOKS; n++, left--) {
         at = others(w, &begin, n);
-        if (!look_at_cost(s, w->id[n], &at, x, memo)) return 0;
+        if (!look_at_cost(s, w->batch.id[n], &at, x, memo)) return 0;
         count_costs(s, x, memo, 1);
         *all += memo->cost;
     }
@@ -108,29 +108,29 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
 // One is issued at t: decoded, the unit's cycles taken, L1 looked up.
 static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t index, uint64_t t) {
     machine *m = s->m;
-    awork *a = &m->work[m->nwork];
-    const amem *x = m->first + which;
+    awork *a = &m->seg.work[m->seg.nwork];
+    const amem *x = m->seg.first + which;
     a->x = x;
     a->which = (uint8_t)which;
     a->index = a->whose = (uint8_t)index;
     a->t = t;
     a->ready = a->ntrips = 0;
     a->lag = a->span = 0;
-    a->trip = m->ntrips;
-    m->mem = x;
+    a->trip = m->seg.ntrips;
+    m->inst.x = x;
     if (!abt_access(s, id, at, x, &a->k)) return;
     access *k = &a->k;
-    m->nwork++;
-    if (t < s->held && t >= s->held_from) a->t = t = s->held;
-    uint64_t end = slots_take(&s->lsu, t, k->cost, 1) + 1;
+    m->seg.nwork++;
+    if (t < s->lsu.held && t >= s->lsu.held_from) a->t = t = s->lsu.held;
+    uint64_t end = slots_take(&s->lsu.passes, t, k->cost, 1) + 1;
     a->from = k->from = end - k->cost > t ? end - k->cost : t;
     if (k->space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind] += s->times;
         s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
         a->ready = k->from + k->lag + m->c->core.shared.latency;
     } else if (k->space == ORR_SPACE_CONST) {
-        a->ready = m->access.mask ? constants(s, &m->access, k->i->bytes, k->from)
-                                  : k->from + m->c->core.constants.latency;
+        a->ready = m->inst.access.mask ? constants(s, &m->inst.access, k->i->bytes, k->from)
+                                       : k->from + m->c->core.constants.latency;
     } else {
         abt_lines_look_up(s, a);
     }
@@ -146,7 +146,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
             uint64_t far = m->gpu->l2_copies ? m->c->core.port.far_ticks : 0; // perhaps
             uint64_t heard =
-                (s->sent + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
+                (s->port.sent + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
                 ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
@@ -181,36 +181,36 @@ static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
 // All that have begun.
 static void finish_all(acore *s, awarp *w) {
     machine *m = s->m;
-    for (uint32_t n = 0; n < m->nwork; n++) {
-        awork *a = &m->work[n];
-        aissue *first = &m->issue[a->which];
+    for (uint32_t n = 0; n < m->seg.nwork; n++) {
+        awork *a = &m->seg.work[n];
+        aissue *first = &m->seg.issue[a->which];
         uint64_t held = finish(s, w, a);
         if (!a->index) {
             loaded(w, a->x, a->ready, 0);
             first->held = held;
-            if (held > m->late) m->late = held;
+            if (held > m->seg.late) m->seg.late = held;
             continue;
         }
         uint64_t after = w->skew * a->index / (w->n - 1);
         if (a->ready > first->rear) first->rear = a->ready;
-        if (after + held > first->held + m->skew) m->skew = after + held - first->held;
+        if (after + held > first->held + m->seg.skew) m->seg.skew = after + held - first->held;
     }
-    m->nwork = m->ntrips = 0;
+    m->seg.nwork = m->seg.ntrips = 0;
 }
 
 // A line makes three trips at most: a store that takes a way from a dirty line and has to fetch the rest.
 static void have_room(acore *s, awarp *w) {
     const machine *m = s->m;
-    if (m->nwork == WORKS || m->ntrips + 3 * ORR_LINES_MAX > TRIPS) finish_all(s, w);
+    if (m->seg.nwork == WORKS || m->seg.ntrips + 3 * ORR_LINES_MAX > TRIPS) finish_all(s, w);
 }
 
 void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uint64_t t) {
     machine *m = s->m;
-    m->first = first;
-    m->warp = w;
-    s->times = 1 + s->blocks[w->block].npeers;
+    m->seg.first = first;
+    m->inst.warp = w;
+    s->times = 1 + s->blocks.at[w->block].npeers;
     orr_trace at = abt_access_at(s, w, first + which);
-    m->issue[which] = (aissue){at, t, 0, 0};
+    m->seg.issue[which] = (aissue){at, t, 0, 0};
     have_room(s, w);
     begin(s, (uint32_t)(w - s->warps), &at, which, 0, t);
     if (m->code->in_order) w->trace = at;
@@ -220,9 +220,9 @@ void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uin
 // after the other over the cycles that the last is behind. False: some do not, and nothing is done.
 static bool begin_rows(acore *s, awarp *w, uint32_t which) {
     machine *m = s->m;
-    const amem *x = m->first + which;
+    const amem *x = m->seg.first + which;
     const arow *row = &m->code->memo[x->memo].row;
-    const aissue *first = &m->issue[which];
+    const aissue *first = &m->seg.issue[which];
     uint32_t n = w->n - 1u, trips = 3u * row->nlines * n;
     if (!x->runs || !row->nlines || trips > TRIPS || first->at.end - first->at.at < 10) return false;
     for (uint32_t k = 1; k <= n; k++) {
@@ -232,14 +232,15 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
         if (at.at[0] != row->head || (addr & 127) != row->low || addr < ORR_GLOBAL_BASE) return false;
         if (at.mask != row->mask || (at.at[0] == 2 && at.at[9] != row->stride)) return false;
     }
-    if (m->nwork == WORKS || m->ntrips + trips > TRIPS) finish_all(s, w);
-    awork *a = &m->work[m->nwork];
-    *a = (awork){.x = x, .which = (uint8_t)which, .index = (uint8_t)n, .trip = m->ntrips};
-    m->mem = x;
+    if (m->seg.nwork == WORKS || m->seg.ntrips + trips > TRIPS) finish_all(s, w);
+    awork *a = &m->seg.work[m->seg.nwork];
+    *a = (awork){.x = x, .which = (uint8_t)which, .index = (uint8_t)n, .trip = m->seg.ntrips};
+    m->inst.x = x;
     uint64_t t = first->when;
-    if (t < s->held && t >= s->held_from) t = s->held;
+    if (t < s->lsu.held && t >= s->lsu.held_from) t = s->lsu.held;
     uint32_t all = row->cost * n; // cycles of the unit, the last of them in time if they can
-    uint64_t apart = w->skew > all ? w->skew : all, end = slots_take(&s->lsu, t + apart - all, all, 1) + 1;
+    uint64_t apart = w->skew > all ? w->skew : all,
+             end = slots_take(&s->lsu.passes, t + apart - all, all, 1) + 1;
     uint64_t late = end > t + apart ? end - t - apart : 0;
     for (uint32_t k = 1; k <= n; k++) {
         orr_trace at = others(w, &first->at, k);
@@ -256,22 +257,22 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
     a->t = first->when;
     a->from = a->k.from;
     a->span = (uint32_t)apart;
-    m->nwork++;
+    m->seg.nwork++;
     return true;
 }
 
 uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
     machine *m = s->m;
-    const amem *x = m->first;
-    m->skew = w->skew;
+    const amem *x = m->seg.first;
+    m->seg.skew = w->skew;
     for (uint32_t k = 1; k < w->n; k++) // the host fetches what L1 knows of them
         for (uint32_t i = 0; i < n; i++) {
             uint64_t addr;
-            const orr_trace *at = &m->issue[i].at;
+            const orr_trace *at = &m->seg.issue[i].at;
             if (x[i].quiet || m->perfect || at->end - at->at < 13) continue;
-            const uint8_t *p = w->bytes[k] + (at->at - w->base);
+            const uint8_t *p = w->batch.bytes[k] + (at->at - w->base);
             memcpy(&addr, p + (*p & 8 ? 5 : 1), 8);
-            if (addr >= ORR_GLOBAL_BASE) orr_tags_prefetch(s->l1, addr / ORR_LINE);
+            if (addr >= ORR_GLOBAL_BASE) orr_tags_prefetch(s->lsu.tags, addr / ORR_LINE);
         }
     uint64_t done = 0; // accesses, bits
     for (uint32_t i = 0; i < n && w->n > 1 && !s->damaged; i++)
@@ -280,18 +281,18 @@ uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
         uint64_t after = w->skew * k / (w->n - 1);
         for (uint32_t i = 0; i < n && !s->damaged; i++) {
             if (x[i].quiet || done >> i & 1) continue;
-            orr_trace at = others(w, &m->issue[i].at, k);
+            orr_trace at = others(w, &m->seg.issue[i].at, k);
             have_room(s, w);
-            begin(s, w->id[k], &at, i, k, m->issue[i].when + after);
+            begin(s, w->batch.id[k], &at, i, k, m->seg.issue[i].when + after);
         }
     }
     finish_all(s, w);
-    uint64_t late = m->late;
-    m->late = 0;
+    uint64_t late = m->seg.late;
+    m->seg.late = 0;
     if (w->n == 1) return late;
-    w->skew = (uint32_t)m->skew;
+    w->skew = (uint32_t)m->seg.skew;
     for (uint32_t i = 0; i < n; i++)
-        if (!x[i].quiet) loaded(w, &x[i], 0, m->issue[i].rear);
+        if (!x[i].quiet) loaded(w, &x[i], 0, m->seg.issue[i].rear);
     return late;
 }
 
@@ -317,7 +318,7 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
         uint64_t addr;
         memcpy(&addr, p, 8);
         if (addr >= ORR_GLOBAL_BASE) {
-            orr_tags_prefetch(s->l1, addr / ORR_LINE);
+            orr_tags_prefetch(s->lsu.tags, addr / ORR_LINE);
             if (w->n == 1) orr_fast_find(m->memory, addr / ORR_LINE, s->id, true);
         }
         p += 8;
@@ -330,22 +331,22 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
 
 void abt_memory_start(acore *s) {
     const orr_gpu *g = s->m->gpu;
-    s->held = s->held_from = s->stands = s->stands_from = s->sent = 0;
-    memset(&s->send, 0, sizeof s->send);
-    s->nmisses = 0;
-    s->coming_from = 0;
-    memset(s->coming, 0, sizeof s->coming);
-    memset(&s->lsu, 0, sizeof s->lsu);
-    memset(&s->idc, 0, sizeof s->idc);
-    memset(s->stores, 0, sizeof s->stores);
-    s->parts.n = s->parts.out = s->nstores = 0;
-    s->side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
+    s->lsu.held = s->lsu.held_from = s->port.stands = s->port.stands_from = s->port.sent = 0;
+    memset(&s->port.send, 0, sizeof s->port.send);
+    s->fills.misses = 0;
+    s->fills.from = 0;
+    memset(s->fills.n, 0, sizeof s->fills.n);
+    memset(&s->lsu.passes, 0, sizeof s->lsu.passes);
+    memset(&s->lsu.idc, 0, sizeof s->lsu.idc);
+    memset(s->port.stores, 0, sizeof s->port.stores);
+    s->port.parts.n = s->port.parts.out = s->port.nstores = 0;
+    s->port.side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
     if (s->m->perfect) return;
-    s->l1 = &s->m->l1[s->id];
+    s->lsu.tags = &s->m->l1[s->id];
     if (g->l1_flush)
-        orr_tags_flush(s->l1);
+        orr_tags_flush(s->lsu.tags);
     else
-        orr_tags_settle(s->l1);
+        orr_tags_settle(s->lsu.tags);
 }
 
 void abt_memory_shape(machine *m, uint64_t l1_bytes) {

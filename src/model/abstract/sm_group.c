@@ -20,11 +20,12 @@ void abt_group_open(machine *m, const orr_launch_info *info, bool sampled) {
     uint64_t blocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
     bool one =
         m->live || sampled || m->code->asynchronous || m->cluster > 1 || m->kernel->grows || blocks < LEAST;
-    m->wanted = m->found = 0;
-    m->group = one ? 1 : GROUP;
-    m->apart = (m->ncores + m->group - 1) / m->group;
+    m->groups.wanted = m->groups.found = 0;
+    m->groups.most = one ? 1 : GROUP;
+    m->groups.apart = (m->ncores + m->groups.most - 1) / m->groups.most;
     for (uint32_t n = 0; n < m->ncores; n++)
-        m->cores[n].members = n < m->apart ? (m->ncores - n + m->apart - 1) / m->apart : 0;
+        m->cores[n].members =
+            n < m->groups.apart ? (m->ncores - n + m->groups.apart - 1) / m->groups.apart : 0;
 }
 
 // The forms of b's warps, one after the other, are those of other's.
@@ -54,15 +55,16 @@ tbuf *abt_group_find(machine *m, supply *supply, const tbuf *b, double *reading)
             rest = other;
         }
     }
-    m->wanted += rest || peer;
-    m->found += peer != NULL;
+    m->groups.wanted += rest || peer;
+    m->groups.found += peer != NULL;
     cyc_supply_return(supply, rest);
     return peer;
 }
 
 bool abt_group_over(machine *m) {
-    if (m->group == 1 || m->wanted < TRIED || m->found * 8 >= m->wanted * 6) return false;
-    m->group = 1;
+    if (m->groups.most == 1 || m->groups.wanted < TRIED || m->groups.found * 8 >= m->groups.wanted * 6)
+        return false;
+    m->groups.most = 1;
     for (uint32_t n = 0; n < m->ncores; n++) m->cores[n].members = 1;
     return true;
 }

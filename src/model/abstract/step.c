@@ -30,6 +30,6 @@ int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     w->trace.end = out->bytes + out->n;
     *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->exec);
     if (next != ORR_STEP_WAITS) s->m->entered++;
-    if (orr_step_faulted(s->blocks[w->block].live)) s->damaged = true;
+    if (orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
     return next;
 }

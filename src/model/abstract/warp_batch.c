@@ -142,13 +142,13 @@ void abt_form_free(acode *c) {
 }
 
 void abt_batch_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t) {
-    w->id[w->n] = (uint16_t)id;
-    w->bytes[w->n++] = t.bytes;
+    w->batch.id[w->n] = (uint16_t)id;
+    w->batch.bytes[w->n++] = t.bytes;
     uint32_t k = 0;
-    while (k < w->nparts && w->part[k].sched != other->sched) k++;
-    if (k == w->nparts) {
-        w->part[w->nparts].n = 0;
-        w->part[w->nparts++].sched = other->sched;
+    while (k < w->batch.nparts && w->batch.part[k].sched != other->sched) k++;
+    if (k == w->batch.nparts) {
+        w->batch.part[w->batch.nparts].n = 0;
+        w->batch.part[w->batch.nparts++].sched = other->sched;
     }
-    w->part[k].n++;
+    w->batch.part[k].n++;
 }

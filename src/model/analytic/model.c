@@ -376,7 +376,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     start = orr_seconds();
     uint64_t budget = t.warp_insts / LOOK_SHARE > LOOK_LEAST ? t.warp_insts / LOOK_SHARE : LOOK_LEAST;
     st->insts += t.warp_insts;
-    uint64_t allocated = w->launch ? orr_mem_used(w->launch->mem) : 0;
+    uint64_t allocated = w->info.memory;
     if (ok && look && !an_memory_sample(st->memory, &c->graph, &t, &occ, allocated, budget, &c->traffic))
         ok = orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its stream is damaged; record it again",
                       w->info.index, w->info.kernel->name);
