@@ -303,15 +303,15 @@ FIGURES.update({"output " + name: transcript(name) for name in TRANSCRIPTS})
 def scatter(points, title):
     """Predicted against measured cycles, both logarithmic, with a band of 10 %. Text and lines have the page's colour where
     it is dark (currentColor is not known in an image, so a middle grey is used)."""
-    size, left, bottom = 360, 62, 46
+    size, left, right, bottom = 360, 94, 20, 46
     values = [v for p in points for v in p if v > 0]
     low, high = math.floor(math.log10(min(values)) * 2) / 2, math.ceil(math.log10(max(values)) * 2) / 2
     scale = (size - 20) / (high - low)
     x = lambda v: left + (math.log10(v) - low) * scale
     y = lambda v: 10 + size - 20 - (math.log10(v) - low) * scale
     a, b = 10 ** low, 10 ** high
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + size}" height="{size + bottom}" '
-           f'viewBox="0 0 {left + size} {size + bottom}" font-family="sans-serif" font-size="12" fill="#777">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + size + right}" height="{size + bottom}" '
+           f'viewBox="0 0 {left + size + right} {size + bottom}" font-family="sans-serif" font-size="12" fill="#777">',
            f"<title>{title}</title>",
            f'<path d="M{x(a):.1f} {y(a * 1.1):.1f}L{x(b / 1.1):.1f} {y(b):.1f}L{x(b):.1f} {y(b):.1f}L{x(b):.1f} {y(b / 1.1):.1f}'
            f'L{x(a * 1.1):.1f} {y(a):.1f}L{x(a):.1f} {y(a):.1f}z" fill="#4a90d9" fill-opacity="0.18"/>',

@@ -204,9 +204,10 @@ ORR_API char **orr_app_environment(const char *program, const orr_options *o, or
 // The same for a program on this machine's own GPU whose launches are captured, with their memory, in the
 // folder `output`; orr_run replays it. Of the options: kernels, launches, measure, memory.
 ORR_API char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e);
-// Runs an MPI program with CUDA, built with SimGrid's smpicc, on a simulated cluster (docs/cluster.md):
-// ranks, per-node, node, platform, host, alike, times; gpu, set, model ("partial" unless it is set), timeline.
-// *status is the program's; the report tells of ranks, kernels, calls of MPI and messages.
+// Runs an MPI program with CUDA, built with SimGrid's smpicc, on a simulated cluster
+// (docs/guides/cluster.md): ranks, per-node, node, platform, host, alike, times; gpu, set, model ("partial"
+// unless it is set), timeline. *status is the program's; the report tells of ranks, kernels, calls of MPI and
+// messages.
 ORR_API orr_report *orr_mpi_run(char *const *argv, const orr_options *o, int *status, orr_err *e);
 
 // ---- GPU descriptions -----------------------------------------------------------------------

@@ -25,6 +25,7 @@ typedef struct orr_model_options {
     const char *gpu, *model; // NULL: as the job says
     orr_words sets;          // "sm.count=66": those of the GPU (orr_input_options has the script's)
     const char *latencies;   // file of pre-characterised kernels (abstract)
+    bool flush;              // l2.flush, which is among the sets too
 } orr_model_options;
 
 typedef struct orr_run_options { // what else is done with a run

@@ -37,6 +37,9 @@ static const option options[] = {
     {"on", 0, JOB, 0, "cpu|gpu",
      "execute kernels on the CPU (default) or on this machine's GPU, which tells what they do "
      "(docs/guides/on-gpu.md)"},
+    {"flush", 0, JOB_FLAG, 0, NULL,
+     "L2 is empty when a kernel starts, as under Nsight Compute; without, it has what the kernel before "
+     "left"},
     {"set", 0, JOB, 0, "KEY=VALUE", "a constant of the script or a value of the GPU; may be repeated"},
     {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module"},
     {"grid", 0, JOB, 0, "X[,Y[,Z]]", "thread blocks"},

@@ -318,7 +318,7 @@ static void sources(orr_text *t, const orr_result *r) {
     for (size_t i = 0; i < r->launches.n; i++) {
         const orr_kernel *k = r->launches.at[i].kernel;
         const orr_module *m = k->module;
-        page_sources files = {.module = m && m->path ? m->path : ""};
+        page_sources files = page_sources_of(m);
         uint32_t n = m ? m->nfiles : 0;
         for (uint32_t f = 0; f <= n; f++) {
             const char *name = f < n ? m->files[f] : NULL, *key = name ? name : "";
