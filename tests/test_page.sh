@@ -69,7 +69,7 @@ if [ -z "$browser" ]; then
     exit 0
 fi
 dom() { # what the page looks like when its script has run; its console goes to $work/console
-    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+    timeout 300 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
         --disable-component-update --disable-sync --user-data-dir="$work/profile" --enable-logging=stderr --dump-dom "file://$1" 2>"$work/console"
 }
 digits=$(echo "$cycles" | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta')
@@ -154,6 +154,8 @@ const [source, code] = all(".code tbody"), lit = b => [...b.children].filter(r =
 const has = (b, r) => [...b.children].some(x => x.dataset.place === r.dataset.place);
 const line = [...source.children].find(r => r.tabIndex === 0 && has(code, r));
 line.click();
+const live = r => Math.max(...[...code.children].filter(i => i.dataset.place === r.dataset.place).map(i => +i.children[4].textContent));
+must(+line.children[3].textContent === live(line), "live registers of a line are the most of its instructions");
 must(lit(code).length && lit(code).every(r => r.dataset.place === line.dataset.place), "a line shows its instructions");
 const other = [...code.children].find(r => r.dataset.place !== line.dataset.place && has(source, r));
 press(other, "Enter");
@@ -161,6 +163,8 @@ must(lit(source).length === 1 && lit(source)[0].dataset.place === other.dataset.
 all("button").find(b => b.textContent === "by cost").click();
 const cost = [...source.children].map(r => parseFloat(r.children[1].textContent));
 must(cost.length && cost.every((c, i) => !i || c <= cost[i - 1] + .5), "lines by cost");
+const codeCost = [...code.children].map(r => parseFloat(r.children[1].textContent));
+must(codeCost.length && codeCost.every((c, i) => !i || c <= codeCost[i - 1] + .5), "instructions by cost");
 must(all("#launches rect").length >= rows().length, "launches over time");
 E
 used "$work/jobs/kept_compare.html" <<'E'
@@ -172,7 +176,7 @@ press(head, "Enter");
 must(cycles().every((v, i) => !i || v >= cycles()[i - 1]), "and the other way round");
 E
 # It prints.
-timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --user-data-dir="$work/profile" \
+timeout 300 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --user-data-dir="$work/profile" \
     --print-to-pdf="$work/page.pdf" "file://$work/run.html" 2>/dev/null
 [ "$(stat -c %s "$work/page.pdf")" -gt 20000 ] || fail "the page is not printed"
 exit 0

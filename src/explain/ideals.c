@@ -270,37 +270,31 @@ static void describe(orr_explanation *x, const orr_line_use *u, enum orr_ideal_a
     if (how == ORR_ACCESS_QUARTER) i->after = i->before / 4;
 }
 
-// Could a thread compute 4 x 4 results? What is in shared memory is loaded often, and with a sixteenth of the
-// blocks there is one for every other SM.
-static bool has_results(const orr_explanation *x, const orr_gpu *g, const orr_kernel *k) {
-    uint64_t loaded = 0, stored = 0, blocks = 0;
+// Could a thread compute 4 x 4 results? What is in shared memory is loaded often, what is in global memory by
+// several blocks, and with a sixteenth of the blocks there is one for every other SM.
+static bool has_results(const orr_explanation *x, const orr_gpu *g, const orr_cost *c) {
+    const orr_kernel *k = c->first->kernel;
+    uint64_t loaded = 0, stored = 0;
     for (size_t n = 0; n < x->uses.n; n++) {
         const orr_line_use *u = &x->uses.at[n];
         if (u->kernel != k || u->space != ORR_SPACE_SHARED) continue;
         if (u->kind == ORR_ACCESS_LOADS) loaded += u->bytes;
         if (u->kind == ORR_ACCESS_STORES) stored += u->bytes;
     }
-    for (size_t n = 0; n < orr_tape_items(x->tape); n++) {
-        const orr_tape_item *i = orr_tape_item_at(x->tape, n);
-        if (!i->copy && i->info.kernel == k && i->blocks > blocks) blocks = i->blocks;
-    }
-    return stored && (double)loaded >= SOME_REUSE * (double)stored && blocks >= 8 * (uint64_t)g->sm_count;
+    return stored && (double)loaded >= SOME_REUSE * (double)stored &&
+           c->counters[ORR_C_GLOBAL_LD_SECT] >= 4 * c->counters[ORR_C_DRAM_READ] &&
+           (double)c->sum.blocks >= 8.0 * g->sm_count;
 }
 
 // The ideal is of a kernel: the line that loads most stands for it.
-static void choose_results(orr_explanation *x, const orr_gpu *g) {
-    for (size_t k = 0; k < x->uses.n; k++) {
-        const orr_line_use *most = &x->uses.at[k];
-        if (worth(most, ORR_ACCESS_QUARTER) <= 0 || !has_results(x, g, most->kernel)) continue;
-        bool first = true;
-        for (size_t j = 0; j < x->uses.n; j++) {
-            const orr_line_use *u = &x->uses.at[j];
-            if (u->kernel != most->kernel || worth(u, ORR_ACCESS_QUARTER) <= 0) continue;
-            first &= j >= k;
-            if (worth(u, ORR_ACCESS_QUARTER) > worth(most, ORR_ACCESS_QUARTER)) most = u;
-        }
-        if (first) describe(x, most, ORR_ACCESS_QUARTER);
+static void choose_results(orr_explanation *x, const orr_gpu *g, const orr_cost *c) {
+    const orr_line_use *most = NULL;
+    for (size_t n = 0; n < x->uses.n; n++) {
+        const orr_line_use *u = &x->uses.at[n];
+        double v = u->kernel == c->first->kernel ? worth(u, ORR_ACCESS_QUARTER) : 0;
+        if (v > 0 && (!most || v > worth(most, ORR_ACCESS_QUARTER))) most = u;
     }
+    if (most && has_results(x, g, c)) describe(x, most, ORR_ACCESS_QUARTER);
 }
 
 // Several lines of a kernel that could be helped in one way are also tried together.
@@ -371,6 +365,7 @@ void orr_ideals_choose(orr_explanation *x, const orr_gpu *g, const orr_costs *co
     choose_lines(x, ORR_ACCESS_BANKS, true);
     choose_lines(x, ORR_ACCESS_STAGED, memory);
     choose_lines(x, ORR_ACCESS_ONCE, memory);
-    if (shared && stall[ORR_STALL_SHORT] + stall[ORR_STALL_MIO] >= 4 * SOME_STALL) choose_results(x, g);
+    bool busy = shared && stall[ORR_STALL_SHORT] + stall[ORR_STALL_MIO] >= 4 * SOME_STALL;
+    for (size_t k = 0; busy && k < costs->n; k++) choose_results(x, g, costs->at[k]);
     free_unit(x, g);
 }
