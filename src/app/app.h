@@ -76,7 +76,7 @@ typedef struct app_variable {
 
 app_module *app_module_new(const void *data, const char *name); // opened when first used
 app_module *app_module_open(const void *image, size_t n, const char *name, int *error); // cubin, fatbin, PTX
-unsigned app_architecture(void); // of the GPU: 90
+unsigned app_architecture(void);                                                        // of the GPU: 90
 void app_module_close(app_module *m);            // its functions and variables are no more
 int app_module_ready(app_module *m);             // opens it; E_*
 int app_function_ready(app_function *f);         // loads its kernel; E_*
@@ -105,8 +105,8 @@ typedef struct app_stream {
 } app_stream;
 
 typedef struct app_shared_event { // of several processes, in memory that they share
-    uint64_t recorded;             // how often
-    double when;                   // ns
+    uint64_t recorded;            // how often
+    double when;                  // ns
 } app_shared_event;
 
 typedef struct app_event {
@@ -311,9 +311,31 @@ typedef struct app_mpi_total { // of a function of MPI, or of what a rank sends 
     double ns;
 } app_mpi_total;
 
+typedef struct app_asked { // what the command line asks for
+    const char *program, *kernels, *launches, *source;
+    const char *output, *timeline;
+    const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
+    int threads;
+    uint64_t max_insts;
+    bool on_gpu; // kernels are executed by a real GPU
+    bool json, quiet, lines;
+    bool counts_only;
+    bool alike, only_time; // --alike; what is alike is not even executed
+} app_asked;
+
+typedef struct app_counts {
+    uint32_t nlaunches, skipped; // all; of them not simulated
+    uint32_t nalike;             // as one that was simulated before
+    uint64_t strays;             // accesses outside all allocations that passed, as on a GPU
+    uint64_t nccl_calls;
+    double nccl_ns; // of collectives
+    double exec_seconds;
+} app_counts;
+
 typedef struct app {
-    bool open, closed;
-    int failed;
+    app_asked asked;
+    app_counts counts;
+    // the machine
     orr_gpu *gpu;   // each device is one of these
     orr_node *node; // NULL: one GPU, and nothing is known of its machine
     app_device *devices;
@@ -321,43 +343,32 @@ typedef struct app {
     double *links; // ns: when each link of each node is free
     const orr_model *model;
     orr_mem *mem;
-    orr_result result;
-    int threads;
-    uint64_t max_insts;
-    bool on_gpu;        // kernels are executed by a real GPU
-    orr_native *native; // when the first has been
-    const char *kernels, *launches, *source, *output, *timeline, *program;
-    const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
-    bool json, quiet, lines;
-    struct app_record *record; // of --record; NULL: nothing is recorded
-    orr_progress progress;
-    bool counts_only;
-    uint32_t nlaunches, skipped; // all; of them not simulated
-    uint32_t nalike;             // as one that was simulated before
-    bool alike, only_time;       // --alike; what is alike is not even executed
-    double exec_seconds;
+    orr_native *native; // asked.on_gpu: when the first kernel has been executed
+    // the program's things
     app_module *modules;
     app_function *functions;
     app_variable *variables;
     app_stream *streams; // those with a handle, of all devices
-    bool overlaps; // it has made one, or has kernels that may start early: they may run at the same time
-                   // (queue.c)
+    bool overlaps;       // kernels may run at the same time: there are streams, or some start early (queue.c)
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;
     uint64_t workspace; // of cooperative launches
-    bool told;          // that no time is simulated
-    uint64_t strays;    // accesses outside all allocations that passed, as on a GPU
+    unsigned limits[16];
+    unsigned flags;
+    // what becomes of it
+    bool open, closed;
+    int failed;
+    int sticky;      // the error that ended the context, E_*
+    bool told;       // that no time is simulated
+    orr_map missing; // functions that were called and are not there
+    orr_result result;
+    struct app_record *record; // of --record; NULL: nothing is recorded
+    orr_progress progress;
     ORR_VEC(app_span) spans;
     uint64_t spans_left_out;
     double host; // ns
     orr_app times;
-    double nccl_ns; // of collectives
-    uint64_t nccl_calls;
-    int sticky;      // the error that ended the context, E_*
-    orr_map missing; // functions that were called and are not there
-    unsigned limits[16];
-    unsigned flags;
 } app;
 extern app the_app;
 
@@ -422,7 +433,8 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
-app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // sorted in; device: index in the_app.devices
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device,
+                         int place); // sorted in; device: index in the_app.devices
 void app_block_remove(app_block *b);
 app_stream *app_stream_of(void *handle);
 void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."

@@ -45,7 +45,7 @@ enum { MPI_TRACK = 1000000 }; // where a rank's calls of MPI are shown, beside i
 // s: NULL for what the host does.
 static void note(const app_stream *s, int engine, app_span span) {
     app *a = &the_app;
-    if (!a->timeline) return;
+    if (!a->asked.timeline) return;
     span.stream = s ? s->id : MPI_TRACK;
     span.device = s ? s->device : app_device_index(app_device_now());
     span.rank = app_rank_now();
@@ -69,7 +69,7 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
 void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
                        double to, uint64_t bytes) {
     app *a = &the_app;
-    if (!a->timeline) return;
+    if (!a->asked.timeline) return;
     app_span span = {.name = name,
                      .stream = stream,
                      .device = device,

@@ -73,10 +73,10 @@ static int settings(orr_arena *arena, const char **sets, int room) {
 // print their own.
 static void claim_forms(app *a) {
     char path[4200];
-    if (!a->forms) return;
-    snprintf(path, sizeof path, "%s/used", a->forms);
+    if (!a->asked.forms) return;
+    snprintf(path, sizeof path, "%s/used", a->asked.forms);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) a->forms = NULL;
+    if (fd < 0) a->asked.forms = NULL;
     if (fd >= 0) close(fd);
 }
 
@@ -85,7 +85,7 @@ static void claim_forms(app *a) {
 // that the program sees, so that it ends by itself and the launches that are done are reported.
 static void on_signal(int number) {
     app *a = &the_app;
-    if (number == SIGINT && !a->quiet && !a->progress.stopped && a->result.launches.n) {
+    if (number == SIGINT && !a->asked.quiet && !a->progress.stopped && a->result.launches.n) {
         a->progress.stopped = true;
         return;
     }
@@ -106,7 +106,7 @@ static void catch_signals(void) {
 
 void app_no_time(void) {
     app *a = &the_app;
-    if (a->model->needs_gpu || a->told || a->quiet) return;
+    if (a->model->needs_gpu || a->told || a->asked.quiet) return;
     a->told = true;
     app_say("--model %s simulates no time of kernels: what the program makes of its events' times (GB/s, "
             "speed-ups) is not "
@@ -137,33 +137,33 @@ static bool open_device(app *a, orr_err *e) {
                         (unsigned long long)ORR_GLOBAL_BASE);
     const char *bounds = option("BOUNDS");
     orr_mem_as_gpu(a->mem, !bounds || strcmp(bounds, "strict") != 0);
-    a->threads = (int)number("THREADS");
-    if (a->threads < 1 || a->threads > 1024) a->threads = orr_host_threads();
-    a->max_insts = number("MAX_INSTS");
-    a->kernels = option("KERNELS");
-    a->launches = option("LAUNCHES");
-    a->source = option("SOURCE");
-    a->on_gpu = option("ON") && !strcmp(option("ON"), "gpu");
-    a->output = option("OUTPUT");
-    a->timeline = option("TIMELINE");
-    a->program = option("PROGRAM");
-    a->forms = option("FORMS");
-    a->json = option("JSON") != NULL;
-    a->lines = option("LINES") != NULL;
-    a->quiet = option("QUIET") != NULL;
+    a->asked.threads = (int)number("THREADS");
+    if (a->asked.threads < 1 || a->asked.threads > 1024) a->asked.threads = orr_host_threads();
+    a->asked.max_insts = number("MAX_INSTS");
+    a->asked.kernels = option("KERNELS");
+    a->asked.launches = option("LAUNCHES");
+    a->asked.source = option("SOURCE");
+    a->asked.on_gpu = option("ON") && !strcmp(option("ON"), "gpu");
+    a->asked.output = option("OUTPUT");
+    a->asked.timeline = option("TIMELINE");
+    a->asked.program = option("PROGRAM");
+    a->asked.forms = option("FORMS");
+    a->asked.json = option("JSON") != NULL;
+    a->asked.lines = option("LINES") != NULL;
+    a->asked.quiet = option("QUIET") != NULL;
     a->result.gpu = a->gpu->name;
     a->result.model = a->model->name;
     a->result.source = "sass";
-    a->result.input = a->program ? a->program : "program";
+    a->result.input = a->asked.program ? a->asked.program : "program";
     a->next_stream = 2;
-    a->counts_only = option("COUNTS_ONLY") != NULL;
-    a->only_time = app_in_cluster() && option("ALIKE") && !strcmp(option("ALIKE"), "time");
-    a->alike = app_in_cluster() && (!option("ALIKE") || strcmp(option("ALIKE"), "no") != 0);
+    a->asked.counts_only = option("COUNTS_ONLY") != NULL;
+    a->asked.only_time = app_in_cluster() && option("ALIKE") && !strcmp(option("ALIKE"), "time");
+    a->asked.alike = app_in_cluster() && (!option("ALIKE") || strcmp(option("ALIKE"), "no") != 0);
     claim_forms(a);
     catch_signals();
     static bool line; // on the terminal
     orr_watcher terminal = {orr_progress_line, &line};
-    if (!a->quiet && isatty(STDERR_FILENO))
+    if (!a->asked.quiet && isatty(STDERR_FILENO))
         orr_progress_start(&a->progress, terminal, a->result.input, "launches", "blocks", 0);
     a->progress.what = a->result.input; // also where nobody watches
     return app_record_open(a, option("RECORD"), option("FORMAT"), e);
@@ -348,18 +348,18 @@ static void write_file(const char *path, const orr_text *t, orr_err *e) {
 }
 
 static void make_report(const app *a, bool json, orr_text *out) {
-    orr_report_options o = {.host = true, .lines = a->lines};
+    orr_report_options o = {.host = true, .lines = a->asked.lines};
     if (json)
         orr_result_json(&a->result, &o, out);
-    else if (a->result.launches.n || a->output)
+    else if (a->result.launches.n || a->asked.output)
         orr_result_text(&a->result, &o, out);
-    if (!json && a->skipped)
+    if (!json && a->counts.skipped)
         orr_text_add(out, "%u of %u launches were executed and not simulated (--kernels, --launches)\n",
-                     a->skipped, a->nlaunches);
-    if (!json && a->strays)
+                     a->counts.skipped, a->counts.nlaunches);
+    if (!json && a->counts.strays)
         orr_text_add(out,
                      "%llu accesses were outside all allocations (--bounds strict ends a kernel there)\n",
-                     (unsigned long long)a->strays);
+                     (unsigned long long)a->counts.strays);
 }
 
 // For `orrery cluster`: what each rank did, a line each.
@@ -368,8 +368,8 @@ static void write_ranks(const app *a, orr_err *e) {
     orr_arena name = {0};
     const app_rank *ranks;
     size_t n = app_rank_all(&ranks);
-    orr_text_add(&out, "launches %u alike %u nccl %llu\n", a->nlaunches, a->nalike,
-                 (unsigned long long)a->nccl_calls);
+    orr_text_add(&out, "launches %u alike %u nccl %llu\n", a->counts.nlaunches, a->counts.nalike,
+                 (unsigned long long)a->counts.nccl_calls);
     const app_kernel_total *kernels;
     size_t nkernels = app_kernel_totals(&kernels);
     for (size_t i = 0; i < nkernels; i++)
@@ -387,7 +387,7 @@ static void write_ranks(const app *a, orr_err *e) {
                      (unsigned long long)r->copy_bytes, r->copy_ns, r->nccl_ns, r->wait_ns, r->mpi_ns,
                      r->end_ns, (unsigned long long)r->messages, (unsigned long long)r->sent);
     }
-    write_file(orr_arena_printf(&name, "%s/ranks", a->forms), &out, e);
+    write_file(orr_arena_printf(&name, "%s/ranks", a->asked.forms), &out, e);
     orr_arena_free(&name);
     free(out.s);
 }
@@ -403,7 +403,7 @@ static void write_forms(const app *a, orr_err *e) {
             orr_result_json(&a->result, &page, &out);
         else
             make_report(a, form, &out);
-        write_file(orr_arena_printf(&names_of, "%s/%s", a->forms, names[form]), &out, e);
+        write_file(orr_arena_printf(&names_of, "%s/%s", a->asked.forms, names[form]), &out, e);
         orr_arena_free(&names_of);
         free(out.s);
     }
@@ -415,7 +415,7 @@ static void write_report(app *a) {
     orr_progress_end(&a->progress);
     app_queue_flush();
     a->result.host.peak_rss = orr_peak_rss();
-    a->result.host.threads = a->threads;
+    a->result.host.threads = a->asked.threads;
     for (int i = 0; i < a->ndevices; i++) a->result.buffer_bytes += a->devices[i].peak;
     if (a->times.kernel_ns > 0) { // of models that predict time
         a->result.app.elapsed_ns = app_clock_all();
@@ -425,18 +425,18 @@ static void write_report(app *a) {
         double idle = a->result.app.elapsed_ns - a->times.kernel_ns + a->times.overlap_ns - a->times.copy_ns;
         a->result.app.gap_ns = idle > 0 ? idle : 0;
     }
-    make_report(a, a->json, &out);
-    if (a->forms) write_forms(a, &e);
-    if (a->forms && app_in_cluster()) write_ranks(a, &e);
-    if (a->output) {
-        write_file(a->output, &out, &e);
-    } else if (a->forms) {
+    make_report(a, a->asked.json, &out);
+    if (a->asked.forms) write_forms(a, &e);
+    if (a->asked.forms && app_in_cluster()) write_ranks(a, &e);
+    if (a->asked.output) {
+        write_file(a->asked.output, &out, &e);
+    } else if (a->asked.forms) {
         // the report is the caller's
-    } else if (!a->quiet && out.n) {
+    } else if (!a->asked.quiet && out.n) {
         fflush(stdout);
-        fwrite(out.s, 1, out.n, a->json ? stdout : stderr);
+        fwrite(out.s, 1, out.n, a->asked.json ? stdout : stderr);
     }
-    if (!e.status && a->timeline) app_timeline_write(a->timeline, &e);
+    if (!e.status && a->asked.timeline) app_timeline_write(a->asked.timeline, &e);
     app_record_close(a, &e);
     if (e.status) app_say("%s", e.text);
     free(out.s);

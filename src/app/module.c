@@ -28,13 +28,13 @@ static int open_module(app_module *m, const void *data, size_t n) {
     unsigned sm = app_architecture();
     m->module = opened_before(m, data, n);
     m->shared = m->module != NULL;
-    if (!m->shared) m->module = app_image_open(data, n, m->name, sm, the_app.source, &e);
+    if (!m->shared) m->module = app_image_open(data, n, m->name, sm, the_app.asked.source, &e);
     // Linked code is machine code only: where there is none for the GPU, a driver links its parts' PTX.
     if (!m->module && m->parts && m->parts[0]) {
         e = (orr_err){0};
         m->module = app_image_link(m->parts, m->name, sm, &e);
     }
-    if (m->module && !m->shared && !the_app.on_gpu) orr_ptx_long_ways(m->module);
+    if (m->module && !m->shared && !the_app.asked.on_gpu) orr_ptx_long_ways(m->module);
     if (m->module && app_module_image(m, app_device_index(app_device_now()))) return E_OK;
     if (!m->module) {
         app_say("%s", e.text);

@@ -263,8 +263,8 @@ static void do_collective(nccl_team *t) {
             app_clock_done(t->at[r]->collectives.at[0].stream, ENGINE_NCCL, orr_collective_name[op.what],
                            start, plan.ns, bytes, 0);
         app_rank_self()->nccl_ns += plan.ns; // of the rank that came last; all take part
-        the_app.nccl_ns += plan.ns;
-        the_app.nccl_calls++;
+        the_app.counts.nccl_ns += plan.ns;
+        the_app.counts.nccl_calls++;
     }
     for (int r = 0; r < t->n; r++) {
         ncclComm *c = t->at[r];

@@ -57,8 +57,8 @@ static struct {
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->alike && !a->record &&
-           !a->on_gpu && !a->counts_only && !queue.busy;
+    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->asked.alike && !a->record &&
+           !a->asked.on_gpu && !a->asked.counts_only && !queue.busy;
 }
 
 static void need(op *o, app_op_ref r) {
@@ -161,7 +161,7 @@ static op *add_kernel(app_stream *s, const orr_launch *l, bool early) {
 // Executes it: what it did is timed later.
 bool app_queue_launch(app_stream *s, const orr_launch *l, bool early, orr_err *e) {
     if (!queue.tape) queue.tape = orr_tape_new(TAPE_MEMORY);
-    if (!orr_tape_launch(queue.tape, l, the_app.threads, NULL, e)) return false;
+    if (!orr_tape_launch(queue.tape, l, the_app.asked.threads, NULL, e)) return false;
     op *o = add_kernel(s, l, early);
     o->item = orr_tape_items(queue.tape) - 1;
     return true;
@@ -331,8 +331,8 @@ static bool run_group(launches *l, orr_err *e) {
             .priority = o->stream->priority, .launched = INFINITY, .result = o->result, .timed = o->timed};
         for (uint32_t k = 0; k < i && o->ahead; k++)
             if (l->op[k] == &queue.ops.at[o->ahead - 1]) m->after = k + 1;
-        m->work =
-            (orr_work){.info = o->info, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
+        m->work = (orr_work){
+            .info = o->info, .threads = a->asked.threads, .progress = a->asked.quiet ? NULL : &a->progress};
         if (!o->timed) m->work.source = orr_player_open(&l->player[i], queue.tape, o->item);
         m->work.info = o->info;
     }

@@ -175,13 +175,15 @@ static int fault_code(int fault) {
 // *least: what it takes at least, for what it does beside what the model sees.
 static bool simulate(app *a, const orr_launch *l, int device, double *least, orr_err *e) {
     *least = 0;
-    orr_work w = {
-        .launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress, .part = a->only_time};
+    orr_work w = {.launch = l,
+                  .threads = a->asked.threads,
+                  .progress = a->asked.quiet ? NULL : &a->progress,
+                  .part = a->asked.only_time};
     w.info = orr_info_of(l);
     if (a->record) return app_record_launch(a, l, w, e);
-    if (a->devices[device].peers && !a->counts_only && !l->elsewhere)
+    if (a->devices[device].peers && !a->asked.counts_only && !l->elsewhere)
         return app_peer_run(l, &w, device, least, e);
-    if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
+    if (!a->asked.counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     return orr_launch_count(&w, a->gpu, &a->result, e);
 }
 
@@ -198,13 +200,13 @@ static void exchange(const app *a, bool in) {
 static void tell_strays(app *a, const orr_kernel *k) {
     orr_strays s = orr_mem_strays(a->mem);
     char where[160];
-    if (s.n && !a->strays)
+    if (s.n && !a->counts.strays)
         app_say("kernel '%s': %llu accesses outside all allocations, the lowest at 0x%llx, %s; they pass, as "
                 "on a "
                 "GPU (--bounds strict ends the kernel there)",
                 k->name, (unsigned long long)s.n, (unsigned long long)s.lowest,
                 orr_mem_describe(a->mem, s.lowest, where));
-    a->strays += s.n;
+    a->counts.strays += s.n;
 }
 
 int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
@@ -229,8 +231,8 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
                     .mem = a->mem,
                     .dynamic_shared = c->dynamic_shared,
                     .params = c->params,
-                    .index = a->nlaunches,
-                    .max_insts = a->max_insts,
+                    .index = a->counts.nlaunches,
+                    .max_insts = a->asked.max_insts,
                     .range = orr_nvtx_path(),
                     .fault = &fault,
                     .children = children};
@@ -240,8 +242,8 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     if (!l.cluster[0]) memcpy(l.cluster, k->cluster, sizeof l.cluster);
     if (!l.image) return E_MEMORY;
     orr_err e = {0};
-    if (a->on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);
-    if (a->on_gpu && !a->native) {
+    if (a->asked.on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);
+    if (a->asked.on_gpu && !a->native) {
         app_say("%s", e.text);
         return E_NO_DEVICE;
     }
@@ -258,26 +260,26 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     }
     if (c->cooperative) l.workspace = a->workspace;
     a->result.source = k->module->source;
-    a->nlaunches++;
-    bool simulated = orr_input_chosen(a->kernels, a->launches, k, l.index);
+    a->counts.nlaunches++;
+    bool simulated = orr_input_chosen(a->asked.kernels, a->asked.launches, k, l.index);
     double before = orr_seconds(), least = 0;
     size_t had = a->result.launches.n;
-    uint64_t key = a->alike ? app_alike_key(c, k) : 0;
+    uint64_t key = a->asked.alike ? app_alike_key(c, k) : 0;
     double ns = 0;
-    bool known = a->alike && simulated && app_alike_find(key, &ns), ok = true;
-    if (known) a->nalike++;
+    bool known = a->asked.alike && simulated && app_alike_find(key, &ns), ok = true;
+    if (known) a->counts.nalike++;
     exchange(a, true);
     bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
     if (queued && a->model->run_group)
         ok = app_queue_launch(s, &l, c->early, &e);
-    else if (!known || !a->only_time)
+    else if (!known || !a->asked.only_time)
         ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
-                                 : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
+                                 : orr_exec_run(&l, a->asked.threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     exchange(a, false);
     tell_strays(a, k);
-    a->skipped += !simulated;
-    orr_progress_step(&a->progress, a->nlaunches);
+    a->counts.skipped += !simulated;
+    orr_progress_step(&a->progress, a->counts.nlaunches);
     if (!ok) {
         app_say("%s", e.text);
         return a->sticky = fault_code(fault);
@@ -287,7 +289,7 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
         if (!(ns >= 0)) ns = 0; // a model without time
         if (ns > 0 && ns < least) ns = least;
     }
-    if (a->alike && simulated && !known) app_alike_add(key, ns);
+    if (a->asked.alike && simulated && !known) app_alike_add(key, ns);
     if (a->node) app_managed_here(s, c);
     if (queued) {
         if (!a->model->run_group) app_queue_timed(s, &l, c->early, had);
@@ -299,7 +301,7 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     a->times.kernel_ns += ns;
     a->devices[s->device].launches++;
     a->devices[s->device].kernel_ns += ns;
-    if (a->alike || app_in_cluster()) app_kernel_count(k, ns);
+    if (a->asked.alike || app_in_cluster()) app_kernel_count(k, ns);
     app_rank_self()->launches++;
     app_rank_self()->kernel_ns += ns;
     a->times.gap_ns += g->launch_latency * 1e3;

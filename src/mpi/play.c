@@ -96,7 +96,7 @@ void play_kernel(int gpu, const char *name, double ns) {
     app_stream *s = play_stream(gpu);
     app_device_use(gpu);
     double start = app_clock_start(s, ENGINE_KERNELS);
-    app_clock_done(s, ENGINE_KERNELS, name, start, ns, 0, a->nlaunches++);
+    app_clock_done(s, ENGINE_KERNELS, name, start, ns, 0, a->counts.nlaunches++);
     app_rank *r = app_rank_self();
     r->launches++;
     r->kernel_ns += ns;
@@ -116,11 +116,11 @@ double play_time(const orr_tasks *list, const orr_task_step *s) {
     uint64_t key = orr_tasks_digest(list, s);
     double ns = 0;
     if (app_alike_find(key, &ns)) {
-        a->nalike++;
+        a->counts.nalike++;
         return ns;
     }
     orr_err e = {0};
-    orr_work w = {.threads = a->threads};
+    orr_work w = {.threads = a->asked.threads};
     orr_step x;
     if (!orr_launch_possible(a->gpu, &s->launch, &e)) play_fail(e.text);
     orr_step_open(&x, &w, list, s, a->gpu);
@@ -207,8 +207,8 @@ uint64_t play_meet(play_group *g, int rank, double ready, int what, uint64_t byt
     v->end = v->start + nccl_plan((int)g->ranks.n, nodes_of(g), what, bytes).ns;
     v->done = true;
     g->end = v->end;
-    the_app.nccl_calls++;
-    the_app.nccl_ns += v->end - v->start;
+    the_app.counts.nccl_calls++;
+    the_app.counts.nccl_ns += v->end - v->start;
     app_changed();
     return number;
 }

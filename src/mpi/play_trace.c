@@ -284,7 +284,7 @@ static void compute(runner *r, const orr_operator *op) {
     }
     sleep_ns(ns);
     app_kernel_count(counted_as(op->name), ns);
-    the_app.nlaunches++;
+    the_app.counts.nlaunches++;
     app_rank *a = app_rank_of(r->who.rank);
     a->launches++;
     a->kernel_ns += ns;

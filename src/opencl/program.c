@@ -205,7 +205,7 @@ static cl_int compile(cl_program p, const char *options, const orr_clc_header *h
 
 // With --source sass the PTX becomes machine code, as ptxas makes it; what was PTX is freed then.
 static bool assemble(char **code, size_t *bytes, const char *name, orr_err *e) {
-    if (!the_app.source || strcmp(the_app.source, "sass") != 0) return true;
+    if (!the_app.asked.source || strcmp(the_app.asked.source, "sass") != 0) return true;
     if (orr_clc_constant_pointers(*code)) {
         app_say("%s runs from PTX: a kernel of it takes a pointer to __constant memory, which machine code "
                 "wants in a constant bank that nobody fills here",

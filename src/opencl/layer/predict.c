@@ -342,7 +342,7 @@ bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
     orr_elsewhere who = {&x, no_source, no_run, tally, no_sums};
     orr_launch l = {.kernel = k->code,
                     .mem = a->mem,
-                    .index = a->nlaunches++,
+                    .index = a->counts.nlaunches++,
                     .sm_count = (uint32_t)a->gpu->sm_count,
                     .elsewhere = &who};
     memcpy(l.grid, n->grid, sizeof l.grid);
@@ -354,7 +354,7 @@ bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
     bool ok = a->model->run(a->gpu, &w, &a->result, e);
     a->result.source = "ptx";
     a->result.host.seconds += orr_seconds() - start + n->native;
-    a->exec_seconds += n->native;
+    a->counts.exec_seconds += n->native;
     if (ok && a->result.launches.n) {
         double ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
         a->times.launches++;
