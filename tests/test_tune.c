@@ -72,6 +72,7 @@ static void device(void **state) {
     assert_string_equal(value_of(&t, "dram.kind"), "hbm3");
     assert_string_equal(value_of(&t, "l1.latency"), "(none)");      // not measured: as the family has it
     assert_string_equal(value_of(&t, "profiler.warm_code"), "yes"); // of any GPU
+    assert_string_equal(value_of(&t, "const.cold"), "yes");
     bool missing = false;
     for (size_t k = 0; k < t.missing.n; k++) missing |= !strcmp(t.missing.at[k], "l1.latency");
     assert_true(missing);

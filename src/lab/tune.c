@@ -443,6 +443,8 @@ static void assume(const orr_findings *f, orr_tuned *out) {
     // What a tuned description is compared with are cycles under a profiler, whatever the GPU.
     orr_tuned_add(out, "profiler.warm_code", "yes",
                   "chosen: by what Nsight Compute does: it repeats a kernel");
+    orr_tuned_add(out, "const.cold", "yes",
+                  "chosen: by reason: parameters are new with each launch, no cache has them");
     orr_text none = {0};
     rule slices = {.scale = 1};
     double n = reading_channels(f, &slices, &none), latency = NAN;
