@@ -76,7 +76,7 @@ typedef struct app_variable {
 
 app_module *app_module_new(const void *data, const char *name); // opened when first used
 app_module *app_module_open(const void *image, size_t n, const char *name, int *error); // cubin, fatbin, PTX
-unsigned app_architecture(void); // of the GPU: 90
+unsigned app_architecture(void);                 // of the GPU: 90
 void app_module_close(app_module *m);            // its functions and variables are no more
 int app_module_ready(app_module *m);             // opens it; E_*
 int app_function_ready(app_function *f);         // loads its kernel; E_*
@@ -105,8 +105,8 @@ typedef struct app_stream {
 } app_stream;
 
 typedef struct app_shared_event { // of several processes, in memory that they share
-    uint64_t recorded;             // how often
-    double when;                   // ns
+    uint64_t recorded;            // how often
+    double when;                  // ns
 } app_shared_event;
 
 typedef struct app_event {
@@ -422,7 +422,8 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p);
 int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
-app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place); // sorted in; device: index in the_app.devices
+app_block *app_block_add(uint64_t addr, uint64_t bytes, int device,
+                         int place); // sorted in; device: index in the_app.devices
 void app_block_remove(app_block *b);
 app_stream *app_stream_of(void *handle);
 void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."
