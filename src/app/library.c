@@ -1,5 +1,5 @@
-// Code that a program loads by itself: libraries (cudaLibrary*, cuLibrary*) and their kernels. A library is an
-// app_module, a kernel an app_function.
+// Code that a program loads by itself: libraries (cudaLibrary*, cuLibrary*) and their kernels. A library is
+// an app_module, a kernel an app_function.
 #include "app/dr.h"
 
 #include <string.h>
