@@ -182,6 +182,7 @@ typedef struct pool {
     size_t next;         // to be taken
     size_t *left, nleft; // of other processes' chains
     size_t next_left;
+    bool *mine;            // taken already, of a chain that needs no more simulation
     uint8_t *chains;       // enum whose, by the number of the chain's first point
     size_t *ready, nready; // finished, in the order they did
     int ended;             // of those that simulate
@@ -225,6 +226,29 @@ static bool same_as_another(pool *p, size_t number, const orr_gpu *g) {
     return same;
 }
 
+static size_t chain_step(const pool *p) { // from point to point
+    const orr_grid *g = p->sweep->grid;
+    size_t step = 1;
+    for (int k = p->l2 + 1; k < g->naxes; k++) step *= (size_t)g->axes[k].n;
+    return step;
+}
+
+static size_t chain_of(const pool *p, size_t point) { // its first point's number
+    return p->l2 < 0 ? point : point - chain_step(p) * (size_t)orr_grid_at(p->sweep->grid, point, p->l2);
+}
+
+// The rest of its chain costs nothing here, so that nobody else is to simulate it.
+static void take_chain(pool *p, size_t number) {
+    size_t first = chain_of(p, number), step = chain_step(p);
+    for (int k = 0; k < p->sweep->grid->axes[p->l2].n; k++) {
+        size_t point = first + step * (size_t)k;
+        bool mine = orr_share_take(p->sweep->share, p->sweep->points[point].digest);
+        pthread_mutex_lock(&p->lock);
+        p->mine[point] = p->mine[point] || mine;
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
 static void remember(pool *p, size_t number, const orr_gpu *g) {
     const orr_swept_point *of = &p->sweep->points[number];
     if (p->l2 < 0) return;
@@ -234,6 +258,7 @@ static void remember(pool *p, size_t number, const orr_gpu *g) {
     pthread_mutex_lock(&p->lock);
     *ORR_PUSH(&p->roomy) = r;
     pthread_mutex_unlock(&p->lock);
+    if (p->sweep->share) take_chain(p, number);
 }
 
 static void run_point(pool *all, size_t number, orr_player *player) {
@@ -259,14 +284,6 @@ static void run_point(pool *all, size_t number, orr_player *player) {
 
 enum whose { NOBODYS, MINE, OTHERS };
 
-static size_t chain_of(const pool *p, size_t point) { // its first point's number
-    const orr_grid *g = p->sweep->grid;
-    size_t step = 1;
-    if (p->l2 < 0) return point;
-    for (int k = p->l2 + 1; k < g->naxes; k++) step *= (size_t)g->axes[k].n;
-    return point - step * (size_t)orr_grid_at(g, point, p->l2);
-}
-
 // The next point of this process, if there is one.
 static bool take_point(pool *p, size_t *k) {
     const orr_share *share = p->sweep->share;
@@ -275,10 +292,10 @@ static bool take_point(pool *p, size_t *k) {
         bool first = p->next < p->ntodo, go = !p->stop && (first || p->next_left < p->nleft);
         if (go) *k = first ? p->todo[p->next++] : p->left[p->next_left++];
         uint8_t *chain = go && share ? &p->chains[chain_of(p, *k)] : NULL;
-        bool later = first && chain && *chain == OTHERS;
+        bool taken = go && p->mine[*k], later = first && chain && *chain == OTHERS && !taken;
         if (later) p->left[p->nleft++] = *k;
         pthread_mutex_unlock(&p->lock);
-        if (!go || !share) return go;
+        if (!go || !share || taken) return go;
         if (later) continue;
         bool mine = orr_share_take(share, p->sweep->points[*k].digest);
         pthread_mutex_lock(&p->lock);
@@ -365,6 +382,7 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
     p.ready = orr_calloc(n + 1, sizeof *p.ready);
     p.left = orr_calloc(n + 1, sizeof *p.left);
     p.chains = orr_calloc(s->grid->npoints + 1, sizeof *p.chains);
+    p.mine = orr_calloc(s->grid->npoints + 1, sizeof *p.mine);
     for (size_t k = first; k < first + n; k++)
         if (s->points[k].state == ORR_POINT_TO_DO && (!s->shards || k % s->shards == s->shard))
             p.todo[p.ntodo++] = k;
@@ -383,6 +401,7 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
     free(p.ready);
     free(p.left);
     free(p.chains);
+    free(p.mine);
     return !p.stop;
 }
 
