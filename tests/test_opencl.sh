@@ -88,6 +88,17 @@ X
     --arg buf:u64:2:print --arg buf:i64:2:print --arg buf:i32:3:print >out 2>err || fail "atomics: $(cat err)"
 printf '%s\n' "arg0: 496 -31 -32 31" "arg1: 9223372036854775839 4294967295" "arg2: 496 31" "arg3: -64 100 0" |
     diff - <(grep '^arg' err) || fail "atomics of 64 bits or OpenCL C 2.0"
+# fma of halves rounds once: 3/2 * 683/1024 is in the middle between 1 and the next half, and the addend is above it.
+cat >half.cl <<'X'
+__kernel void h(__global half *a, __global half4 *b) {
+    half x = 1.5h + (int)a[0], y = 0.6669921875h, z = 5.9604644775390625e-08h;
+    a[0] = fma(x, y, z);
+    b[0] = fma((half4)x, (half4)(y, y, 2, 4), (half4)(z, 0, 1, 2));
+}
+X
+"$orrery" run -q half.cl --kernel h --global 1 --local 1 --arg buf:f16:1:print --arg buf:f16:4:print >out 2>err ||
+    fail "halves: $(cat err)"
+grep -qx "arg1: 1.00097656 1 4 8" err || fail "fma of halves: $(cat err)"
 # wrong WORDS... : bad input, status 2, a message with the word
 wrong() {
     local word=$1 status=0
@@ -118,6 +129,15 @@ if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
 else
     echo "no PoCL: no second opinion"
 fi
+# As machine code, where there is ptxas.
+if [ -x /usr/local/cuda/bin/ptxas ] || command -v ptxas >/dev/null; then
+    "$orrery" cl -q --gpu h200 --source sass ./platform >sass 2>err || { cat sass err; fail "the platform with machine code"; }
+    diff got sass || fail "machine code is of another opinion"
+else
+    echo "no ptxas: OpenCL is not looked at as machine code"
+fi
+ORRERY_PTXAS=$dir/none "$orrery" cl -q --gpu h200 --source sass ./platform ids >sass 2>err && fail "no ptxas, and nobody says so"
+grep -q "ptxas" sass err || fail "a ptxas that is not there is not named: $(cat sass err)"
 # SPIR-V, where there is a command that reads it.
 "${CC:-cc}" -O1 -w "$source/tests/opencl/spirv.c" -o spirv -lOpenCL
 ORRERY_LLVM_SPIRV=$dir/none "$orrery" cl -q --gpu h200 ./spirv >got 2>err || fail "without llvm-spirv: $(cat got err)"
@@ -168,10 +188,12 @@ status=0
 if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
     OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
     export OCL_ICD_VENDORS POCL_CACHE_DIR=$dir/pocl
-    ./platform local branch >native 2>err || fail "PoCL: $(cat err)"
-    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local branch >got 2>err ||
+    ./platform local branch events >native 2>err || fail "PoCL: $(cat err)"
+    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json timeout 60 ./platform local branch events >got 2>err ||
         fail "--annotate: $(cat err)"
     diff native got || fail "--annotate changes what a program prints"
+    "$orrery" cl --annotate --gpu gtx480 --lines -o counted.txt ./platform local >got 2>err || fail "--annotate --lines: $(cat err)"
+    grep -Eq "program.cl:[0-9]+ .* barrier\(" counted.txt || fail "no results by line: $(cat counted.txt)"
     # What was counted natively is what executing counts, within a few percent: blocks of code are matched with
     # parts of the source.
     unset OCL_ICD_VENDORS

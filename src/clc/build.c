@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { MAX_BITCODE = 256 << 20 };
+#define TEXT_NAME "program.cl" // what a text that is in no file is called
 
 typedef struct build {
     orr_arena arena;
@@ -127,7 +128,7 @@ static bool start_words(build *b, const orr_clc_source *s, orr_err *e) {
 
 static const char *source_file(build *b, const orr_clc_source *s, orr_err *e) {
     if (s->path) return *s->path == '-' ? orr_arena_printf(&b->arena, "./%s", s->path) : s->path;
-    const char *path = file(b, "program.cl");
+    const char *path = file(b, TEXT_NAME);
     return clc_write(path, s->text, s->n, e) ? path : NULL;
 }
 
@@ -398,6 +399,17 @@ bool orr_clc_join(const orr_clc_bitcode *in, uint32_t n, orr_clc_object *o, orr_
     return !e->status;
 }
 
+void orr_clc_keep_text(orr_module *m, const char *text, size_t n) {
+    for (uint32_t f = 0; f < m->nfiles; f++) {
+        const char *slash = strrchr(m->files[f], '/');
+        if (strcmp(slash ? slash + 1 : m->files[f], TEXT_NAME) != 0) continue;
+        m->text_name = m->files[f];
+        m->text = orr_arena_printf(&m->arena, "%.*s", (int)n, text);
+    }
+}
+
+bool orr_clc_constant_pointers(const char *ptx) { return strstr(ptx, ".ptr .const") != NULL; }
+
 uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes, orr_err *e) {
     build b = {0};
     uint8_t *cubin = NULL;
@@ -443,7 +455,7 @@ orr_module *orr_clc_open(const char *path, const char *options, unsigned sm, con
     size_t n, ncubin;
     char *ptx = NULL;
     if (orr_clc_compile(&s, &o, e)) ptx = orr_clc_link(&(orr_clc_bitcode){o.bitcode, o.n}, 1, sm, &n, e);
-    if (ptx && source && !strcmp(source, "sass") && strstr(ptx, ".ptr .const")) {
+    if (ptx && source && !strcmp(source, "sass") && orr_clc_constant_pointers(ptx)) {
         orr_fail(e, ORR_BAD_INPUT,
                  "%s: a kernel takes a pointer to __constant memory, which machine code wants in "
                  "a constant bank that nobody fills here; leave out --source sass",

@@ -98,7 +98,11 @@ void orr_clc_with_columns(char **ptx, size_t *bytes);
 char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *bytes, orr_err *e);
 // Several to one, still not linked with the libraries.
 bool orr_clc_join(const orr_clc_bitcode *in, uint32_t n, orr_clc_object *o, orr_err *e);
-// PTX to a cubin by ptxas. malloc'd.
+// The module's lines are of a text that is in no file: reports have it from here. `text` need not stay.
+void orr_clc_keep_text(orr_module *m, const char *text, size_t n);
+// PTX to a cubin by ptxas. malloc'd. Kernels that take pointers to constant memory must stay PTX: in machine
+// code constant memory is a bank, which is not where their buffers are.
+bool orr_clc_constant_pointers(const char *ptx);
 uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes, orr_err *e);
 
 // ---- binaries (binary.c) ----------------------------------------------------------------------------

@@ -49,6 +49,12 @@ OVER void work_group_barrier(cl_mem_fence_flags f, memory_scope s) { barrier(f);
 OVER void atomic_work_item_fence(cl_mem_fence_flags f, memory_order o, memory_scope s) { mem_fence(f); }
 
 // ---- printf -----------------------------------------------------------------------------------------
+// In machine code constant memory is a bank: vprintf takes addresses that are good everywhere.
+__attribute__((always_inline)) ulong __orr_generic(const __constant void *p) {
+    ulong x;
+    __asm__("cvta.const.u64 %0, %1;" : "=l"(x) : "l"(p));
+    return x;
+}
 #define PUT(T, C)                                                                                            \
     OVER uint __orr_put(__private char *b, uint at, T v) {                                                   \
         at = (at + sizeof(C) - 1) / sizeof(C) * sizeof(C);                                                   \
@@ -74,8 +80,10 @@ PUTS(double, double)
 PUTS(half, double)
 PUT(const __global void *, ulong)
 PUT(const __local void *, ulong)
-PUT(const __constant void *, ulong)
 PUT(const __private void *, ulong)
+OVER uint __orr_put(__private char *b, uint at, const __constant void *v) {
+    return __orr_put(b, at, __orr_generic(v));
+}
 
 // ---- images -----------------------------------------------------------------------------------------
 // An image is the address of its description, a sampler the bits of its initialiser. Addressing, filtering and
@@ -757,7 +765,24 @@ H1(lgamma) H1(log) H1(log10) H1(log1p) H1(log2) H1(radians) H1(rint) H1(round) H
 H1(sinh) H1(sinpi) H1(sqrt) H1(tan) H1(tanh) H1(tanpi) H1(tgamma) H1(trunc)
 H2(atan2) H2(copysign) H2(fdim) H2(fmax) H2(fmin) H2(fmod) H2(hypot) H2(max) H2(min) H2(pow) H2(powr)
 H2(remainder) H2(step)
-H3(fma) H3(mad) H3(clamp) H3(mix) H3(smoothstep)
+H3(clamp) H3(mix) H3(smoothstep)
+// A GPU that has halves has an instruction for fma of one and of two, which round once.
+static half fma1(half x, half y, half z) { return __builtin_fmaf16(x, y, z); }
+static half2 fma2(half2 x, half2 y, half2 z) {
+    uint v;
+    __asm__("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(as_uint(x)), "r"(as_uint(y)), "r"(as_uint(z)));
+    return as_half2(v);
+}
+static half3 fma3(half3 x, half3 y, half3 z) { return (half3)(fma2(x.xy, y.xy, z.xy), fma1(x.z, y.z, z.z)); }
+#define HALVES(n, m)                                                                                         \
+    static half##n fma##n(half##n x, half##n y, half##n z) {                                                 \
+        return (half##n)(fma##m(x.lo, y.lo, z.lo), fma##m(x.hi, y.hi, z.hi));                                \
+    }
+HALVES(4, 2) HALVES(8, 4) HALVES(16, 8)
+#define HFMA(n, m)                                                                                           \
+    OVER half##n fma(half##n x, half##n y, half##n z) { return fma##m(x, y, z); }                            \
+    OVER half##n mad(half##n x, half##n y, half##n z) { return fma##m(x, y, z); }
+HFMA(, 1) HFMA(2, 2) HFMA(3, 3) HFMA(4, 4) HFMA(8, 8) HFMA(16, 16)
 OVER half dot(half x, half y) { return x * y; }
 #define HCONV(T)                                                                                             \
     HCONVN(T, ) HCONVN(T, 2) HCONVN(T, 3) HCONVN(T, 4) HCONVN(T, 8) HCONVN(T, 16)

@@ -34,7 +34,8 @@ __ORR_PUT1(const __global void *)
 __ORR_PUT1(const __local void *)
 __ORR_PUT1(const __constant void *)
 __ORR_PUT1(const __private void *)
-int vprintf(const __constant char *format, const __private void *arguments);
+ulong __orr_generic(const __constant void *p);
+int vprintf(ulong format, const __private void *arguments);
 
 #define __ORR_A0()
 #define __ORR_A1(x)                                                          __orr_at = __orr_put(__orr_b, __orr_at, x);
@@ -64,6 +65,6 @@ int vprintf(const __constant char *format, const __private void *arguments);
         __private char *__orr_b = (__private char *)__orr_buffer;                                            \
         __private uint __orr_at = 0;                                                                         \
         __ORR_PRINT(__ORR_COUNT(__VA_ARGS__), __VA_ARGS__)                                                   \
-        vprintf(__ORR_FIRST(__VA_ARGS__, 0), __orr_buffer);                                                  \
+        vprintf(__orr_generic(__ORR_FIRST(__VA_ARGS__, 0)), __orr_buffer);                                   \
     })
 #define __ORR_PRINT(n, f, ...) __ORR_JOIN(__ORR_A, n)(__VA_ARGS__)

@@ -149,8 +149,7 @@ static void text_kernels(const orr_explanation *x, orr_text *out) {
     const orr_trial *base = &x->trials.at[0];
     for (size_t k = 0; k < base->nkernels; k++) {
         const orr_trial_kernel *n = &base->kernels[k];
-        const orr_module *m = n->kernel->module;
-        page_sources sources = {.module = m && m->path ? m->path : ""};
+        page_sources sources = page_sources_of(n->kernel->module);
         char name[120], time[32], cycles[32], source[64];
         orr_text_add(out, "%s  %s, %s cycles (%.0f %% of all)\n  bound by %s\n", page_name(name, n->name),
                      page_time(time, n->time_ns), orr_commas(cycles, (uint64_t)llround(n->cycles)),

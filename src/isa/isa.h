@@ -725,7 +725,8 @@ typedef struct orr_module {
     uint32_t nkernels;
     const char **files; // source files named by .file
     uint32_t nfiles;
-    void *front;                                                             // what the front end keeps
+    const char *text_name, *text; // one of `files` that is no file, and what is in it; NULL: they all are
+    void *front;                  // what the front end keeps
     orr_kernel *(*load)(struct orr_module *m, const char *name, orr_err *e); // owned by the module
     // The name of the kernel whose address in kernels' eyes is this; NULL: none has it.
     const char *(*kernel_at)(const struct orr_module *m, uint64_t address);

@@ -21,13 +21,13 @@ void cl_call_destroyed(callback *list, void *object) {
 
 // ---- contexts ---------------------------------------------------------------------------------------
 static cl_int check_properties(const cl_context_properties *p) {
-    for (int i = 0; p && p[0]; p += 2, i++) {
-        if (i > 64) return CL_INVALID_PROPERTY;
-        if (p[0] == CL_CONTEXT_PLATFORM) {
-            if (p[1] && (cl_platform_id)p[1] != &cl_platform) return CL_INVALID_PLATFORM;
-        } else if (p[0] != CL_CONTEXT_INTEROP_USER_SYNC) {
-            return CL_INVALID_PROPERTY;
-        }
+    bool platform = false, sync = false;
+    for (; p && p[0]; p += 2) {
+        bool *seen = p[0] == CL_CONTEXT_PLATFORM ? &platform : &sync;
+        if ((seen == &sync && p[0] != CL_CONTEXT_INTEROP_USER_SYNC) || *seen) return CL_INVALID_PROPERTY;
+        *seen = true;
+        if (seen == &platform && p[1] && (cl_platform_id)p[1] != &cl_platform) return CL_INVALID_PLATFORM;
+        if (seen == &sync && p[1] != CL_TRUE && p[1] != CL_FALSE) return CL_INVALID_PROPERTY;
     }
     return CL_SUCCESS;
 }

@@ -383,8 +383,8 @@ static void put_channel(uint8_t *p, cl_channel_type t, uint32_t bits) {
     uint32_t v = bits;
     size_t n = 4;
     switch (t) {
-    case CL_SNORM_INT8: v = (uint32_t)__builtin_rintf(both * 127), n = 1; break;
-    case CL_SNORM_INT16: v = (uint32_t)__builtin_rintf(both * 32767), n = 2; break;
+    case CL_SNORM_INT8: v = (uint32_t)(int32_t)__builtin_rintf(both * 127), n = 1; break;
+    case CL_SNORM_INT16: v = (uint32_t)(int32_t)__builtin_rintf(both * 32767), n = 2; break;
     case CL_UNORM_INT8: v = (uint32_t)__builtin_rintf(unit * 255), n = 1; break;
     case CL_UNORM_INT16: v = (uint32_t)__builtin_rintf(unit * 65535), n = 2; break;
     case CL_HALF_FLOAT: v = to_half(f), n = 2; break;

@@ -203,19 +203,34 @@ static cl_int compile(cl_program p, const char *options, const orr_clc_header *h
     return fail(p, &e, error);
 }
 
+// With --source sass the PTX becomes machine code, as ptxas makes it; what was PTX is freed then.
+static bool assemble(char **code, size_t *bytes, const char *name, orr_err *e) {
+    if (!the_app.source || strcmp(the_app.source, "sass") != 0) return true;
+    if (orr_clc_constant_pointers(*code)) {
+        app_say("%s runs from PTX: a kernel of it takes a pointer to __constant memory, which machine code "
+                "wants in a constant bank that nobody fills here",
+                name);
+        return true;
+    }
+    char *ptx = *code;
+    *code = (char *)orr_clc_assemble(ptx, *bytes, sm(), bytes, e);
+    free(ptx);
+    return *code != NULL;
+}
+
 // Every kernel is loaded, so that one which calls a function that is nowhere fails here.
 static cl_int load(cl_program p, const orr_clc_bitcode *in, cl_uint n, cl_int failure) {
     static unsigned count;
     orr_err e = {0};
     size_t bytes;
-    char *ptx = orr_clc_link(in, n, sm(), &bytes, &e);
-    if (!ptx) return fail(p, &e, failure);
     char name[40];
     snprintf(name, sizeof name, "program %u", ++count);
+    char *code = orr_clc_link(in, n, sm(), &bytes, &e);
+    if (!code || !assemble(&code, &bytes, name, &e)) return fail(p, &e, failure);
     int error;
     unload(p);
-    p->module = app_module_open(ptx, bytes, name, &error); // keeps no pointer into it
-    free(ptx);
+    p->module = app_module_open(code, bytes, name, &error); // keeps no pointer into it
+    free(code);
     if (error) {
         orr_fail(&e, ORR_BAD_INPUT, "the compiled program cannot be read");
         return fail(p, &e, failure);
@@ -223,6 +238,7 @@ static cl_int load(cl_program p, const orr_clc_bitcode *in, cl_uint n, cl_int fa
     for (uint32_t i = 0; i < p->module->module->nkernels; i++)
         if (!p->module->module->load(p->module->module, p->module->module->kernel_names[i], &e))
             return fail(p, &e, failure);
+    if (p->source) orr_clc_keep_text(p->module->module, p->source, p->nsource);
     p->type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
     p->status = CL_BUILD_SUCCESS;
     return CL_SUCCESS;

@@ -318,7 +318,7 @@ static void sources(orr_text *t, const orr_result *r) {
     for (size_t i = 0; i < r->launches.n; i++) {
         const orr_kernel *k = r->launches.at[i].kernel;
         const orr_module *m = k->module;
-        page_sources files = {.module = m && m->path ? m->path : ""};
+        page_sources files = page_sources_of(m);
         uint32_t n = m ? m->nfiles : 0;
         for (uint32_t f = 0; f <= n; f++) {
             const char *name = f < n ? m->files[f] : NULL, *key = name ? name : "";
@@ -379,8 +379,8 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
 
 // One row a counter, in the order of the table.
 void orr_report_counters(orr_text *t) {
-    orr_text_add(t, "| counter | unit | what Orrery counts |\n|---|---|---|\n");
+    orr_text_add(t, "| counter (unit) | what Orrery counts |\n|---|---|\n");
     for (int i = 0; i < ORR_COUNTERS; i++)
-        orr_text_add(t, "| `%s` | %s | %s |\n", orr_counters[i].name, orr_counters[i].unit,
+        orr_text_add(t, "| `%s` (%s) | %s |\n", orr_counters[i].name, orr_counters[i].unit,
                      orr_counters[i].meaning);
 }

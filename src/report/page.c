@@ -96,8 +96,15 @@ static void cut_line(const char *text, uint32_t n, char to[64]) {
     strcpy(to + len, cut ? "..." : "");
 }
 
+page_sources page_sources_of(const orr_module *m) {
+    page_sources s = {.module = m && m->path ? m->path : ""};
+    if (m) s.text_name = m->text_name, s.text = m->text;
+    return s;
+}
+
 const char *page_source_text(page_sources *s, const char *file) {
-    const char *module = s->module ? s->module : "", *name = file ? file : module;
+    const char *module = s->module, *name = file ? file : module;
+    if (s->text_name && !strcmp(name, s->text_name)) return s->text;
     size_t at = 0;
     while (at < s->at.n && s->at.at[at].name != name) at++;
     if (at == s->at.n) {

@@ -21,15 +21,17 @@ const char *page_name(char buf[120], const char *name); // of a kernel, harmless
 const char *page_base(const char *path);                // after the last slash
 void page_where(char to[64], const char *file, uint32_t line); // "saxpy.cu:12", shortened from the left
 
-// Source files, read when a line of them is first asked for; zero-initialise, free at the end.
+// Source files, read when a line of them is first asked for; free at the end.
 struct page_source {
     const char *name;
     char *text; // NULL: not found
 };
 typedef struct page_sources {
-    const char *module; // path of the module: files are also looked for beside it
+    const char *module;           // its path: files are also looked for beside it; "": it has none
+    const char *text_name, *text; // of the module
     ORR_VEC(struct page_source) at;
 } page_sources;
+page_sources page_sources_of(const orr_module *m); // NULL: there is none
 // The line, without the blanks around it, shortened, harmless to a terminal; "" when the file is not there.
 void page_source_line(page_sources *s, const char *file, uint32_t line, char to[64]);
 const char *page_source_text(page_sources *s, const char *file); // all of it; NULL: the file is not there

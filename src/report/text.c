@@ -128,8 +128,8 @@ static void kernel_memory(const page *p, const orr_sums *s) {
 
 // ---- source lines -----------------------------------------------------------------------------
 static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s) {
-    const char *module = f->kernel->module && f->kernel->module->path ? f->kernel->module->path : "";
-    page_sources sources = {.module = module};
+    page_sources sources = page_sources_of(f->kernel->module);
+    const char *module = sources.module;
     char a[32], b[32];
     size_t shown = s->lines.n < TOP_LINES ? s->lines.n : TOP_LINES;
     int wide = 12;

@@ -242,9 +242,9 @@ static void instructions(const page *p, const orr_cost *c, const char *module) {
     if (c->ninsts > n) orr_text_add(p->t, "  and %zu more; --json has all\n", c->ninsts - n);
 }
 
-static void lines(const page *p, const orr_cost *c, const char *module) {
+static void lines(const page *p, const orr_cost *c) {
     char a[32], where[64], text[64];
-    page_sources sources = {.module = module};
+    page_sources sources = page_sources_of(c->first->kernel->module);
     size_t n = c->nlines < TOP_LINES ? c->nlines : TOP_LINES;
     bool known = false;
     for (size_t i = 0; i < c->nlines; i++) known |= c->lines[i].line != 0;
@@ -253,7 +253,7 @@ static void lines(const page *p, const orr_cost *c, const char *module) {
                  "sectors", "used %", "source", "of it, %", plain(p));
     for (size_t i = 0; i < n; i++) {
         const orr_place_cost *x = &c->lines[i];
-        page_where(where, x->file ? x->file : module, x->line);
+        page_where(where, x->file ? x->file : sources.module, x->line);
         page_source_line(&sources, x->file, x->line, text);
         orr_text_add(p->t, "  %-24s %14s %7.2f", where, orr_commas(a, x->issued), x->share);
         spread(p, x);
@@ -279,7 +279,7 @@ void page_timing(const page *p, const orr_result *r) {
         stalls(p, c);
         if (p->o->lines) {
             instructions(p, c, module);
-            lines(p, c, module);
+            lines(p, c);
         }
     }
     orr_costs_free(&all);

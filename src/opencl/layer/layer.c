@@ -74,6 +74,7 @@ static orr_module *code_of(const char *text, size_t n, const char *options, orr_
     orr_clc_with_columns(&ptx, &bytes);
     orr_module *m = orr_ptx_parse("program", ptx, bytes, e);
     if (m) orr_ptx_long_ways(m);
+    if (m) orr_clc_keep_text(m, text, n);
     free(ptx);
     return m;
 }
@@ -275,13 +276,44 @@ static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, con
     return error;
 }
 
+// ---- user events ------------------------------------------------------------------------------------
+// What waits for the program to set one cannot be waited for here: as long as there is one that is not set,
+// kernels run as they are.
+static int unset_events;
+
+static cl_event layer_clCreateUserEvent(cl_context c, cl_int *error) {
+    cl_event e = below->clCreateUserEvent(c, error);
+    pthread_mutex_lock(&lock);
+    unset_events += e != NULL;
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+static cl_int layer_clSetUserEventStatus(cl_event e, cl_int status) {
+    cl_int error = below->clSetUserEventStatus(e, status);
+    pthread_mutex_lock(&lock);
+    unset_events -= error == CL_SUCCESS;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static bool may_wait(void) {
+    static bool told;
+    if (!unset_events) return true;
+    if (!told)
+        app_say("a kernel is put into a queue while a user event is not set: it runs as it is, and is not "
+                "predicted");
+    told = true;
+    return false;
+}
+
 static cl_int layer_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims,
                                            const size_t *offset, const size_t *global, const size_t *local,
                                            cl_uint n, const cl_event *waits, cl_event *event) {
     cl_int error = 1;
     pthread_mutex_lock(&lock);
     noted_kernel *x = kernel_of(k);
-    if (x && dims >= 1 && dims <= 3 && global)
+    if (x && dims >= 1 && dims <= 3 && global && may_wait())
         error = launch_twin(x, q, dims, offset, global, local, n, waits, event);
     pthread_mutex_unlock(&lock);
     return error == 1 ? below->clEnqueueNDRangeKernel(q, k, dims, offset, global, local, n, waits, event)
@@ -315,6 +347,8 @@ EXPORT cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *own
     table.clSetKernelArg = layer_clSetKernelArg;
     table.clReleaseKernel = layer_clReleaseKernel;
     table.clEnqueueNDRangeKernel = layer_clEnqueueNDRangeKernel;
+    table.clCreateUserEvent = layer_clCreateUserEvent;
+    table.clSetUserEventStatus = layer_clSetUserEventStatus;
     *own = sizeof table / sizeof(void *);
     *layer = &table;
     return CL_SUCCESS;

@@ -38,7 +38,8 @@ typedef struct noted_kernel {
     void *kernel, *twin; // cl_kernel
     noted_program *of;
     const orr_source_function *function;
-    const orr_kernel *plain, *code;  // as compiled; as the GPU would run it
+    const orr_kernel *plain, *code; // as compiled; as the GPU would run it
+    const orr_kernel *shown; // `code` with lines that have no columns, for the report; NULL: not launched yet
     struct orr_rewritten *rewritten; // from one to the other, NULL: they are the same
     const orr_clc_kernel *info;
     uint32_t launches;

@@ -21,6 +21,24 @@ static void order_of(noted_kernel *k, uint32_t s, uint8_t *seen) {
     k->order[k->norder++] = s;
 }
 
+// What the report knows of the code by line: blocks and instructions are those of `code`, lines are numbers
+// again. One for all of the program's objects of a kernel.
+static const orr_kernel *shown_of(const orr_kernel *code) {
+    orr_result *r = &the_app.result;
+    for (size_t i = 0; i < r->profiles.n; i++) {
+        const orr_kernel *k = r->profiles.at[i]->kernel;
+        if (k->module == code->module && !strcmp(k->name, code->name)) return k;
+    }
+    orr_kernel *k = orr_arena_alloc(&r->arena, sizeof *k);
+    *k = *code;
+    k->insts = orr_arena_alloc(&r->arena, (code->ninsts + 1) * sizeof *k->insts);
+    for (uint32_t i = 0; i < code->ninsts; i++) {
+        k->insts[i] = code->insts[i];
+        k->insts[i].srcline >>= 10;
+    }
+    return k;
+}
+
 bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
     const orr_annotated *a = &k->of->source;
     k->function = orr_annotated_kernel(a, name);
@@ -135,6 +153,24 @@ static void fill_counts(const tallied *x, const orr_tally *t, const double *runs
         for (int i = 0; i <= ORR_TALLY_FROM; i++)
             t->counts[b].runs[i] += sum > 0 ? (uint64_t)(runs[b] * way[i] / sum + 0.5) : 0;
         t->counts[b].lanes += (uint64_t)(lanes[b] + 0.5);
+    }
+}
+
+// For the report: what instructions and lines of the source executed. Of lanes the average is known, and
+// where they part is not: branches are not counted.
+static void add_profile(noted_kernel *of, const double *runs, const double *lanes) {
+    if (!of->shown) of->shown = shown_of(of->code);
+    const orr_kernel *k = of->shown;
+    orr_profile *p = orr_profile_of(&the_app.result, k);
+    p->launches++;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        p->ends[b] = 0;
+        uint64_t n = (uint64_t)(runs[b] + 0.5);
+        if (!n) continue;
+        double each = lanes[b] / runs[b];
+        int range = each >= 31.5 ? 4 : each > 24.5 ? 3 : each > 16.5 ? 2 : each > 8.5 ? 1 : 0;
+        p->blocks[b].runs[range] += n;
+        p->blocks[b].lanes += (uint64_t)(lanes[b] + 0.5);
     }
 }
 
@@ -269,6 +305,7 @@ static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_
     runs[0] = (double)(x->tbs * x->warps); // every warp begins at the beginning
     lanes[0] = (double)(x->tbs * x->threads);
     fill_counts(x, t, runs, lanes);
+    add_profile(k, runs, lanes);
     free(runs);
     free(lanes);
     return visit_all(x, t, e);
