@@ -32,7 +32,7 @@ workloads small  sass cycle      cycles                     96   3.6
 workloads small  ptx  cycle      cycles                     96   4.4
 unseen    small  sass cycle      cycles                     69   3.3
 unseen    small  ptx  cycle      cycles                     69   6.4
-hopper    small  sass cycle      cycles                     18   7.0
+hopper    small  sass cycle      cycles                     18   7.3
 workloads small  sass partial    cycles                     96   4.9
 workloads small  ptx  partial    cycles                     96   5.0
 unseen    small  sass partial    cycles                     69   5.5

@@ -301,8 +301,8 @@ uint64_t orr_device_call(warp *w, const uop *u, int lane, unsigned which,
 // Bytes at a generic address as one lane sees them; NULL when they are not all there.
 uint8_t *orr_bytes_at(const warp *w, int lane, uint64_t addr, uint64_t n);
 
-// One element at `at` is reduced with another (ops/atomic.c), f32 with subnormals flushed or not. False: there is no such
-// operation (ORR_ATOM_*) on the type.
+// One element at `at` is reduced with another (ops/atomic.c), f32 with subnormals flushed or not. False:
+// there is no such operation (ORR_ATOM_*) on the type.
 bool orr_reduce(uint8_t op, uint8_t type, bool flush, uint8_t *at, const void *with);
 
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.

@@ -545,8 +545,8 @@ enum { ORR_WG_NEGATE_A = 1, ORR_WG_NEGATE_B = 2 };
 
 // ORR_OP_TEX: dsts four components; srcs handle, x, y, z, layer, level, of a gradient also how x, y and z
 // differ from one column and one row to the next (dx/dcolumn, dx/drow, dy/dcolumn, ...). imm: shape
-// (exec/texture.h), whether coordinates are integers, whether the last three sources are offsets in texels, and the
-// component that is gathered, from bit 8 on.
+// (exec/texture.h), whether coordinates are integers, whether the last three sources are offsets in texels,
+// and the component that is gathered, from bit 8 on.
 enum { ORR_TEX_LEVEL, ORR_TEX_GRADIENT, ORR_TEX_GATHER };
 enum { ORR_TEX_SHAPE = 7, ORR_TEX_INTEGERS = 16, ORR_TEX_OFFSETS = 32 };
 // Surfaces, sub: what a coordinate outside does, whether x counts texels (else bytes), whether texels are

@@ -95,7 +95,8 @@ ptx_lower_fn ptx_l_wgmma, ptx_l_wgsync, ptx_l_bulk, ptx_l_bulk_prefetch, ptx_l_t
     ptx_l_tensormap, ptx_l_tensormap_copy, ptx_l_clbar, ptx_l_mapa, ptx_l_ctarank, ptx_l_stasync,
     ptx_l_multimem; // hopper.c
 
-ptx_lower_fn ptx_l_tex, ptx_l_tld4, ptx_l_txq, ptx_l_istypep, ptx_l_suld, ptx_l_sust, ptx_l_sured; // texture.c
+ptx_lower_fn ptx_l_tex, ptx_l_tld4, ptx_l_txq, ptx_l_istypep, ptx_l_suld, ptx_l_sust,
+    ptx_l_sured; // texture.c
 
 void ptx_enter_function(lowering *l); // control.c: .reg parameters out of the frame
 // A call of a function with values of one type, whose result nobody wants.

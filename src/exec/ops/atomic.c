@@ -32,8 +32,8 @@ static uint32_t dec(uint32_t r, uint32_t s) { return r == 0 || r > s ? s : r - 1
 static uint32_t add_f32(uint32_t r, uint32_t s, bool shared) {
     return out32(f32_of(in32(r, !shared)) + f32_of(in32(s, !shared)), !shared, 0);
 }
-// Of two NaNs an H200 hands on the operand in global memory, as it is; in shared memory, where it is a loop around an
-// addition, the old value, made quiet.
+// Of two NaNs an H200 hands on the operand in global memory, as it is; in shared memory, where it is a loop
+// around an addition, the old value, made quiet.
 static uint64_t add_f64(uint64_t r, uint64_t s, bool shared) {
     const uint64_t quiet = shared ? 0x0008000000000000ull : 0;
     uint64_t sum = bits64(f64_of(r) + f64_of(s)), first = shared ? r : s, second = shared ? s : r;
