@@ -29,6 +29,7 @@ TITLES = {
 }
 
 # A kernel, the one that does what the advice says, and the ideals that mean that (docs/guides/explain.md).
+EIGHT_SMS = ["--set", "sm.count=8", "--set", "tpc.count=4", "--set", "gpc.count=1"]
 PAIRS = [
     (["transpose_naive", "--set", "width=512", "--set", "height=384"],
      ["transpose_tiled", "--set", "width=512", "--set", "height=384"], ["coalesced"]),
@@ -36,6 +37,7 @@ PAIRS = [
     (["tests/explain/histogram_global.launch"], ["histogram", "--size", "small"], ["once"]),
     (["sgemm_naive", "--set", "n=128"], ["sgemm_tiled", "--set", "n=128"], ["reused"]),
     (["sgemm_naive", "--set", "n=192"], ["sgemm_tiled", "--set", "n=192"], ["reused"]),
+    (["sgemm_tiled", "--set", "n=192", *EIGHT_SMS], ["sgemm_regblock", "--set", "n=192", *EIGHT_SMS], ["quarter"]),
 ]
 
 SPEED = ["saxpy", "sgemm_tiled", "stencil3d_shared", "bfs", "btree"]
@@ -56,8 +58,8 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows])
 
 
-def prose(text):
-    return textwrap.fill(text.replace("\n", " "), 118, break_long_words=False, break_on_hyphens=False)
+def prose(text, indent=""):
+    return textwrap.fill(text.replace("\n", " "), 118, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent)
 
 
 def percent(x):
@@ -252,14 +254,15 @@ def published(read):
     """docs/reference/published.md: a table for each GPU, what others measured and what micro/published gives."""
     r, parts = read("published"), []
     for gpu in dict.fromkeys(x["gpu"] for x in r["rows"]):
-        rows = []
+        rows, of = [], {x["of"] for x in r["rows"] if x["gpu"] == gpu}
+        of = f" ({of.pop()})" if len(of) == 1 and any(of) else ""  # of all: in the heading
         for x in (x for x in r["rows"] if x["gpu"] == gpu):
             off = 100 * (x["simulated"] / x["value"] - 1)
             digits = 2 if x["value"] < 10 else 1 if x["value"] < 100 else 0
             what = x["metric"] + (" " + x["point"] if x["point"] else "")
-            source = x["source"] + (f" ({x['of']})" if x["of"] else "") + ("" if x["seen"] != "no" else " *")
+            source = re.sub(r": .*?(?=\)|$)", "", x["source"]) + (f" ({x['of']})" if x["of"] and not of else "") + ("" if x["seen"] != "no" else " *")
             rows.append([what, f"{x['value']:,.{digits}f} {x['unit']}", f"{x['simulated']:,.{digits}f}", f"{off:+.1f} %", source])
-        parts.append(f"### {gpu}\n\n" + table(["reading", "published", "simulated", "difference", "source"], rows))
+        parts.append(f"### {gpu}{of}\n\n" + table(["reading", "published", "simulated", "difference", "source"], rows))
     offs = [abs(x["simulated"] / x["value"] - 1) for x in r["rows"]]
     said = prose(f"{len(offs)} figures of {len(parts)} descriptions, {percent(100 * sum(offs) / len(offs))} off in the mean, "
                  f"{sum(o <= 0.1 for o in offs)} within 10 %. Run at {when(r)}: `{r['command']}`.")
@@ -300,15 +303,15 @@ FIGURES.update({"output " + name: transcript(name) for name in TRANSCRIPTS})
 def scatter(points, title):
     """Predicted against measured cycles, both logarithmic, with a band of 10 %. Text and lines have the page's colour where
     it is dark (currentColor is not known in an image, so a middle grey is used)."""
-    size, left, bottom = 360, 62, 46
+    size, left, right, bottom = 360, 94, 20, 46
     values = [v for p in points for v in p if v > 0]
     low, high = math.floor(math.log10(min(values)) * 2) / 2, math.ceil(math.log10(max(values)) * 2) / 2
     scale = (size - 20) / (high - low)
     x = lambda v: left + (math.log10(v) - low) * scale
     y = lambda v: 10 + size - 20 - (math.log10(v) - low) * scale
     a, b = 10 ** low, 10 ** high
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + size}" height="{size + bottom}" '
-           f'viewBox="0 0 {left + size} {size + bottom}" font-family="sans-serif" font-size="12" fill="#777">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + size + right}" height="{size + bottom}" '
+           f'viewBox="0 0 {left + size + right} {size + bottom}" font-family="sans-serif" font-size="12" fill="#777">',
            f"<title>{title}</title>",
            f'<path d="M{x(a):.1f} {y(a * 1.1):.1f}L{x(b / 1.1):.1f} {y(b):.1f}L{x(b):.1f} {y(b):.1f}L{x(b):.1f} {y(b / 1.1):.1f}'
            f'L{x(a * 1.1):.1f} {y(a):.1f}L{x(a):.1f} {y(a):.1f}z" fill="#4a90d9" fill-opacity="0.18"/>',

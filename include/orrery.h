@@ -176,8 +176,8 @@ ORR_API orr_report *orr_measure(const char *const *inputs, int n, const orr_opti
 // The microbenchmarks, or launch scripts with `measure` in them, on that GPU: CSV that orr_tune reads. n 0:
 // all bundled ones. A script that fails does not end the job: there is a report then, and e is filled in.
 ORR_API orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, orr_err *e);
-// One page for the browser of several runs, which it shows next to each other: reports of orr_run as JSON or
-// as ORR_PAGE_DATA. The report has one form, ORR_HTML.
+// One page for the browser of several runs, which it shows next to each other: reports of orr_run as JSON (also
+// several in an array) or as ORR_PAGE_DATA; or of one report of another job. The report has one form, ORR_HTML.
 ORR_API orr_report *orr_page(const char *const *reports, int n, orr_err *e);
 // The bundled workloads.
 ORR_API orr_report *orr_workloads(orr_err *e);
@@ -204,9 +204,10 @@ ORR_API char **orr_app_environment(const char *program, const orr_options *o, or
 // The same for a program on this machine's own GPU whose launches are captured, with their memory, in the
 // folder `output`; orr_run replays it. Of the options: kernels, launches, measure, memory.
 ORR_API char **orr_capture_environment(const char *program, const orr_options *o, orr_err *e);
-// Runs an MPI program with CUDA, built with SimGrid's smpicc, on a simulated cluster (docs/cluster.md):
-// ranks, per-node, node, platform, host, alike, times; gpu, set, model ("partial" unless it is set), timeline.
-// *status is the program's; the report tells of ranks, kernels, calls of MPI and messages.
+// Runs an MPI program with CUDA, built with SimGrid's smpicc, on a simulated cluster
+// (docs/guides/cluster.md): ranks, per-node, node, platform, host, alike, times; gpu, set, model ("partial"
+// unless it is set), timeline. *status is the program's; the report tells of ranks, kernels, calls of MPI and
+// messages.
 ORR_API orr_report *orr_mpi_run(char *const *argv, const orr_options *o, int *status, orr_err *e);
 
 // ---- GPU descriptions -----------------------------------------------------------------------

@@ -5,7 +5,8 @@
     check_docs.py --site FOLDER     the HTML that mkdocs made of them
 
 Markdown: each link leads to a file and to a heading that are there, whether GitHub or mkdocs makes the anchor; each page is
-in the navigation of mkdocs.yml, and what that names exists; no line has more than 120 characters but rows of tables.
+in the navigation of mkdocs.yml, and what that names exists; no line has more than 120 characters but rows of tables; no folder
+has more words than people read. What code and descriptions name of docs/ (a page, and behind a comma its section) is there.
 HTML: each link of a page leads to a file and to an id that are there.
 """
 import html.parser
@@ -17,6 +18,20 @@ import unicodedata
 import urllib.parse
 
 WIDTH = 120
+# The most words of a folder's pages or of a page, without what is generated: a little more than there are. Docs that grow are not
+# read to their end: say it in fewer words, or take out what nobody needs any more. History belongs into the commit's message.
+WORDS = {
+    "README.md": 1500,
+    "docs/archive": 15500,
+    "docs/guides": 28000,
+    "docs/how": 24500,
+    "docs/reference": 17000,
+    "docs/tutorials": 3000,
+}
+GENERATED = re.compile(r"<!-- (?:figure|command): .*?<!-- end -->", re.S)
+# Where code cites docs/, and what of it: a page, and the beginning of a heading.
+CITING = ("bench", "gpus", "hardware", "include", "micro", "python", "src")
+CITED = re.compile(r"\b(docs/[\w/.-]+\.md)(?:, [\"*]?([A-Z][^).;|\"*]*))?")
 LINK = re.compile(r"\[(?:[^][]|\[[^][]*\])*\]\(([^()\s]+)(?:\s+\"[^\"]*\")?\)")
 problems = []
 
@@ -44,10 +59,11 @@ class Page:
     """A Markdown file: its anchors as either tool makes them, and its links with their lines."""
 
     def __init__(self, root, path):
-        self.path, self.github, self.mkdocs, self.links = path, set(), set(), []
+        self.path, self.github, self.mkdocs, self.links, self.headings = path, set(), set(), [], []
         fence = None
         with open(os.path.join(root, path), encoding="utf-8") as f:
-            lines = f.read().split("\n")
+            text = f.read()
+        lines, self.words = text.split("\n"), len(GENERATED.sub("", text).split())
         for number, line in enumerate(lines, 1):
             if len(line) > WIDTH and not line.lstrip().startswith("|"):
                 complain(path, number, f"{len(line)} characters; {WIDTH} at most, but for rows of tables")
@@ -60,6 +76,7 @@ class Page:
             heading = re.match(r"#{1,6} +(.*)", line)
             if heading:
                 text = plain(heading.group(1))
+                self.headings.append(text)
                 self.add(self.github, github_anchor(text), "-")
                 self.add(self.mkdocs, mkdocs_anchor(text), "_")
             for anchor in re.findall(r"<a (?:id|name)=\"([^\"]+)\"", line):
@@ -116,6 +133,33 @@ def check_navigation(root, all_pages):
             complain(path, 0, "no page leads here, nor does the navigation in mkdocs.yml")
 
 
+def check_words(all_pages):
+    for place, most in WORDS.items():
+        words = sum(p.words for path, p in all_pages.items() if path == place or path.startswith(place + "/"))
+        if words > most:
+            complain(place, 0, f"{words} words, {most} at most (without generated tables): shorten a page of it before you add to it")
+
+
+def check_citations(root, all_pages):
+    for folder in CITING:
+        for at, _, names in os.walk(os.path.join(root, folder)):
+            for name in names:
+                path = os.path.relpath(os.path.join(at, name), root)
+                try:
+                    with open(os.path.join(root, path), encoding="utf-8") as f:
+                        lines = f.read().split("\n")
+                except UnicodeDecodeError:
+                    continue
+                for number, line in enumerate(lines, 1):
+                    for page, section in CITED.findall(line):
+                        there = all_pages.get(page)
+                        section = section.strip()
+                        if not there:
+                            complain(path, number, f"there is no {page}")
+                        elif section and not any(section.startswith(h) or h.startswith(section) for h in there.headings):
+                            complain(path, number, f"{page} has no section \"{section}\"")
+
+
 class Html(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
@@ -165,6 +209,8 @@ def main(args):
         all_pages = pages(root)
         check_links(root, all_pages)
         check_navigation(root, all_pages)
+        check_words(all_pages)
+        check_citations(root, all_pages)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

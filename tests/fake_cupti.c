@@ -1,16 +1,17 @@
 // A GPU, its driver and CUPTI without a GPU, for tests/test_capture.sh: libcuda.so.1 and libcupti.so in one.
-// Memory is the host's; the one kernel, `saxpy` of workloads/saxpy, is computed here; what a program calls is
-// told to whoever has subscribed. $FAKE_CUDA: "wrong" changes one number that the kernel leaves; "killed"
-// ends the process after a launch; "host" has graphs of host functions.
+// Memory is the host's; the two kernels, `saxpy` of workloads/saxpy and `paint` of app/paint.cu, are computed
+// here; what a program calls is told to whoever has subscribed. $FAKE_CUDA: "wrong" changes one number that
+// the kernel leaves; "killed" ends the process after a launch; "host" has graphs of host functions.
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// ---- CUPTI
-// ---------------------------------------------------------------------------------------------------
+// ---- CUPTI --------------------------------------------------------------------------------------
 typedef struct { // CUpti_CallbackData
     int site;
     const char *function;
@@ -39,8 +40,7 @@ static void tell(uint32_t id, int site, const void *params, const int *result, c
     if (listener && wanted[id]) listener(listeners_own, 1, id, &t);
 }
 
-// ---- the driver
-// ----------------------------------------------------------------------------------------------
+// ---- the driver ---------------------------------------------------------------------------------
 static int is(const char *what) {
     const char *v = getenv("FAKE_CUDA");
     return v && !strcmp(v, what);
@@ -72,24 +72,28 @@ int cuModuleLoadData(void **module, const void *code, size_t n) { // the real on
         void *context, *stream;
         const void *what;
     } resource = {NULL, NULL, &loaded};
-    *module = malloc(1);
+    *module = malloc(2);
     if (listener) listener(listeners_own, 3, 6, &resource);
     return 0;
 }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
-    *function = module;
-    return strcmp(name, "saxpy") ? 500 : 0;
+    bool paints = !strcmp(name, "paint"); // a kernel is a part of its module
+    *function = (char *)module + paints;
+    return paints || !strcmp(name, "saxpy") ? 0 : 500;
 }
-int cuFuncGetModule(void **module, void *function) { return *module = function, 0; }
+static bool paints(void *function) { return (uintptr_t)function & 1; }
+int cuFuncGetModule(void **module, void *function) {
+    return *module = (char *)function - paints(function), 0;
+}
 int cuModuleGetGlobal_v2(uint64_t *addr, size_t *n, void *module, const char *name) {
     (void)module, (void)name;
     return *addr = 0, *n = 0, 500;
 }
 int cuFuncGetParamInfo(void *function, size_t i, size_t *offset, size_t *size) {
-    static const size_t offsets[] = {0, 4, 8, 16}, sizes[] = {4, 4, 8, 8}; // n, a, x, y
-    if (!function || i > 3) return 1;
-    *offset = offsets[i];
-    *size = sizes[i];
+    static const size_t offsets[][4] = {{0, 4, 8, 16}, {0, 8, 16}}, sizes[][4] = {{4, 4, 8, 8}, {8, 8, 4}};
+    if (!function || i > (paints(function) ? 2 : 3)) return 1;
+    *offset = offsets[paints(function)][i]; // n, a, x, y; from, to, a
+    *size = sizes[paints(function)][i];
     return 0;
 }
 int cuMemAlloc_v2(uint64_t *addr, size_t n) {
@@ -132,8 +136,76 @@ static void saxpy(const struct arguments *k) {
     if (is("wrong")) k->y[k->n - 1] += 1;
 }
 
-// ---- graphs: a list of kernels and fills, each after the one before
-// --------------------------------------------
+// ---- arrays, of floats in two dimensions; a texture or surface is the array ---------------------
+typedef struct {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+    float *at;
+} array;
+typedef struct {
+    size_t x, y, z, level;
+    int type;
+    void *host;
+    uint64_t device;
+    array *array;
+    void *reserved;
+    size_t pitch, height;
+} side;
+int cuArray3DCreate_v2(array **a, const array *like) {
+    *a = malloc(sizeof **a);
+    memcpy(*a, like, offsetof(array, at));
+    (*a)->at = calloc(like->width * like->height, sizeof(float));
+    return 0;
+}
+int cuArray3DGetDescriptor_v2(array *to, const array *a) { return memcpy(to, a, offsetof(array, at)), 0; }
+int cuMipmappedArrayGetLevel(void **to, void *from, unsigned level) { return !to || !from || level; }
+int cuMemcpy3D_v2(const side s[2]) { // and width, height, depth behind them
+    const size_t *size = (const size_t *)(s + 2);
+    const side *host = &s[s[0].type != 1], *of = &s[s[0].type == 1];
+    if (host->type != 1 || of->type != 3 || size[0] != of->array->width * sizeof(float) || size[2] != 1)
+        return 1;
+    for (size_t y = 0; y < size[1]; y++) {
+        char *row = (char *)host->host + y * host->pitch;
+        float *texels = of->array->at + y * of->array->width;
+        memcpy(host == s ? (void *)texels : row, host == s ? (void *)row : texels, size[0]);
+    }
+    return 0;
+}
+static array *objects[8]; // by handle
+static int object(uint32_t id, uint64_t *handle, const int *resource, const void *how) {
+    const struct {
+        uint64_t *handle;
+        const void *resource, *how, *view;
+    } p = {handle, resource, how, NULL};
+    int result = 0;
+    for (*handle = 1; objects[*handle];) ++*handle;
+    memcpy(&objects[*handle], resource + 2, sizeof(void *));
+    *handle |= how ? 0x300000 : 0; // a GPU's have the sampler's number above the texture's
+    tell(id, 1, &p, &result, NULL);
+    return 0;
+}
+int cuTexObjectCreate(uint64_t *t, const int *resource, const void *how, const void *view) {
+    return view ? 1 : object(339, t, resource, how);
+}
+int cuSurfObjectCreate(uint64_t *s, const int *resource) { return object(343, s, resource, NULL); }
+int cuTexObjectDestroy(uint64_t t) {
+    int result = 0;
+    tell(340, 0, &t, NULL, NULL);
+    objects[t & 7] = NULL;
+    tell(340, 1, &t, &result, NULL);
+    return 0;
+}
+static void paint(void **params) {
+    uint64_t from, to;
+    float a;
+    memcpy(&from, params[0], 8), memcpy(&to, params[1], 8), memcpy(&a, params[2], 4);
+    const array *x = objects[from & 7], *y = objects[to & 7];
+    for (size_t i = 0; i < x->width * x->height; i++)
+        y->at[i] = __builtin_fmaf(x->at[i], a, (float)(i % x->width));
+}
+
+// ---- graphs: a list of kernels and fills, each after the one before -----------------------------
 struct kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
     void *function;
     unsigned grid[3], block[3], shared;
@@ -232,8 +304,7 @@ int cuGraphLaunch(void *exec, void *stream) {
     return 0;
 }
 
-// ---- NVTX, as its headers do it
-// --------------------------------------------------------------------------------
+// ---- NVTX, as its headers do it -----------------------------------------------------------------
 static int (*push)(const char *);
 static int (*pop)(void);
 static int table_of(int module, void ****table, unsigned *n) {
@@ -271,16 +342,19 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
         void *stream, **params, **extra;
     } p = {function, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, extra};
     int result = 0;
-    tell(307, 0, &p, NULL, "saxpy");
-    struct arguments k;
-    if (params) {
+    const char *name = paints(function) ? "paint" : "saxpy";
+    tell(307, 0, &p, NULL, name);
+    struct arguments k = {0};
+    if (paints(function)) {
+        paint(params);
+    } else if (params) {
         memcpy(&k.n, params[0], 4), memcpy(&k.a, params[1], 4);
         memcpy(&k.x, params[2], 8), memcpy(&k.y, params[3], 8);
     } else {
         memcpy(&k, extra[1], sizeof k);
     }
-    saxpy(&k);
-    tell(307, 1, &p, &result, "saxpy");
+    if (!paints(function)) saxpy(&k);
+    tell(307, 1, &p, &result, name);
     if (is("killed")) raise(SIGKILL);
     return 0;
 }

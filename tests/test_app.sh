@@ -61,6 +61,8 @@ left: 0
 rows: 7 7 0 102 7 0 102
 graph: 4 edges, 4 nodes, type 0
 reversed: 9 9 7 7
+linked: 10 7 2 100
+twice: CUDA_ERROR_INVALID_PTX third.ptx:5: 'total' is defined in second.ptx too; link only one of them
 pool: 2 0
 X
 "$orrery" app -q --model functional -- ./program "$fatbin" axpy >got 2>err && grep -q '^wrong: 0' got || fail "-- before the program"

@@ -54,4 +54,10 @@ for model in functional cycle; do
     "$orrery" app -q --model "$model" ./children >out || { cat out; exit 1; }
     grep -q 'launches and conditions: right' out || { cat out; exit 1; }
 done
-echo "all right: ${names[*]} children"
+# Two files with kernels, of which there is only PTX for this GPU.
+nvcc -rdc=true -gencode arch=compute_75,code=compute_75 -dc "$source/tests/app/parts.cu" -o first.o
+nvcc -rdc=true -gencode arch=compute_75,code=compute_75 -DSECOND -dc "$source/tests/app/parts.cu" -o second.o
+nvcc -cudart shared -gencode arch=compute_75,code=compute_75 first.o second.o -o parts
+"$orrery" app -q --model functional ./parts >out || { cat out; exit 1; }
+grep -qx 'parts, wrong: 0, calls: 74' out || { cat out; exit 1; }
+echo "all right: ${names[*]} children parts"

@@ -86,6 +86,20 @@ grep -q '5 of them without memory, because they are like others' err || fail "--
 "$orrery" run sampled --model cycle --json >r.json 2>err || fail "a sampled capture"
 [ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 6 ] && grep -q '"index": 5' r.json || fail "launches like others"
 refused "not measured" "$orrery" correlate graphs
+# Textures and surfaces: texels of arrays, before and after.
+"$cc" -O1 "$source/tests/capture_texture.c" -o textures -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
+"$orrery" capture -o painted ./textures "$source/tests/app/paint.cubin" >out 2>err
+[ "$(cat out)" = 2107446.0 ] && grep -q '3 of 3 launches were captured' err || fail "textures: $(cat out)"
+[ "$(grep -ac '^texture ' painted/0000000.launch)" = 4 ] || fail "four handles"
+for model in functional cycle; do
+    "$orrery" run painted --model $model >out 2>err || fail "textures replayed"
+    grep -q '3 of 3 launches were replayed; 3 left memory bit for bit' err || fail "other texels"
+done
+"$orrery" run painted --launches 2 >out 2>err && grep -q '1 of 3 launches were replayed; 1 left' err || fail "the third alone"
+sed 's/^\(texture [0-9a-f]* [0-9a-f]* 1 0 7 1 0 1 37\) 11 /\1 99 /' <painted/0000000.launch >damaged
+cmp -s damaged painted/0000000.launch && fail "no texture to damage"
+cp damaged painted/0000000.launch
+refused "a texture larger than its memory" "$orrery" run painted
 
 # Mistakes, and folders that are not as they should be
 refused "no program" "$orrery" capture -o x

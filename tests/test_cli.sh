@@ -108,6 +108,10 @@ silent err
 expect 0 "run --json" "$orrery" run saxpy --size small --json
 says out '"thread_insts": [0-9]+'
 says out '"buffers_checked": 1'
+abstract() { "$orrery" run reduce --size small --model abstract "$@" | grep -v ' threads, '; }
+abstract --flush >"$dir/flush"
+abstract --set l2.flush=yes | cmp -s - "$dir/flush" || { echo "FAILED: --flush is not l2.flush=yes"; failed=1; }
+abstract | cmp -s - "$dir/flush" && { echo "FAILED: --flush changes nothing"; failed=1; }
 expect 0 "run --counts-only" "$orrery" run saxpy --size small --counts-only
 expect 2 "lines without counting" "$orrery" run saxpy --size small --counts-only --lines
 expect 0 "lines of a model that has none" "$orrery" run saxpy --size small --model analytic --lines

@@ -556,6 +556,7 @@ static void test_write_policies(void **state) {
     const char *more_load = "STG <- R2 R3 @0 m1\nLDG R1 <- R2 @0 m3\nFFMA R4 <- R1\nEXIT"; // 8 of them
     const char *load_store_load =
         "LDG R1 <- R2 @0\nFFMA R4 <- R1\nSTG <- R2 R3 @0\nLDG R5 <- R2 @0\nFFMA R4 <- R5\nEXIT";
+    const char *two_stores = "STG <- R2 R3 @0 m1\nSTG <- R2 R3 @64 m1\nEXIT"; // two sectors of a line
     // a store, then eight other lines through the eight of L1
     const char *store_evict =
         "block\nSTG <- R2 R3 @0\nblock x8\nLDG R1 <- R2 @4096 i128\nFFMA R4 <- R1\nblock\nEXIT";
@@ -576,6 +577,9 @@ static void test_write_policies(void **state) {
         {"l1.write=back", ALLOCATE, VALIDATE, store_load, 0, 0, 0, 4, 0},
         {"l1.write=back", ALLOCATE, VALIDATE, store_evict, 4, 32, 0, 0, 0},
         {"l1.write=back", ALLOCATE, VALIDATE, load_store_load, 0, 4, 4, 4, 0},
+        // A store hits where its line is, if only another sector of it.
+        {"l1.write=through", ALLOCATE, VALIDATE, two_stores, 2, 0, 1, 0, 0},
+        {"l1.write=through", NO_ALLOCATE, VALIDATE, two_stores, 2, 0, 0, 0, 0},
         // Evict, and what is called local for global memory: through, and L1 does not keep the line.
         {"l1.write=evict", ALLOCATE, VALIDATE, store_load, 4, 4, 0, 0, 0},
         {"l1.write=evict", ALLOCATE, VALIDATE, load_store_load, 4, 8, 4, 0, 0},

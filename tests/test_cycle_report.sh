@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The cycle model's report: every bundled workload on one of three GPUs, where the reasons must add up; kernels whose bottleneck
+# The cycle model's report: a third of the bundled workloads, each on one of three GPUs, where the reasons must add up; kernels whose bottleneck
 # is known by construction; the timeline. $ORRERY is the command, $SOURCE the tree.
 set -uo pipefail
 orrery=${ORRERY:?the path of the command}
@@ -23,7 +23,9 @@ adds_up() { # FILE: the rows of each table are the sum that its last row states
 gpus=(h200 v100 gtx480)
 n=0
 for workload in $("$orrery" list --names); do
-    gpu=${gpus[n++ % 3]}
+    n=$((n + 1))
+    [ $((n % 3)) = 0 ] || continue
+    gpu=${gpus[n / 3 % 3]}
     # 128 threads of 86 registers: no such block on an SM of 63 registers a thread and no tensor cores
     [ "$gpu $workload" = "gtx480 hgemm_tensor" ] && gpu=h200
     if ! "$orrery" run "$workload" --gpu $gpu --model cycle --size small >"$dir/out" 2>"$dir/err"; then

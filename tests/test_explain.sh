@@ -26,6 +26,13 @@ shape="--set width=256 --set height=192 --no-check -q"
 "$ORRERY" run histogram --gpu h200 --model cycle -q --json > private.json || fail "run histogram"
 "$ORRERY" explain sgemm_naive --set n=64 --no-check -q --json > untiled.json || fail "explain sgemm_naive"
 "$ORRERY" run sgemm_tiled --set n=64 --no-check -q --gpu h200 --model cycle --json > tiles.json || fail "run sgemm_tiled"
+# An H200 of eight SMs, so that a product of 192 x 192 has blocks enough for tiles of 64 x 64.
+few="--set n=192 --set sm.count=8 --set tpc.count=4 --set gpc.count=1 --no-check -q"
+# shellcheck disable=SC2086
+"$ORRERY" explain sgemm_tiled $few --json > oneeach.json || fail "explain sgemm_tiled"
+# shellcheck disable=SC2086
+"$ORRERY" run sgemm_regblock $few --gpu h200 --model cycle --json > sixteen.json || fail "run sgemm_regblock"
+"$ORRERY" explain sgemm_tiled --set n=64 --no-check -q --json > small.json || fail "explain a small product"
 "$ORRERY" explain reduce --no-check -q --threads 1 --json > reduce.json || fail "explain reduce"
 "$ORRERY" explain reduce --no-check -q --threads 2 --json > reduce2.json || fail "explain reduce on two threads"
 "$ORRERY" explain reduce --no-check -q > reduce.txt || fail "explain reduce, as text"
@@ -53,6 +60,15 @@ ideal = slow["ideals"][first["ideal"]]
 assert ideal["name"] == "reused" and ideal["line"] == 10 and "shared memory" in first["do"], first
 gain = 100 * (1 - tiles["totals"]["time_ns"] / slow["time_ns"])
 assert gain > 20 and abs(ideal["saves_percent"] - gain) < 0.2 * gain, (ideal["saves_percent"], gain)
+# A product of tiles with a result a thread: the advice is 4 x 4 of them in registers, worth what they give; not where that
+# leaves most SMs without a block.
+slow, blocked = json.load(open("oneeach.json")), json.load(open("sixteen.json"))
+first = slow["advice"][0]
+ideal = slow["ideals"][first["ideal"]]
+assert ideal["name"] == "quarter" and ideal["line"] == 18 and "in registers" in first["do"], first
+gain = 100 * (1 - blocked["totals"]["time_ns"] / slow["time_ns"])
+assert gain > 20 and abs(ideal["saves_percent"] - gain) < 0.2 * gain, (ideal["saves_percent"], gain)
+assert "quarter" not in [i["name"] for i in json.load(open("small.json"))["ideals"]]
 one, two = json.load(open("reduce.json")), json.load(open("reduce2.json"))
 one.pop("host"), two.pop("host")
 assert one == two

@@ -11,6 +11,7 @@ fatbin=$source/tests/app/kernels.fatbin
 [ -e "$build/cuda/liborrery-cuda.so" ] || { echo "skipped: no library"; exit 0; }
 "${CC:-cc}" -O1 "$source/tests/app/node.c" -o program -L"$build/cuda" -l:libcudart.so.13 -l:libnccl.so.2 -lpthread
 
+body=''
 fail() { echo "$*"; exit 1; }
 # is TEST OPTIONS... : the program's output must be what is on standard input
 is() {
@@ -20,6 +21,24 @@ is() {
     timeout 100 "$orrery" app -q "$@" ./program "$fatbin" "$test" >got 2>err || { cat got err; fail "$test failed"; }
     cmp -s got want || { diff want got || true; cat err; fail "$test: not as expected"; }
 }
+
+# A library that was built with NCCL 2.28 is loaded: none of its functions is missing. Without --node it has its own.
+for name in ncclAllGather ncclAllReduce ncclAlltoAll ncclBcast ncclBroadcast ncclCommAbort ncclCommCount ncclCommCuDevice \
+    ncclCommDeregister ncclCommDestroy ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank \
+    ncclCommInitRankConfig ncclCommInitRankScalable ncclCommRegister ncclCommRevoke ncclCommShrink ncclCommSplit \
+    ncclCommUserRank ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate ncclDevCommDestroy \
+    ncclGather ncclGetErrorString ncclGetLastError ncclGetUniqueId ncclGetVersion ncclGinBarrierCreateRequirement \
+    ncclGroupEnd ncclGroupSimulateEnd ncclGroupStart ncclLLA2ACalcSlots ncclLLA2ACreateRequirement \
+    ncclLsaBarrierCreateRequirement ncclMemAlloc ncclMemFree ncclRecv ncclRedOpCreatePreMulSum ncclRedOpDestroy \
+    ncclReduce ncclReduceScatter ncclResetDebugInit ncclScatter ncclSend ncclTeamLsa ncclTeamRail \
+    ncclTeamRankToLsa ncclTeamRankToWorld ncclTeamWorld; do
+    echo "int $name(void);"
+    body+=" + (long)$name"
+done >nccl.c
+echo "long all(void) { return 0$body; }" >>nccl.c
+"${CC:-cc}" -w -fno-builtin -shared -fPIC nccl.c -o libuser.so -L"$build/cuda" -l:libnccl.so.2 -Wl,--no-undefined || fail "NCCL's functions"
+"$orrery" app sh -c 'echo "$LD_PRELOAD"' 2>err | grep -q nccl && fail "NCCL is put in front without --node"
+"$orrery" app --node dgx_h200 sh -c 'echo "$LD_PRELOAD"' 2>err | grep -q nccl || fail "NCCL is not put in front with --node"
 
 # 32 threads add 5 on device 1 alone
 is devices --node dgx_h200 --model functional <<'X'

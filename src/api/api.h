@@ -25,6 +25,7 @@ typedef struct orr_model_options {
     const char *gpu, *model; // NULL: as the job says
     orr_words sets;          // "sm.count=66": those of the GPU (orr_input_options has the script's)
     const char *latencies;   // file of pre-characterised kernels (abstract)
+    bool flush;              // l2.flush, which is among the sets too
 } orr_model_options;
 
 typedef struct orr_run_options { // what else is done with a run
@@ -76,7 +77,7 @@ typedef struct orr_cluster_options {
     const char *platform; // a fabric by name, or a file of SimGrid's
     const char *host;     // "ignore", or the factor that measured host time is multiplied by
     const char *alike;    // "yes", "no", "time"
-    const char *times;    // of an execution trace's operators: "recorded", "model", or a report of `run --json`
+    const char *times; // of an execution trace's operators: "recorded", "model", or a report of `run --json`
 } orr_cluster_options;
 
 typedef struct orr_share_options { // of a sweep that several processes share
@@ -141,6 +142,12 @@ const char *orr_json_string(const orr_json *j);
 int64_t orr_json_count(const orr_json *j);
 const orr_json *orr_json_first(const orr_json *j); // of an array or object; NULL: it is empty, or neither
 const orr_json *orr_json_next(const orr_json *j);  // the one behind it
+const char *orr_json_key(const orr_json *j);       // of a member of an object; NULL: of none
+void orr_json_print(const orr_json *j, orr_text *out);
+
+// A run's report for a page: launches but the longest of each kernel are cut to what a page shows of them
+// (page.c).
+void orr_page_cut(const orr_json *run, orr_text *out);
 
 // ---- an INPUT through a model (run.c), for those that do more with it ---------------------------
 typedef struct orr_input_pass {

@@ -104,8 +104,7 @@ static bool check_program(const char *path, orr_err *e) {
             e, ORR_BAD_INPUT,
             "%s: has CUDA's runtime linked into it, which insists on NVIDIA's driver; build it with nvcc "
             "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build), or capture it on a "
-            "GPU "
-            "(orrery capture)",
+            "GPU (orrery capture)",
             path);
     return true;
 }
@@ -274,13 +273,14 @@ static void in_front(variables *v, const char *dir) {
 }
 
 // Loaded before the program's libraries, under all names that they may ask for: a library that says itself
-// where its CUDA lies (DT_RPATH, as PyTorch's do) finds that it is there already.
-static void load_first(variables *v) {
+// where its CUDA lies (DT_RPATH, as PyTorch's do) finds that it is there already. NCCL only where there are
+// several GPUs: a later one may have functions without which a library cannot be loaded, and for one GPU
+// nobody calls it.
+static void load_first(variables *v, bool nccl) {
     const char *old = getenv("LD_PRELOAD");
     *ORR_PUSH(&v->at) = orr_arena_printf(
-        &v->arena,
-        "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1:libnccl.so.2",
-        old ? old : "", old && *old ? ":" : "");
+        &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1%s",
+        old ? old : "", old && *old ? ":" : "", nccl ? ":libnccl.so.2" : "");
 }
 
 static bool put_cuda(variables *v, const orr_options *o, const char *program, const wanted *w, orr_err *e) {
@@ -294,7 +294,7 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, co
     if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
     in_front(v, dir);
     // smpirun is a script that starts many programs: the library is found by its name there.
-    if (!w->more) load_first(v);
+    if (!w->more) load_first(v, o->app.node != NULL);
     for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
     *ORR_PUSH(&v->at) =
         orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-%s.so", dir, w->more ? "cluster" : "cuda");

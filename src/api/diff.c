@@ -432,11 +432,13 @@ static char *run_side(const char *input, const orr_options *o, bool second, orr_
 }
 
 static orr_report *report(const diff *d) {
-    orr_text words = {0}, tree = {0}, page = {0};
-    const char *const both[] = {d->side[0].json, d->side[1].json};
+    orr_text words = {0}, tree = {0}, page = {0}, cut[2] = {{0}};
+    for (int s = 0; s < 2; s++) orr_page_cut(d->side[s].tree, &cut[s]);
+    const char *const both[] = {cut[0].s, cut[1].s};
     text(d, &words);
     json(d, &tree);
     orr_html_runs(both, 2, &page);
+    free(cut[0].s), free(cut[1].s);
     orr_report *r = orr_report_of(words, tree);
     orr_report_add(r, ORR_HTML, page);
     return r;

@@ -174,3 +174,28 @@ const orr_json *orr_json_first(const orr_json *j) {
     return j && (j->kind == '{' || j->kind == '[') ? j->first : NULL;
 }
 const orr_json *orr_json_next(const orr_json *j) { return j->next; }
+const char *orr_json_key(const orr_json *j) { return j->key; }
+
+void orr_json_print(const orr_json *j, orr_text *out) {
+    if (j->kind == '"') {
+        orr_text_json(out, j->text);
+    } else if (j->kind == '0') {
+        char text[32];
+        snprintf(text, sizeof text, "%.15g", j->number);
+        if (strtod(text, NULL) != j->number) snprintf(text, sizeof text, "%.17g", j->number);
+        orr_text_add(out, "%s", text);
+    } else if (j->kind == '{' || j->kind == '[') {
+        orr_text_addn(out, &j->kind, 1);
+        for (const orr_json *x = j->first; x; x = x->next) {
+            if (x->key) {
+                orr_text_json(out, x->key);
+                orr_text_addn(out, ": ", 2);
+            }
+            orr_json_print(x, out);
+            if (x->next) orr_text_addn(out, ",", 1);
+        }
+        orr_text_addn(out, j->kind == '{' ? "}" : "]", 1);
+    } else {
+        orr_text_add(out, j->kind == 't' ? "true" : j->kind == 'f' ? "false" : "null");
+    }
+}

@@ -32,6 +32,7 @@ static const struct option {
     {"digests", STRING, AT(run.digests)},
     {"dump", STRING, AT(code.dump)},
     {"fail-if", STRING, AT(lab.fail_if)},
+    {"flush", FLAG, AT(model.flush)},
     {"format", STRING, AT(files.format)},
     {"full", STRING, AT(sampling.full)},
     {"global", STRING, AT(in.direct.global)},
@@ -189,6 +190,9 @@ bool orr_options_set(orr_options *o, const char *name, const char *value, orr_er
         orr_consider(&near, options[k].name);
         if (strcmp(options[k].name, name) != 0) continue;
         if (!store(o, &options[k], value, e)) return false;
+        // A key of the description that has an option of its own.
+        if (!strcmp(name, "flush"))
+            return orr_options_set(o, "set", o->model.flush ? "l2.flush=yes" : "l2.flush=no", e);
         if (!strcmp(name, "set")) split(o, o->sets.at[o->sets.n - 1]);
         name_lists(o);
         return true;

@@ -412,11 +412,14 @@ orr_report *orr_sample_study(const char *const *inputs, int n, const orr_options
         orr_fail(e, ORR_BAD_INPUT, "sample: --full FILE is of one INPUT, and there are %d", n);
     if (!gpu) orr_fail(e, ORR_BAD_INPUT, "sample: a study needs a GPU's description; name one with --gpu");
     study *s = orr_calloc((size_t)n + 1, sizeof *s);
+    int done = 0;
     for (int i = 0; i < n && !e->status; i++) {
         s[i].input = inputs[i];
-        study_input(o, gpu, &s[i], e);
+        done += study_input(o, gpu, &s[i], e);
     }
-    orr_report *r = e->status ? NULL : study_report(s, n, gpu);
+    // A study that was stopped says what it has found by then.
+    bool some = !e->status || (e->status == ORR_STOPPED && done);
+    orr_report *r = some ? study_report(s, done, gpu) : NULL;
     for (int i = 0; i < n; i++) {
         free(s[i].by_launch.s);
         free(s[i].pieces.unit.at);

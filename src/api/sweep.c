@@ -14,6 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
+typedef struct part {     // of a sweep that several processes share
+    size_t shard, shards; // shards 0: all
+    const char *run;      // what the processes were started together as, "": by hand
+    const char *file;     // of its points; NULL: the output
+    const char
+        *into; // in the end everybody's points go there (the first process); NULL: somebody else does it
+    orr_share *share;
+    orr_words takes; // files with points that need not be simulated again
+} part;
+
 typedef struct sweeper {
     const orr_options *o;
     const char *input;
@@ -23,9 +33,11 @@ typedef struct sweeper {
     orr_store *store;
     orr_progress progress;
     size_t finished;
-    double start;
+    double start, told; // when it began, and when it last said how far the study is
+    size_t before;      // points that were done when it began
+    size_t simulated;   // here
     char *size;
-    orr_words takes;                              // files with points that need not be simulated again
+    part *part;
     char database[PATH_MAX], latencies[PATH_MAX]; // temporary files' names, "" when there are none
 } sweeper;
 
@@ -144,10 +156,26 @@ static void name_latencies(sweeper *x) {
 }
 
 // ---- points -------------------------------------------------------------------------------------------
+// The first of several processes says how far all of them are, now and then: their output is read in a log.
+static void tell_all(sweeper *x) {
+    double now = orr_seconds();
+    if (!x->s.share || x->part->shard || now - x->told < orr_share_patience() / 2) return;
+    size_t done = orr_share_points(x->s.share), all = x->grid.npoints;
+    double each = done > x->before ? (now - x->start) / (double)(done - x->before) : 0;
+    x->told = now;
+    if (done < all && each > 0)
+        orr_note(&x->o->notes, "sweep: %zu of %zu points are done, about %.0f s more", done, all,
+                 each * (double)(all - done));
+}
+
 static bool on_finished(void *arg, size_t point, orr_err *e) {
     sweeper *x = arg;
     orr_progress_step(&x->progress, ++x->finished);
-    return orr_store_put(x->store, &x->s, point, e) && orr_progress_go(&x->progress, e);
+    x->simulated++;
+    if (!orr_store_put(x->store, &x->s, point, e)) return false;
+    if (x->s.share) orr_share_done(x->s.share, x->s.points[point].digest);
+    tell_all(x);
+    return orr_progress_go(&x->progress, e);
 }
 
 // What cannot even begin has a digest of its settings and of what was wrong.
@@ -185,8 +213,76 @@ static bool to_do(const sweeper *x, size_t first, size_t n) {
     return false;
 }
 
+// ---- one execution for all processes --------------------------------------------------------------------
+// Who is first executes the input and leaves its streams to the others, who wait for them; a word about them
+// (digest, source, size) says that they are there, or that each has to look for itself.
+static void leave_streams(const sweeper *x, size_t first, const orr_input *in, const orr_tape *t, bool ok) {
+    orr_arena a = {0};
+    orr_err e = {0};
+    orr_text word = {0};
+    const char *file = orr_share_file(x->s.share, &a, orr_arena_printf(&a, "streams-%zu.orr", first));
+    if (ok && !in->stream && !in->trace && orr_tape_write(t, file, &e))
+        orr_text_add(&word, "%016llx %s %s\n", (unsigned long long)orr_tape_digest(t), in->source,
+                     *in->size ? in->size : "-");
+    else
+        orr_text_add(&word, "none\n");
+    orr_write_file(orr_share_file(x->s.share, &a, orr_arena_printf(&a, "streams-%zu", first)), word.s, word.n,
+                   &e);
+    free(word.s);
+    orr_arena_free(&a);
+}
+
+// What the first one said: true and its words.
+static bool wait_for_streams(sweeper *x, size_t first, uint64_t *digest, char source[16], char size[64]) {
+    orr_arena a = {0};
+    const char *word = orr_share_file(x->s.share, &a, orr_arena_printf(&a, "streams-%zu", first));
+    double until = orr_seconds() + 3600;
+    char *text = NULL;
+    while (!text && orr_seconds() < until) {
+        orr_err e = {0};
+        size_t n;
+        if (access(word, R_OK) == 0) text = orr_read_file(word, 4096, &n, &e);
+        bool lost = true; // all the others are: one of them is at it
+        for (size_t k = 0; k < x->part->shards && !text; k++)
+            lost = lost && (k == x->part->shard || orr_share_silence(x->s.share, k) > orr_share_patience());
+        if (!text && lost) break;
+        if (!text) usleep(20000);
+    }
+    unsigned long long v = 0;
+    bool got = text && sscanf(text, "%16llx %15s %63s", &v, source, size) == 3;
+    *digest = v;
+    free(text);
+    orr_arena_free(&a);
+    return got;
+}
+
+static bool tape_input(sweeper *x, size_t first, orr_input *in, orr_input_options *reads, orr_tape *t,
+                       orr_err *e) {
+    orr_arena a = {0};
+    uint64_t digest = 0;
+    char size[64] = "", source[16] = "";
+    orr_share *share = x->s.share;
+    const char *name = orr_arena_printf(&a, "executes-%zu", first);
+    bool shared = share && orr_share_runs(share), mine = !shared || orr_share_first(share, name), ok;
+    if (mine || !wait_for_streams(x, first, &digest, source, size)) {
+        ok = orr_tape_input(t, in, e);
+        if (shared && mine) leave_streams(x, first, in, t, ok);
+    } else {
+        in->name = orr_share_file(share, &x->grid.arena, orr_arena_printf(&a, "streams-%zu.orr", first));
+        *reads = (orr_input_options){.threads = in->o->threads};
+        in->o = reads;
+        ok = orr_tape_input(t, in, e);
+        orr_tape_digest_is(t, digest);
+        in->source = !strcmp(source, "sass") ? "sass" : "ptx";
+        in->size = orr_arena_strdup(&x->grid.arena, strcmp(size, "-") != 0 ? size : "");
+    }
+    orr_arena_free(&a);
+    return ok;
+}
+
 static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_options *o, orr_err *e) {
     orr_tape *t = new_tape();
+    orr_input_options reads;
     orr_err why = {0};
     double start = orr_seconds();
     orr_input in = {.name = x->input,
@@ -195,7 +291,7 @@ static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_option
                     .check = !o->no_check,
                     .progress = &x->progress,
                     .notes = &x->o->notes};
-    bool ok = orr_tape_input(t, &in, &why);
+    bool ok = tape_input(x, first, &in, &reads, t, &why);
     x->s.execute_seconds += orr_seconds() - start;
     if (!ok &&
         (n == x->grid.npoints || why.status == ORR_STOPPED)) { // the only execution: nothing can be said
@@ -260,7 +356,11 @@ static orr_report *report(const sweeper *x, orr_err *e) {
     orr_sweep_sum_up(&x->s, &sum);
     orr_sweep_csv(&x->s, &csv);
     orr_sweep_json(&x->s, &json);
-    orr_sweep_text(&x->s, &text);
+    if (x->part->shards && !x->part->into)
+        orr_text_add(&text, "process %zu of %zu: %zu of %zu points, %zu done in all\n", x->part->shard + 1,
+                     x->part->shards, x->simulated, x->grid.npoints, orr_share_points(x->s.share));
+    else
+        orr_sweep_text(&x->s, &text);
     orr_report *r = orr_report_of(text, json);
     orr_report_add(r, ORR_CSV, csv);
     orr_html_job("sweep", json.s, &page);
@@ -292,6 +392,8 @@ static void count_failures(const sweeper *x, orr_err *e) {
                  x->grid.npoints, first ? first : "");
 }
 
+static bool gather(sweeper *x, orr_err *e);
+
 static orr_report *sweep(sweeper *x, orr_err *e) {
     const orr_options *o = x->o;
     bool ok = true;
@@ -304,26 +406,22 @@ static orr_report *sweep(sweeper *x, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "sweep: no temporary file can be made; name one with -o");
         return NULL;
     }
-    if (!(x->store = orr_store_open(o->files.output ? o->files.output : x->database, e))) return NULL;
-    for (size_t k = 0; k < x->takes.n; k++)
-        if (!orr_store_take(x->store, x->takes.at[k], e)) return NULL;
+    const char *file = x->part->file ? x->part->file : o->files.output ? o->files.output : x->database;
+    if (!(x->store = orr_store_open(file, e))) return NULL;
+    for (size_t k = 0; k < x->part->takes.n; k++)
+        if (!orr_store_take(x->store, x->part->takes.at[k], e)) return NULL;
     x->s.points = orr_calloc(x->grid.npoints + 1, sizeof *x->s.points);
     x->s.build = digest_of_program();
     x->s.options = digest_of_options(&o->in);
     name_latencies(x);
     orr_progress_start(&x->progress, o->watcher, "sweep", "points", "blocks", x->grid.npoints);
-    ok = run_groups(x, e);
+    ok = run_groups(x, e) && (!x->part->into || gather(x, e));
     orr_progress_end(&x->progress);
     x->s.seconds = orr_seconds() - x->start;
     return ok && orr_store_end(x->store, &x->s, e) ? report(x, e) : NULL;
 }
 
-typedef struct part {     // of a sweep: which points, and files with points that are done
-    size_t shard, shards; // shards 0: all
-    orr_words takes;
-} part;
-
-static orr_report *run(const char *input, const orr_options *o, const part *p, orr_err *e) {
+static orr_report *run(const char *input, const orr_options *o, part *p, orr_err *e) {
     sweeper *x = orr_calloc(1, sizeof *x);
     *x = (sweeper){.o = o,
                    .input = input,
@@ -337,8 +435,11 @@ static orr_report *run(const char *input, const orr_options *o, const part *p, o
                          .nsets = (int)o->model.sets.n}};
     x->s.grid = &x->grid;
     x->s.shard = p->shard;
-    x->s.shards = p->shards;
-    x->takes = p->takes;
+    x->s.shards = p->share && orr_share_runs(p->share) ? 0 : p->shards;
+    x->s.share = p->share;
+    x->part = p;
+    if (p->share) x->before = orr_share_points(p->share);
+    x->told = x->start;
     x->s.threads = o->in.threads;
     x->s.finished = on_finished;
     x->s.arg = x;
@@ -356,10 +457,11 @@ static orr_report *run(const char *input, const orr_options *o, const part *p, o
 }
 
 // ---- shared with other processes ----------------------------------------------------------------------
-// Each process has a file of its own, FILE.part-K, and simulates every N-th point into it: no file is written
-// by two. What is finished is in the part; a process that was killed goes on there. In the end one process
-// takes all parts into FILE, simulates what is missing, and says what came out. An empty FILE.part-K.done
-// tells it that the K-th has finished.
+// Each process has a database of its own, FILE.part-K: no database is written by two. Who simulates which
+// point they tell each other in FILE.share (share.c); processes that were started by hand take every N-th.
+// What is finished is in a part, whoever is killed. In the end one process takes all parts into FILE,
+// simulates what is missing, and says what came out. An empty FILE.part-K.done tells it that the K-th has
+// finished.
 static const char *part_name(orr_arena *a, const char *file, size_t k) {
     return orr_arena_printf(a, "%s.part-%zu", file, k);
 }
@@ -372,6 +474,15 @@ static bool parse_shard(const char *text, part *p, orr_err *e) {
     p->shard = k - 1;
     p->shards = n;
     return true;
+}
+
+// What the processes that one command started have in common and no others have.
+static const char *find_run(bool mpi) {
+    static const char *const names[] = {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID"};
+    const char *array = getenv("SLURM_ARRAY_JOB_ID"), *step = getenv("SLURM_STEP_ID"), *v = NULL;
+    if (!mpi) return array ? array : "";
+    for (size_t i = 0; i < sizeof names / sizeof *names && (!v || !*v); i++) v = getenv(names[i]);
+    return v && *v ? v : step ? step : "";
 }
 
 // Which of how many this process is, as Open MPI, MPICH and Slurm tell it.
@@ -402,40 +513,91 @@ static orr_report *run_part(const char *input, const orr_options *o, part *p, or
     orr_arena a = {0};
     orr_options mine = *o;
     const char *file = o->files.output;
+    orr_report *r = NULL;
     mark(&a, file, p->shard + 1, false);
-    mine.files.output = part_name(&a, file, p->shard + 1);
-    mine.files.csv = mine.files.plot = NULL;
+    p->file = part_name(&a, file, p->shard + 1);
+    if (!p->into) {
+        mine.files.csv = mine.files.plot = NULL;
+        mine.files.output = p->file;
+    }
     if (access(file, R_OK) == 0) *ORR_PUSH(&p->takes) = file; // what an earlier study has
-    orr_report *r = run(input, &mine, p, e);
-    if (r) mark(&a, file, p->shard + 1, true);
+    if ((p->share = orr_share_open(file, p->run, p->shard, e))) r = run(input, &mine, p, e);
+    if (r && !p->into) mark(&a, file, p->shard + 1, true);
+    orr_share_close(p->share);
+    p->share = NULL;
     p->takes.n = 0;
     orr_arena_free(&a);
     return r;
 }
 
-static void wait_for_parts(const char *file, size_t n, const orr_options *o) {
+// Until all others have finished. One that is not heard of any more is given up: what it finished is in its
+// part.
+static void wait_for_parts(sweeper *x) {
     orr_arena a = {0};
-    for (size_t k = 1; k <= n; k++)
-        for (int tries = 0; access(orr_arena_printf(&a, "%s.done", part_name(&a, file, k)), F_OK) != 0;
-             tries++) {
-            if (tries == 600) orr_note(&o->notes, "sweep: waits for part %zu of %zu", k, n);
-            usleep(100000);
+    const char *file = x->part->into;
+    for (size_t k = 0; k < x->part->shards; k++) {
+        const char *done = orr_arena_printf(&a, "%s.done", part_name(&a, file, k + 1));
+        if (k == x->part->shard) continue;
+        while (access(done, F_OK) != 0) {
+            tell_all(x);
+            if (orr_share_silence(x->s.share, k) > orr_share_patience()) {
+                orr_note(
+                    &x->o->notes,
+                    "sweep: nothing is heard of process %zu of %zu any more; what it has not finished is "
+                    "simulated here",
+                    k + 1, x->part->shards);
+                break;
+            }
+            usleep(50000);
         }
+    }
     orr_arena_free(&a);
 }
 
-// All parts there are, into the file; then they go.
+static void find_parts(part *p, const char *file, orr_arena *a) {
+    p->takes.n = 0;
+    for (size_t k = 1; k <= 10000; k++)
+        if (access(part_name(a, file, k), R_OK) == 0) *ORR_PUSH(&p->takes) = part_name(a, file, k);
+}
+
+static void remove_parts(const part *p, const char *file, orr_arena *a) {
+    for (size_t k = 0; k < p->takes.n; k++) {
+        unlink(p->takes.at[k]);
+        unlink(orr_arena_printf(a, "%s.done", p->takes.at[k]));
+    }
+    orr_share_remove(file);
+}
+// All parts into the study's own file. What the points depend on is known, so that nothing is executed again
+// but where points are missing.
+static bool gather(sweeper *x, orr_err *e) {
+    orr_arena a = {0};
+    bool ok, missing = false;
+    wait_for_parts(x);
+    orr_store_close(x->store);
+    find_parts(x->part, x->part->into, &a);
+    ok = (x->store = orr_store_open(x->part->into, e)) != NULL;
+    for (size_t k = 0; ok && k < x->part->takes.n; k++)
+        ok = orr_store_take(x->store, x->part->takes.at[k], e);
+    for (size_t k = 0; k < x->grid.npoints; k++) x->s.points[k].state = ORR_POINT_TO_DO;
+    ok = ok && orr_store_begin(x->store, &x->s, 0, x->grid.npoints, e);
+    for (size_t k = 0; k < x->grid.npoints; k++) missing = missing || x->s.points[k].state == ORR_POINT_TO_DO;
+    x->s.share = NULL;
+    x->s.shards = 0;
+    x->finished = 0;
+    ok = ok && (!missing || run_groups(x, e));
+    if (ok) remove_parts(x->part, x->part->into, &a);
+    x->part->takes.n = 0;
+    orr_arena_free(&a);
+    return ok;
+}
+
+// The same by hand or by Slurm's last job, which does not know the points: it executes the input.
 static orr_report *run_merge(const char *input, const orr_options *o, orr_err *e) {
     orr_arena a = {0};
     part p = {0};
-    for (size_t k = 1; k <= 10000; k++)
-        if (access(part_name(&a, o->files.output, k), R_OK) == 0)
-            *ORR_PUSH(&p.takes) = part_name(&a, o->files.output, k);
+    find_parts(&p, o->files.output, &a);
     orr_report *r = run(input, o, &p, e);
-    for (size_t k = 0; r && k < p.takes.n; k++) {
-        unlink(p.takes.at[k]);
-        unlink(orr_arena_printf(&a, "%s.done", p.takes.at[k]));
-    }
+    if (r) remove_parts(&p, o->files.output, &a);
     free(p.takes.at);
     orr_arena_free(&a);
     return r;
@@ -450,12 +612,11 @@ static orr_report *run_shared(const char *input, const orr_options *o, orr_err *
     }
     if (o->share.merge && !o->share.shard) return run_merge(input, o, e);
     if (!(o->share.mpi ? find_rank(&p, e) : parse_shard(o->share.shard, &p, e))) return NULL;
+    p.run = find_run(o->share.mpi);
+    p.into = o->share.mpi && !p.shard ? o->files.output : NULL;
     orr_report *r = run_part(input, o, &p, e);
     free(p.takes.at);
-    if (!r || !o->share.mpi || p.shard) return r;
-    orr_report_free(r);
-    wait_for_parts(o->files.output, p.shards, o);
-    return run_merge(input, o, e);
+    return r;
 }
 
 orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {

@@ -16,7 +16,7 @@ typedef struct dim3 {
 } dim3;
 
 enum { // cudaError_t; the driver's CUresult has the same numbers for those that both have
-#define ERROR(id, number, name, text) E_##id = number,
+#define ERROR(id, number, name, driver, text) E_##id = number,
 #include "app/errors.def"
 #undef ERROR
 };

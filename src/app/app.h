@@ -4,7 +4,7 @@
 //   rt_*.c            the functions that programs call (cudaMalloc), with the versions of libcudart that know
 //                     them: they check their arguments and turn them into the few operations below
 //   driver.c, dr_*.c  the driver's (cuMemAlloc), most of them the runtime's under other names
-//   library.c         code that programs load themselves, for both
+//   library.c         code that programs load themselves, for both; link.c: the driver's linker
 //   missing*.def      those that are not here: each says so by its name
 //   open.c            bytes that are code, to a module
 //   module.c          fat binaries to modules; kernels by the address of their host stub, variables likewise;
@@ -47,7 +47,8 @@ typedef struct app_module {
     const void *data;         // the fatbin it comes from, until it is opened
     const void *const *parts; // nvcc -rdc=true: the fatbins it was linked of, up to a NULL; NULL: it was not
     const char *name;         // for messages
-    int failed;               // why it cannot be opened, E_*
+    int failed;               // why it cannot be opened, E_*,
+    const char *why;          // and in words, or NULL
     void *handle[2];          // what programs hold on to: its address
     struct app_module *next;
 } app_module;
@@ -75,6 +76,7 @@ typedef struct app_variable {
 
 app_module *app_module_new(const void *data, const char *name); // opened when first used
 app_module *app_module_open(const void *image, size_t n, const char *name, int *error); // cubin, fatbin, PTX
+unsigned app_architecture(void); // of the GPU: 90
 void app_module_close(app_module *m);            // its functions and variables are no more
 int app_module_ready(app_module *m);             // opens it; E_*
 int app_function_ready(app_function *f);         // loads its kernel; E_*

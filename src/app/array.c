@@ -45,25 +45,8 @@ int app_array_new(const channel_desc *c, extent size, unsigned levels, unsigned 
     orr_texture t = {0};
     int error = app_channels_format(c, &t.format, &t.channels);
     if (error) return error;
-    bool layered = flags & ARRAY_LAYERED, cube = flags & ARRAY_CUBE;
-    if (size.width > 1u << 20 || size.height > 1u << 20 || size.depth > 1u << 20 || !size.width)
-        return E_VALUE;
-    if (cube && (size.width != size.height || size.depth % 6 || !size.depth)) return E_VALUE;
-    if (cube && !layered && size.depth != 6) return E_VALUE;
-    if (cube)
-        t.shape = layered ? ORR_TEX_ACUBE : ORR_TEX_CUBE;
-    else if (layered)
-        t.shape = size.height ? ORR_TEX_A2D : ORR_TEX_A1D;
-    else
-        t.shape = size.depth ? ORR_TEX_3D : size.height ? ORR_TEX_2D : ORR_TEX_1D;
-    if ((layered || cube) && !size.depth) return E_VALUE;
-    t.layers = layered || cube ? (uint32_t)size.depth : 0;
-    unsigned most = 1;
-    for (size_t n = size.width > size.height ? size.width : size.height; n > 1; n /= 2) most++;
-    if (levels > most) levels = most;
-    if (!orr_tex_lay_out(&t, (uint32_t)size.width, (uint32_t)size.height,
-                         layered || cube ? 1 : (uint32_t)size.depth, levels))
-        return E_VALUE;
+    const size_t sides[3] = {size.width, size.height, size.depth};
+    if (!orr_tex_array(&t, sides, flags & (ARRAY_LAYERED | ARRAY_CUBE), levels)) return E_VALUE;
     void *at = NULL;
     error = app_alloc(t.bytes, PLACE_DEVICE, "array", &at);
     if (error) return error;

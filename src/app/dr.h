@@ -15,7 +15,8 @@
 // A function of the runtime that does the driver's work.
 #define BY_RUNTIME(call) (app_driver_begin(), app_driver_end(call))
 
-int app_copy_3d_call(const void *copy, app_call *c);    // CUDA_MEMCPY3D, as an operation (dr_array.c)
-int app_copy_2d_arrays(const void *copy, void *stream); // CUDA_MEMCPY2D with an array in it (dr_array.c)
+int app_driver_error_name(int error, const char **name); // NULL and E_VALUE: there is no such (rt_device.c)
+int app_copy_3d_call(const void *copy, app_call *c);     // CUDA_MEMCPY3D, as an operation (dr_array.c)
+int app_copy_2d_arrays(const void *copy, void *stream);  // CUDA_MEMCPY2D with an array in it (dr_array.c)
 
 #endif

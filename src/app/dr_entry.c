@@ -95,14 +95,21 @@ RT_11(cudaGetDriverEntryPoint, driver_entry_point_11)(const char *name, void **f
 // Interfaces of NVIDIA's driver that are not public. A runtime that is linked into a library (cuBLAS and
 // others) asks for them, and for proof that the driver is NVIDIA's: it cannot work on a simulated GPU.
 API int cuGetExportTable(const void **table, const void *id) {
+    Dl_info who;
+    const char *name =
+        dladdr(__builtin_return_address(0), &who) && who.dli_fname ? who.dli_fname : "a library";
     (void)id;
+    if (strrchr(name, '/')) name = strrchr(name, '/') + 1;
     if (table) *table = NULL;
     app_enter();
-    if (!orr_map_get(&the_app.missing, "cuGetExportTable")) {
+    // The compiler and its linker ask too, and do without.
+    bool copes = !strncmp(name, "libnvrtc", 8) || !strncmp(name, "libnvJitLink", 12);
+    if (!copes && !orr_map_get(&the_app.missing, "cuGetExportTable")) {
         orr_map_put(&the_app.missing, "cuGetExportTable", &the_app);
-        app_say("a library with CUDA's runtime linked into it (cuBLAS and others) insists on NVIDIA's "
-                "driver; what "
-                "needs it fails here, and can be captured on a GPU (orrery capture) and replayed");
+        app_say("%.200s has CUDA's runtime linked into it, which insists on NVIDIA's driver: what needs it "
+                "fails here; build programs with nvcc -cudart shared (NVCC_APPEND_FLAGS='-cudart shared'), "
+                "and capture libraries on a GPU (orrery capture)",
+                name);
     }
     return app_leave_driver(E_NOT_SUPPORTED);
 }

@@ -220,9 +220,7 @@ API int cuGetErrorString(int error, const char **text) {
     return E_OK;
 }
 API int cuGetErrorName(int error, const char **name) {
-    if (!name) return E_VALUE;
-    *name = orr_cudaGetErrorName(error); // the driver's names begin otherwise; the numbers are the same
-    return E_OK;
+    return name ? app_driver_error_name(error, name) : E_VALUE;
 }
 
 // ---- modules -----------------------------------------------------------------------------------
@@ -238,10 +236,6 @@ static int load(void **module, const void *image, size_t n, const char *name) {
 }
 API int cuModuleLoadData(void **module, const void *image) {
     return load(module, image, 0, "module in memory");
-}
-API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
-    (void)n, (void)options, (void)values;
-    return cuModuleLoadData(module, image);
 }
 API int cuModuleLoadFatBinary(void **module, const void *image) { return cuModuleLoadData(module, image); }
 API int cuModuleLoad(void **module, const char *path) {

@@ -1,11 +1,10 @@
-// Code that a program loads by itself: libraries (cudaLibrary*, cuLibrary*), their kernels, and the linker of
-// the driver. A library is an app_module, a kernel an app_function.
+// Code that a program loads by itself: libraries (cudaLibrary*, cuLibrary*) and their kernels. A library is an
+// app_module, a kernel an app_function.
 #include "app/dr.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int cuModuleLoadData(void **module, const void *image);
+int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values);
 int cuModuleLoad(void **module, const char *path);
 int cuModuleUnload(void *module);
 int cuModuleGetFunction(void **function, void *module, const char *name);
@@ -28,8 +27,8 @@ static int list(void **kernels, unsigned room, void *library, unsigned *n) {
 
 API int cuLibraryLoadData(void **library, const void *code, int *jit, void **jit_values, unsigned njit,
                           int *options, void **values, unsigned n) {
-    (void)jit, (void)jit_values, (void)njit, (void)options, (void)values, (void)n;
-    return cuModuleLoadData(library, code);
+    (void)options, (void)values, (void)n;
+    return cuModuleLoadDataEx(library, code, njit, jit, jit_values);
 }
 API int cuLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned njit,
                               int *options, void **values, unsigned n) {
@@ -143,57 +142,4 @@ API int cuFuncLoad(void *function) { return function ? E_OK : E_HANDLE; }
 API int cuModuleGetLoadingMode(int *mode) {
     if (mode) *mode = 2; // lazy
     return mode ? E_OK : E_VALUE;
-}
-
-// ---- the linker -----------------------------------------------------------------------------------------
-// One image goes in and comes out as it is: compiling PTX is what loading it does here.
-typedef struct linker {
-    char *image;
-    size_t n;
-} linker;
-
-API int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
-    (void)n, (void)options, (void)values;
-    if (!state) return E_VALUE;
-    *state = orr_calloc(1, sizeof(linker));
-    return E_OK;
-}
-API int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name, unsigned n,
-                         int *options, void **values) {
-    (void)type, (void)name, (void)n, (void)options, (void)values;
-    DR_ENTER();
-    linker *l = state;
-    if (!l || !data || !size) return app_leave_driver(E_VALUE);
-    if (l->image) return app_leave_driver(app_missing("cuLinkAddData of a second image"));
-    l->image = orr_calloc(1, size + 1); // PTX need not end in 0
-    memcpy(l->image, data, size);
-    l->n = size;
-    return app_leave_driver(E_OK);
-}
-API int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned n, int *options, void **values) {
-    if (!state || !path) return E_VALUE;
-    orr_err e = {0};
-    size_t size;
-    char *bytes = orr_read_file(path, (size_t)1 << 30, &size, &e);
-    if (!bytes) {
-        app_say("%s", e.text);
-        return E_FILE_NOT_FOUND;
-    }
-    int error = cuLinkAddData_v2(state, type, bytes, size, path, n, options, values);
-    free(bytes);
-    return error;
-}
-API int cuLinkComplete(void *state, void **image, size_t *size) {
-    linker *l = state;
-    if (!l || !l->image || !image) return E_VALUE;
-    *image = l->image;
-    if (size) *size = l->n;
-    return E_OK;
-}
-API int cuLinkDestroy(void *state) {
-    linker *l = state;
-    if (!l) return E_VALUE;
-    free(l->image);
-    free(l);
-    return E_OK;
 }

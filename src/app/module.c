@@ -20,25 +20,26 @@ static orr_module *opened_before(app_module *mine, const void *data, size_t n) {
     return NULL;
 }
 
+unsigned app_architecture(void) { return (unsigned)(the_app.gpu->cc_major * 10 + the_app.gpu->cc_minor); }
+
 static int open_module(app_module *m, const void *data, size_t n) {
     orr_err e = {0};
     bool text = app_image_is_text(data);
-    const orr_gpu *g = the_app.gpu;
+    unsigned sm = app_architecture();
     m->module = opened_before(m, data, n);
     m->shared = m->module != NULL;
-    if (!m->shared)
-        m->module =
-            app_image_open(data, n, m->name, (unsigned)(g->cc_major * 10 + g->cc_minor), the_app.source, &e);
-    // Linked code is machine code only. A driver links its parts' PTX when there is none for the GPU; here
-    // that is done where there is nothing to link.
-    if (!m->module && m->parts && m->parts[0] && !m->parts[1]) {
-        orr_err again = {0};
-        m->module = app_image_open(m->parts[0], app_image_bytes(m->parts[0]), m->name,
-                                   (unsigned)(g->cc_major * 10 + g->cc_minor), "ptx", &again);
+    if (!m->shared) m->module = app_image_open(data, n, m->name, sm, the_app.source, &e);
+    // Linked code is machine code only: where there is none for the GPU, a driver links its parts' PTX.
+    if (!m->module && m->parts && m->parts[0]) {
+        e = (orr_err){0};
+        m->module = app_image_link(m->parts, m->name, sm, &e);
     }
     if (m->module && !m->shared && !the_app.on_gpu) orr_ptx_long_ways(m->module);
     if (m->module && app_module_image(m, app_device_index(app_device_now()))) return E_OK;
-    if (!m->module) app_say("%s", e.text);
+    if (!m->module) {
+        app_say("%s", e.text);
+        m->why = orr_arena_strdup(&the_app.result.arena, e.text);
+    }
     return m->failed = text ? E_PTX : m->module ? E_MEMORY : E_NO_KERNEL_IMAGE;
 }
 

@@ -353,6 +353,40 @@ API int ncclRecv(void *p, size_t n, int type, int peer, ncclComm *c, void *strea
                stream);
 }
 
+// Memory that all ranks have registered has a window; without one, as where no link can do it, NULL.
+API int ncclCommWindowRegister(ncclComm *c, void *p, size_t bytes, void **window, int flags) {
+    (void)bytes, (void)flags;
+    if (!c || !p || !window) return NCCL_ARGUMENT;
+    *window = NULL;
+    return NCCL_OK;
+}
+API int ncclCommWindowDeregister(ncclComm *c, void *window) {
+    (void)window;
+    return c ? NCCL_OK : NCCL_ARGUMENT;
+}
+API void ncclResetDebugInit(void) {}
+
+// Of NCCL 2.28: a library that names one of these (PyTorch's) is not loaded without it.
+#define NOT_THERE(name)                                                                                      \
+    API int name(void) {                                                                                     \
+        app_enter();                                                                                         \
+        app_missing(#name);                                                                                  \
+        return leave(NCCL_USAGE);                                                                            \
+    }
+NOT_THERE(ncclCommRevoke)
+NOT_THERE(ncclCommShrink)
+NOT_THERE(ncclDevCommCreate)
+NOT_THERE(ncclDevCommDestroy)
+NOT_THERE(ncclGinBarrierCreateRequirement)
+NOT_THERE(ncclLLA2ACalcSlots)
+NOT_THERE(ncclLLA2ACreateRequirement)
+NOT_THERE(ncclLsaBarrierCreateRequirement)
+NOT_THERE(ncclTeamLsa)
+NOT_THERE(ncclTeamRail)
+NOT_THERE(ncclTeamRankToLsa)
+NOT_THERE(ncclTeamRankToWorld)
+NOT_THERE(ncclTeamWorld)
+
 // Made of sends and receives, as NCCL makes them.
 API int ncclAlltoAll(const void *send, void *recv, size_t n, int type, ncclComm *c, void *stream) {
     if (!c || !nccl_size(type)) return NCCL_ARGUMENT;

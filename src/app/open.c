@@ -5,14 +5,14 @@
 // program's code. --source says otherwise.
 #include "app/open.h"
 #include "app/abi.h"
-#include "ptx/ptx.h"
+#include "ptx/link.h"
 #include "sass/cubin.h"
 #include "sass/module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FATBIN = 0xba55ed50, ELF = 0x464c457f };
+enum { FATBIN = 0xba55ed50, ELF = 0x464c457f, MAX_PARTS = 1 << 16 };
 
 static uint32_t get32(const uint8_t *p) { return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24; }
 
@@ -21,23 +21,38 @@ static orr_module *parse_ptx(const char *name, const char *text, size_t n, orr_e
     return orr_ptx_parse(name, text, n, e);
 }
 
-static orr_module *open_images(const void *bytes, size_t n, const char *name, unsigned sm, const char *source,
-                               orr_err *e) {
-    orr_images *f = orr_images_read(bytes, n, name, e);
-    if (!f) return NULL;
+// The newest PTX that is not newer than the GPU, else the oldest; -1: there is none.
+static int best_ptx(const orr_images *f, unsigned sm) {
     int best = -1;
-    bool machine = false;
     for (uint32_t i = 0; i < f->n; i++) {
-        const orr_stored_image *im = &f->at[i];
-        if (im->kind == ORR_IMAGE_CUBIN) {
-            machine |= im->sm / 10 == sm / 10 && im->sm <= sm;
-            continue;
-        }
-        const orr_stored_image *b = best < 0 ? NULL : &f->at[best];
+        const orr_stored_image *im = &f->at[i], *b = best < 0 ? NULL : &f->at[best];
+        if (im->kind != ORR_IMAGE_PTX) continue;
         bool fits = im->sm <= sm, best_fits = b && b->sm <= sm;
         if (!b || (fits && (!best_fits || im->sm > b->sm)) || (!fits && !best_fits && im->sm < b->sm))
             best = (int)i;
     }
+    return best;
+}
+
+static bool has_machine_code(const orr_images *f, unsigned sm) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        const orr_stored_image *im = &f->at[i];
+        if (im->kind == ORR_IMAGE_CUBIN && im->sm / 10 == sm / 10 && im->sm <= sm) return true;
+    }
+    return false;
+}
+
+static void no_code(const char *name, unsigned sm, orr_err *e) {
+    orr_fail(e, ORR_BAD_INPUT, "%s: has no code for sm_%u and no PTX; compile it with -arch=sm_%u", name, sm,
+             sm);
+}
+
+static orr_module *open_images(const void *bytes, size_t n, const char *name, unsigned sm, const char *source,
+                               orr_err *e) {
+    orr_images *f = orr_images_read(bytes, n, name, e);
+    if (!f) return NULL;
+    int best = best_ptx(f, sm);
+    bool machine = has_machine_code(f, sm);
     if (source && !strcmp(source, "ptx")) machine = machine && best < 0;
     if (source && !strcmp(source, "sass")) best = -1;
     orr_module *m = NULL;
@@ -49,10 +64,46 @@ static orr_module *open_images(const void *bytes, size_t n, const char *name, un
         if (text) m = parse_ptx(name, (const char *)text, size, e);
         free(text);
     } else {
-        orr_fail(e, ORR_BAD_INPUT, "%s: has no code for sm_%u and no PTX; compile it with -arch=sm_%u", name,
-                 sm, sm);
+        no_code(name, sm, e);
     }
     orr_images_free(f);
+    return m;
+}
+
+char *app_image_ptx(const void *image, size_t n, const char *name, unsigned sm, size_t *size, orr_err *e) {
+    if (app_image_is_text(image)) {
+        char *own = orr_malloc(n + 1);
+        memcpy(own, image, n);
+        while (n && !own[n - 1]) n--;
+        own[n] = 0;
+        *size = n;
+        return own;
+    }
+    orr_images *f = orr_images_read(image, n, name, e);
+    if (!f) return NULL;
+    int best = best_ptx(f, sm);
+    char *text = best < 0 ? NULL : (char *)orr_images_unpack(f, (uint32_t)best, size, e);
+    while (text && *size && !text[*size - 1]) --*size; // a fatbin pads it
+    if (best < 0) no_code(name, sm, e);
+    orr_images_free(f);
+    return text;
+}
+
+orr_module *app_image_link(const void *const *parts, const char *name, unsigned sm, orr_err *e) {
+    ORR_VEC(orr_ptx_file) files = {0};
+    orr_text text = {0};
+    orr_module *m = NULL;
+    bool ok = true;
+    for (size_t i = 0; parts[i] && i < MAX_PARTS && ok; i++) {
+        orr_ptx_file f = {.name = name};
+        f.text = app_image_ptx(parts[i], app_image_bytes(parts[i]), name, sm, &f.n, e);
+        ok = f.text != NULL;
+        if (ok) *ORR_PUSH(&files) = f;
+    }
+    if (ok && orr_ptx_link(files.at, files.n, &text, e)) m = parse_ptx(name, text.s, text.n, e);
+    for (size_t i = 0; i < files.n; i++) free((void *)(uintptr_t)files.at[i].text);
+    free(files.at);
+    free(text.s);
     return m;
 }
 

@@ -14,5 +14,9 @@ bool app_pack_params(const orr_kernel *k, void *const *args, uint8_t *to);
 // For a GPU of architecture `sm` (90); source: "ptx", "sass", or NULL for the better of the two.
 orr_module *app_image_open(const void *image, size_t n, const char *name, unsigned sm, const char *source,
                            orr_err *e);
+// The PTX that is in it for such a GPU: free() it.
+char *app_image_ptx(const void *image, size_t n, const char *name, unsigned sm, size_t *size, orr_err *e);
+// The PTX of several fatbins, up to a NULL, as one module.
+orr_module *app_image_link(const void *const *parts, const char *name, unsigned sm, orr_err *e);
 
 #endif

@@ -1,14 +1,14 @@
 // The runtime API: devices, their properties, errors, versions, limits.
-#include "app/rt.h"
+#include "app/dr.h"
 
 #include <string.h>
 
 // ---- errors -----------------------------------------------------------------------------------------
 static const struct {
     int number;
-    const char *name, *text;
+    const char *name, *driver, *text; // driver: NULL, it has no such
 } errors[] = {
-#define ERROR(id, number, name, text) {number, name, text},
+#define ERROR(id, number, name, driver, text) {number, name, driver, text},
 #include "app/errors.def"
 #undef ERROR
 };
@@ -27,6 +27,19 @@ REG(cudaGetErrorName) const char *orr_cudaGetErrorName(int error) {
             return names[i];
         }
     return "unrecognized error code";
+}
+
+// The driver's, of the same numbers.
+int app_driver_error_name(int error, const char **name) {
+    static char names[sizeof errors / sizeof *errors][48];
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].number == error && errors[i].driver) {
+            snprintf(names[i], sizeof names[i], "CUDA_%s%s", error ? "ERROR_" : "", errors[i].driver);
+            *name = names[i];
+            return E_OK;
+        }
+    *name = NULL;
+    return E_VALUE;
 }
 
 RT(cudaGetLastError)(void) { return app_last(true); }

@@ -24,6 +24,9 @@
 //   incomplete WHY          memory is not all there: it cannot be replayed; "like N": launch N stands for it
 //   region ADDRESS BYTES    (hexadecimal, decimal)
 //   symbol ADDRESS BYTES NAME   a variable of its module; its memory is a region too
+//   texture HANDLE ADDRESS N... a texture or surface: where its texels are, and what exec/texture.h makes of
+//   it. Those
+//                    of an array are a region of the host's memory, in blocks
 #ifndef ORR_CAPTURE_H
 #define ORR_CAPTURE_H
 
@@ -78,6 +81,12 @@ typedef struct orr_captured_region {
     const char *symbol; // NULL: it is an allocation
 } orr_captured_region;
 
+#define ORR_CAPTURED_NUMBERS 21
+typedef struct orr_captured_texture {
+    uint64_t handle, addr;
+    uint32_t n[ORR_CAPTURED_NUMBERS]; // orr_tex_of_numbers
+} orr_captured_texture;
+
 typedef struct orr_captured { // a launch
     const char *path;
     const char *kernel, *range; // range: NULL, it has none
@@ -87,6 +96,7 @@ typedef struct orr_captured { // a launch
     bool cooperative;
     uint64_t module;
     ORR_VEC(orr_captured_region) regions;
+    ORR_VEC(orr_captured_texture) textures;
     const uint8_t *params;
     uint32_t nparams;
     ORR_VEC(orr_chunk) pieces; // BEFORE and AFTER, in order

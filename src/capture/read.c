@@ -43,6 +43,18 @@ static bool add_region(orr_captured *c, const char *text, bool symbol) {
     return true;
 }
 
+static bool add_texture(orr_captured *c, const char *text) {
+    orr_captured_texture t = {0};
+    int used = 0, more = 0;
+    if (sscanf(text, "%16" SCNx64 " %16" SCNx64 "%n", &t.handle, &t.addr, &used) != 2) return false;
+    if (!t.addr || t.addr > MAX_ADDRESS || c->textures.n >= MAX_REGIONS) return false;
+    for (int i = 0; i < ORR_CAPTURED_NUMBERS; i++, used += more)
+        if (sscanf(text + used, " %10" SCNu32 "%n", &t.n[i], &more) != 1) return false;
+    if (text[used]) return false;
+    *ORR_PUSH(&c->textures) = t;
+    return true;
+}
+
 static bool take_fact(orr_captured *c, const char *name, const char *value) {
     char end;
     unsigned flag;
@@ -62,6 +74,7 @@ static bool take_fact(orr_captured *c, const char *name, const char *value) {
     if (!strcmp(name, "cluster")) return three(value, c->cluster);
     if (!strcmp(name, "region")) return add_region(c, value, false);
     if (!strcmp(name, "symbol")) return add_region(c, value, true);
+    if (!strcmp(name, "texture")) return add_texture(c, value);
     if (strcmp(name, "cooperative") != 0 || sscanf(value, "%1u%c", &flag, &end) != 1 || flag > 1)
         return false;
     c->cooperative = flag;
@@ -139,6 +152,7 @@ bool orr_captured_parse(orr_captured *c, const char *path, const void *bytes, si
 
 void orr_captured_free(orr_captured *c) {
     free(c->regions.at);
+    free(c->textures.at);
     free(c->pieces.at);
     free(c->at.at);
     orr_arena_free(&c->arena);

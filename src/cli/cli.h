@@ -49,12 +49,14 @@ cli_command cli_gpu;                                           // gpu.c
 cli_command cli_node;                                          // node.c
 cli_command cli_compare, cli_correlate, cli_tune;              // lab.c
 cli_command cli_sweep;                                         // sweep.c
-cli_command cli_explain, cli_diff;                             // explain.c
-cli_command cli_sample;                                        // sample.c
-cli_command cli_app, cli_cl, cli_cluster;                      // app.c
-cli_command cli_capture;                                       // capture.c
-cli_command cli_hw, cli_profile;                               // hw.c; profile.c: hw profile
-cli_command cli_show, cli_disasm;                              // code.c
+// slurm.c: a sweep's jobs are submitted, or there was a mistake; false: this is the job that merges, go on.
+bool cli_to_slurm(const cli_options *o, orr_err *e);
+cli_command cli_explain, cli_diff;        // explain.c
+cli_command cli_sample;                   // sample.c
+cli_command cli_app, cli_cl, cli_cluster; // app.c
+cli_command cli_capture;                  // capture.c
+cli_command cli_hw, cli_profile;          // hw.c; profile.c: hw profile
+cli_command cli_show, cli_disasm;         // code.c
 
 // The table of subcommands (commands.c); the last one has no name.
 typedef struct cli_subcommand {

@@ -25,119 +25,105 @@ typedef struct option {
 
 static const option options[] = {
     {"gpu", 0, JOB, 0, "NAME|FILE",
-     "the GPU: a name from `orrery gpu list` or a .conf file (default h200); run and compare take several, "
-     "as "
+     "the GPU: a name of `orrery gpu list` or a .conf file (default h200); run and compare take several: "
      "k40,v100,h200"},
     {"model", 0, JOB, 0, "NAME",
-     "how to look at the launches: functional executes and counts; cycle predicts time too, and abstract, "
-     "partial and analytic do so faster (without it: functional in run, cycle in app, cl and correlate, "
-     "abstract in sweep, all that predict time in compare)"},
+     "functional executes and counts; cycle tells time too; abstract, partial and analytic do so faster "
+     "(default: functional in run, cycle in app, cl and correlate, abstract in sweep, all in compare)"},
     {"size", 0, JOB, 0, "NAME",
-     "problem size: small, medium, large or what the script names (default: its first)"},
+     "problem size: small, medium, large or as the script names it (default: its first)"},
     {"source", 0, JOB, 0, "ptx|sass",
-     "what a module's code is taken from when both are there (default: machine code if it is for the GPU)"},
+     "PTX or machine code, where a module has both (default: machine code if it is for the GPU)"},
     {"on", 0, JOB, 0, "cpu|gpu",
-     "where kernels are executed: by Orrery on the CPU (default), or natively on the GPU of this machine, "
-     "which "
-     "tells what they do (docs/guides/on-gpu.md)"},
-    {"set", 0, JOB, 0, "KEY=VALUE",
-     "replace a constant of the script or a value of the GPU; may be repeated"},
-    {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module and not a script"},
-    {"grid", 0, JOB, 0, "X[,Y[,Z]]", "thread blocks of that launch"},
-    {"block", 0, JOB, 0, "X[,Y[,Z]]", "threads of a thread block"},
-    {"shared", 0, JOB, 0, "BYTES", "dynamic shared memory of a thread block"},
+     "execute kernels on the CPU (default) or on this machine's GPU, which tells what they do "
+     "(docs/guides/on-gpu.md)"},
+    {"flush", 0, JOB_FLAG, 0, NULL,
+     "L2 is empty when a kernel starts, as under Nsight Compute; without, it has what the kernel before "
+     "left"},
+    {"set", 0, JOB, 0, "KEY=VALUE", "a constant of the script or a value of the GPU; may be repeated"},
+    {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module"},
+    {"grid", 0, JOB, 0, "X[,Y[,Z]]", "thread blocks"},
+    {"block", 0, JOB, 0, "X[,Y[,Z]]", "threads of a block"},
+    {"shared", 0, JOB, 0, "BYTES", "dynamic shared memory of a block"},
     {"global", 0, JOB, 0, "X[,Y[,Z]]",
-     "work-items of that launch, as OpenCL counts: instead of --grid, with --local"},
+     "work-items in all, as OpenCL counts: instead of --grid, with --local"},
     {"local", 0, JOB, 0, "X[,Y[,Z]]", "work-items of a work-group: instead of --block"},
     {"build", 0, JOB, 0, "OPTIONS",
-     "options for OpenCL C, as clBuildProgram takes them: \"-D N=4 -cl-fast-relaxed-math\""},
+     "options of clBuildProgram for OpenCL C: \"-D N=4 -cl-fast-relaxed-math\""},
     {"arg", 0, JOB, 0, "TYPE:VALUE",
-     "a kernel argument, in order: i32:7, f32:2.5, buf:f32:1048576:random, local:1024 (bytes, OpenCL), ..."},
+     "a kernel argument, in order: i32:7, f32:2.5, buf:f32:1048576:random, local:1024 (OpenCL), ..."},
     {"annotate", 0, JOB_FLAG, 0, NULL,
-     "run kernels natively on the device that is there, with counters, and predict from what they count"},
+     "run kernels on the device that is there, with counters, and predict from those"},
     {"kernels", 0, JOB, 0, "GLOB",
-     "only launches of kernels whose name matches, as '*gemm*' (a script's others are executed, not "
-     "modelled)"},
+     "only launches of kernels whose name matches, as '*gemm*' (others are executed, not modelled)"},
     {"launches", 0, JOB, 0, "LIST", "only launches with these numbers, from 0, as 3-7,9,20-"},
-    {"threads", 0, JOB, 0, "N",
-     "host threads (default: one for each processor); results do not depend on it"},
+    {"threads", 0, JOB, 0, "N", "host threads (default: one a processor); results do not depend on it"},
     {"max-insts", 0, JOB, 0, "N",
-     "end a launch with an error when one warp has executed N instructions (k, M, G may follow)"},
+     "end a launch with an error when a warp has executed N instructions (k, M, G may follow)"},
     {"bounds", 0, JOB, 0, "gpu|strict",
-     "an access outside all allocations passes where a GPU lets it, and is counted (gpu, the default), or "
-     "ends the "
-     "kernel (strict)"},
+     "an access outside of all allocations passes where a GPU lets it (gpu, the default), or ends the kernel "
+     "(strict)"},
     {"ranks", 'n', JOB, 0, "N", "ranks of the MPI program"},
-    {"per-node", 0, JOB, 0, "N", "ranks on each node (default: as many as it has GPUs)"},
+    {"per-node", 0, JOB, 0, "N", "ranks on a node (default: its number of GPUs)"},
     {"platform", 0, JOB, 0, "FABRIC",
      "the network: fat-tree, fat-tree:K, rail, dragonfly, crossbar, or a platform of SimGrid's (*.xml)"},
     {"host", 0, JOB, 0, "ignore|FACTOR",
-     "host code takes no time (ignore, the default), or what it takes here times FACTOR"},
+     "host code takes no time (ignore, the default), or FACTOR times what it takes here"},
     {"times", 0, JOB, 0, "recorded|model|FILE",
-     "of an execution trace's operators: as recorded (default), from --model, or as a report of `run --json` "
-     "has "
-     "kernels of the same name and shape"},
+     "of a trace's operators: as recorded (default), from --model, or from a report of `run --json` by "
+     "kernel and shape"},
     {"alike", 0, JOB, 0, "yes|no|time",
-     "launches that are alike over ranks are simulated once and executed all (yes), simulated each (no), or "
-     "only "
-     "timed: what they compute is left out (time)"},
-    {"node", 0, JOB, 0, "NODE",
-     "the machine around the GPU, by name (orrery node list) or a .conf file: several GPUs and their links "
-     "(app)"},
+     "launches alike over ranks are simulated once and all executed (yes), all simulated (no), or only timed "
+     "(time)"},
+    {"node", 0, JOB, 0, "NODE", "the machine around the GPU: a name of `orrery node list` or a .conf file"},
     {"range", 0, JOB, 0, "GLOB",
-     "only launches inside of NVTX ranges whose name, or path as 'step/layer 3', matches (capture, and run "
-     "of one)"},
+     "only launches in NVTX ranges whose name or path, as 'step/layer 3', matches (capture, and run of one)"},
     {"measure", 0, JOB_FLAG, 0, NULL,
-     "also measure each launch: its time between two events (times.csv), and, in a second run under Nsight "
-     "Compute, "
-     "cycles and counters for `orrery correlate DIR` (measured.csv)"},
+     "also measure each launch's time (times.csv) and, under Nsight Compute, its counters, for `orrery "
+     "correlate DIR` (measured.csv)"},
     {"memory", 0, JOB, 0, "BYTES",
-     "a launch that can reach more memory is captured without it and cannot be replayed (default 4G)"},
-    {"all-memory", 0, JOB_FLAG, 0, NULL,
-     "keep all of the program's memory, also what a kernel has no pointer to"},
+     "a launch that can reach more is captured without memory and cannot be replayed (default 4G)"},
+    {"all-memory", 0, JOB_FLAG, 0, NULL, "keep all memory, also what a kernel has no pointer to"},
     {"inputs-only", 0, JOB_FLAG, 0, NULL,
-     "do not keep what kernels leave, only a digest of it: replay makes it again, launch after launch"},
-    {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
+     "keep only a digest of what kernels leave: replay makes it again, launch after launch"},
+    {"counts-only", 0, JOB_FLAG, 0, NULL, "count instructions only: fastest"},
     {"budget", 0, JOB, 0, "TIME",
-     "take the most exact model that is expected to need no longer than TIME (10s, 5m, 1h), and say which"},
+     "take the most exact model that should need no longer than TIME (10s, 5m, 1h), and say which"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
     {"timed", 0, JOB_FLAG, 0, NULL,
-     "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
+     "the machine instructions that are timed on --gpu, with units, latencies and registers"},
     {"tasks", 0, JOB_FLAG, 0, NULL,
-     "a task list of what the launches of an INPUT do, to be edited and run (*.tasks)"},
+     "the launches of an INPUT as a task list (*.tasks), to be edited and run"},
     {"ptx", 0, JOB_FLAG, 0, NULL, "the module as PTX text, printed from what was read"},
     {"latencies", 0, JOB, 0, "FILE",
-     "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
+     "keep pre-characterised kernels in FILE: those there are used, others added (--model abstract)"},
     {"timeline", 0, JOB, 0, "FILE",
-     "write what happened over time to FILE, for ui.perfetto.dev: blocks on SMs, bandwidths and stalls of "
-     "each launch (run --model cycle), or kernels and copies on their streams (app, cl)"},
+     "write the course of time to FILE, for ui.perfetto.dev: blocks, bandwidths and stalls (run --model "
+     "cycle), or kernels and copies by stream (app, cl)"},
     {"record", 0, JOB, 0, "DIR",
-     "also write the launches' streams to DIR, a file each, for `orrery run DIR` with other models or GPUs"},
-    {"digests", 0, JOB, 0, "FILE", "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
+     "also write the launches' streams to DIR, for `orrery run DIR` with other models or GPUs"},
+    {"digests", 0, JOB, 0, "FILE", "write a digest of every buffer at the end to FILE (CSV)"},
     {"sample", 0, JOB_FLAG, 0, NULL,
-     "simulate some launches and thread blocks and predict the others (--model cycle; docs/how/sampling.md)"},
+     "simulate some launches and blocks and predict the others (--model cycle; docs/how/sampling.md)"},
     {"profile", 0, JOB, 0, "FILE",
-     "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
+     "the profile of --sample: read when FILE is there, else made; good for every GPU"},
     {"warm:", 0, JOB, 0, "none|functional",
-     "with --sample: whether what is left out still leaves its lines in L2 (default functional, "
-     "none with l2.flush)"},
+     "with --sample: whether what is left out still fills L2 (default functional; none with l2.flush)"},
     {"precision", 0, JOB, 0, "PERCENT",
-     "with --sample: how well a region's IPC must be known before blocks are left out (default 5; 0: two "
-     "sampling units within 10 %, as TBPoint)"},
-    {"piece", 0, JOB, 0, "N",
-     "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
+     "with --sample: how well a region's IPC must be known before blocks are left out (default 5; 0: as "
+     "TBPoint)"},
+    {"piece", 0, JOB, 0, "N", "warp instructions of a piece, for random sampling and SimPoint (default 50k)"},
     {"full", 0, JOB, 0, "FILE",
-     "what the full simulation said: read when FILE is there, else made and written"},
+     "the full simulation's result: read when FILE is there, else made and written"},
     {"plot", 0, STRING, AT(out.plot), "FILE", "draw it, as SVG"},
-    {"check", 0, JOB_FLAG, 0, NULL,
-     "execute every thread block and compare buffers, where the model (partial) would leave some out"},
+    {"check", 0, JOB_FLAG, 0, NULL, "execute every block and compare buffers, also with --model partial"},
     {"no-check", 0, JOB_FLAG, 0, NULL, "do not compare buffers with what the script expects"},
     {"mpi", 0, JOB_FLAG, 0, NULL,
-     "this process is one of several that mpirun or srun started: each simulates its part of the points"},
+     "one of several processes of mpirun or srun: each simulates its part of the points"},
     {"shard", 0, JOB, 0, "K/N", "only the K-th of N parts of the points, into FILE.part-K"},
     {"merge", 0, JOB_FLAG, 0, NULL, "take what is in FILE.part-*, and simulate what is missing"},
     {"slurm", 0, STRING, AT(slurm), "ARGS",
-     "hand the sweep to Slurm: --workers jobs of an array, and one that merges; ARGS are sbatch's"},
+     "hand the sweep to Slurm: an array of --workers jobs and one that merges; ARGS are sbatch's"},
     {"workers", 0, STRING, AT(workers), "N", "with --slurm: jobs (default 8)"},
     {"all", 0, FLAG, AT(all), NULL, "every bundled workload"},
     {"repeat", 0, JOB, 0, "N", "time every launch N times"},
@@ -145,45 +131,34 @@ static const option options[] = {
     {"barriers", 0, JOB, 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
     {"evidence", 0, FLAG, AT(out.evidence), NULL,
      "why each value is what it is, and how many of each sort there are"},
-    {"names", 0, FLAG, AT(out.names), NULL, "bare names, one a line, for scripts"},
-    {"json", 0, FLAG, AT(out.json), NULL,
-     "results as one JSON object, to standard output or to the file of -o"},
+    {"names", 0, FLAG, AT(out.names), NULL, "bare names, one a line"},
+    {"json", 0, FLAG, AT(out.json), NULL, "one JSON object, to standard output or the file of -o"},
     {"stats", 0, STRING, AT(out.stats), "accel-sim",
-     "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
+     "results under GPGPU-Sim's and Accel-Sim's names, for scripts (--model cycle)"},
     {"format", 0, JOB, 0, "NAME",
-     "of what record and app --record write: orrery (default; streams), accel-sim (a folder with .traceg.xz) "
-     "or "
-     "accel-sim-plain "
-     "(.traceg)"},
+     "what record and app --record write: orrery (default; streams), accel-sim (a folder with .traceg.xz) or "
+     "accel-sim-plain (.traceg)"},
     {"log", 0, STRING, AT(out.log), "FILE",
-     "also write every launch of every round to FILE (CSV), in the order of launching (hw run); what was "
-     "tried (tune)"},
+     "also write every launch in order to FILE (CSV; hw run), or what was tried (tune)"},
     {"without", 0, JOB, 0, "GPU",
-     "take the family's description without what was measured on this GPU, as if it had never been seen "
-     "(tune)"},
-    {"warm", 0, JOB_FLAG, 0, NULL,
-     "leave the caches as they are before a kernel (hw profile; default: flushed)"},
+     "the family's description without what was measured on this GPU, as if it had never been seen (tune)"},
+    {"warm", 0, JOB_FLAG, 0, NULL, "leave the caches as they are before a kernel (default: flushed)"},
     {"metrics", 0, STRING, AT(metrics), "NAME,NAME...",
-     "measure these, as Nsight Compute names them (hw profile; default: all that the models predict)"},
-    {"html", 0, STRING, AT(out.html), "FILE",
-     "write a page for the browser to FILE: needs no other file and no network"},
+     "measure these of Nsight Compute's metrics (hw profile; default: all that models predict)"},
+    {"html", 0, STRING, AT(out.html), "FILE", "write a page for the browser to FILE, self-contained"},
     {"csv", 0, STRING, AT(out.csv), "FILE", "write every point and counter to FILE, a row each"},
     {"second", 0, JOB, 0, "OPTION=VALUE",
      "an option of the second run alone, as gpu=v100, source=ptx or set=sm.count=66; may be repeated"},
     {"fail-if", 0, JOB, 0, "\"slower N%\"", "exit with status 4 when the second run takes longer than that"},
     {"vary", 0, JOB, 0, "KEY=VALUES",
-     "what the points of a sweep differ in: a key of the GPU or a constant of the script, and values between "
-     "commas or "
-     "a range FROM:TO:STEP, FROM:TO:*FACTOR; may be repeated: all combinations are taken"},
+     "a key of the GPU or a constant of the script and its values: A,B,C or FROM:TO:STEP or FROM:TO:*FACTOR; "
+     "repeated: all combinations"},
     {"hardware", 0, JOB, 0, "FILE",
-     "measurements to compare with (CSV of `orrery hw profile`; default: those that come with Orrery, if the "
-     "GPU is among them)"},
+     "measurements to compare with (CSV of `orrery hw profile`; default: the bundled ones of the GPU)"},
     {"output", 'o', STRING, AT(out.file), "FILE", "write to FILE"},
     {"arch", 0, JOB, 0, "sm_NN", "only code for this architecture, as sm_90"},
-    {"images", 0, JOB, 0, "N",
-     "of a large library: only N images of each architecture, spread over the file"},
-    {"dump", 0, JOB, 0, "FOLDER",
-     "write the code of each function to a file in FOLDER instead, and print the names"},
+    {"images", 0, JOB, 0, "N", "of a large library: N images of each architecture, spread over the file"},
+    {"dump", 0, JOB, 0, "FOLDER", "write each function's code to a file in FOLDER, and print the names"},
     {"raw", 0, JOB_FLAG, 0, NULL, "FILE is nothing but instructions, of --arch"},
     {"quiet", 'q', FLAG, AT(out.quiet), NULL, "no progress, no notes on standard error"},
 };
@@ -386,7 +361,15 @@ static void wrapped(FILE *f, const char *text, int indent, int column) {
 }
 
 static void help_of(FILE *f, const cli_subcommand *c) {
-    fprintf(f, "usage: orrery %s %s\n\n%s\n\noptions:\n", c->name, c->usage, c->text);
+    fprintf(f, "usage: orrery %s %s\n\n", c->name, c->usage);
+    for (const char *p = c->text; *p;) {
+        char paragraph[1000];
+        size_t n = strcspn(p, "\n");
+        snprintf(paragraph, sizeof paragraph, "%.*s", (int)n, p);
+        wrapped(f, paragraph, 0, 0);
+        p += n + (p[n] == '\n');
+    }
+    fputs("\noptions:\n", f);
     for (size_t i = 0; i < NOPTIONS; i++) {
         const option *o = &options[i];
         if (!takes(c, o)) continue;

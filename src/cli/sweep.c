@@ -63,78 +63,8 @@ static const char *default_name(orr_arena *a, const char *input) {
                             dot && dot != name ? (int)(dot - name) : (int)strlen(name), name);
 }
 
-// ---- Slurm --------------------------------------------------------------------------------------------
-// The same command without --slurm and --workers, as words that a shell reads back.
-static bool same_command(orr_text *t, const char *more) {
-    orr_err e = {0};
-    size_t n = 0;
-    char *bytes = orr_read_file("/proc/self/cmdline", 1 << 20, &n, &e), self[4096];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (!bytes || len <= 0) return false;
-    self[len] = 0;
-    orr_text_add(t, "#!/bin/sh\nexec");
-    for (size_t k = 0; k < n; k += strlen(bytes + k) + 1) {
-        const char *word = k ? bytes + k : self;
-        if (!strcmp(word, "--slurm") || !strcmp(word, "--workers")) {
-            k += strlen(bytes + k) + 1; // and its value
-            continue;
-        }
-        if (!strncmp(word, "--slurm=", 8) || !strncmp(word, "--workers=", 10)) continue;
-        orr_text_add(t, " '");
-        for (; *word; word++) orr_text_add(t, *word == '\'' ? "'\\''" : "%c", *word);
-        orr_text_add(t, "'");
-    }
-    orr_text_add(t, " %s\n", more);
-    free(bytes);
-    return true;
-}
-
-// sbatch with a script on its standard input; the number of the job.
-static bool submit(const char *args, const char *how, const orr_text *script, char job[64], orr_err *e) {
-    char path[] = "/tmp/orrery-slurm-XXXXXX", *line = NULL;
-    int fd = mkstemp(path);
-    bool ok = fd >= 0 && write(fd, script->s, script->n) == (ssize_t)script->n;
-    if (fd >= 0) close(fd);
-    size_t room = 0;
-    orr_text command = {0};
-    orr_text_add(&command, "sbatch --parsable %s %s '%s'", how, args, path);
-    fflush(NULL);
-    FILE *p = ok ? popen(command.s, "r") : NULL;
-    ok = p && getline(&line, &room, p) > 0 && sscanf(line, "%63[0-9]", job) == 1;
-    ok = p && pclose(p) == 0 && ok;
-    unlink(path); // sbatch has copied it
-    free(line);
-    free(command.s);
-    return ok || orr_fail(e, ORR_BAD_INPUT,
-                          "sweep: sbatch took no job (is Slurm here, are --slurm's arguments right?)");
-}
-
-static int to_slurm(const cli_options *o, orr_err *e) {
-    long n = o->workers ? strtol(o->workers, NULL, 10) : 8;
-    char array[64], first[64] = "", last[64] = "", how[160];
-    orr_text part = {0}, merge = {0};
-    if (n < 1 || n > 10000 || !o->out.file) {
-        orr_fail(e, ORR_BAD_INPUT,
-                 "sweep: --slurm needs -o FILE, on a disk that all nodes see, and 1 to 10000 --workers");
-        return e->status;
-    }
-    snprintf(array, sizeof array, "--shard \"$SLURM_ARRAY_TASK_ID/%ld\"", n);
-    snprintf(how, sizeof how, "--array=1-%ld", n);
-    bool ok = same_command(&part, array) && same_command(&merge, "--merge") &&
-              submit(o->slurm, how, &part, first, e);
-    snprintf(how, sizeof how, "--dependency=afterany:%s", first);
-    ok = ok && submit(o->slurm, how, &merge, last, e);
-    if (ok)
-        printf("%ld jobs (%s), and %s, which merges them into %s and simulates what is missing;\n"
-               "the same command again goes on from there\n",
-               n, first, last, o->out.file);
-    free(part.s);
-    free(merge.s);
-    return e->status;
-}
-
 int cli_sweep(cli_options *o, orr_err *e) {
-    if (o->slurm && o->ninputs == 1) return to_slurm(o, e);
+    if (o->ninputs == 1 && o->slurm && cli_to_slurm(o, e)) return e->status;
     if (o->ninputs != 1) {
         orr_fail(e, ORR_BAD_INPUT, "sweep: name one INPUT: orrery sweep INPUT --vary KEY=VALUES");
         return e->status;

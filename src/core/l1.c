@@ -557,7 +557,9 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
     const l1_policy *p = &c->spec->policy;
     int policy = write_policy(c->spec, a->local);
     uint32_t at = orr_cache_find(&c->tags, line), was = at;
-    uint8_t hit = at == ORR_NO_LINE ? 0 : sectors & c->tags.line[at].valid;
+    // A store hits where its line is, whichever sectors of it are there (H200: of four warps that each store
+    // another sector of a line three hit; hardware/h200/workloads.csv, sssp_clear, hgemm_tensor).
+    uint8_t hit = at == ORR_NO_LINE ? 0 : sectors;
     l1_count(c, a, (uint32_t)orr_popc(sectors), (uint32_t)orr_popc(hit), 0);
     if (policy == ORR_WRITE_EVICT) {
         if (at != ORR_NO_LINE && !c->tags.line[at].pending) orr_cache_drop(&c->tags, at);

@@ -8,7 +8,8 @@
 void shared_spec_read(shared_spec *s, const orr_gpu *g) {
     *s = (shared_spec){.latency = whole_cycles(g->shared_latency),
                        .cost = orr_shared_spec_of(g),
-                       .width = (uint32_t)g->lsu_width};
+                       .width = (uint32_t)g->lsu_width,
+                       .empty_free = g->shared_empty_free};
 }
 
 void shared_reset(shared_memory *m) {
@@ -72,6 +73,7 @@ uint64_t shared_begin(shared_memory *m, shared_access *x, orr_banked b, uint64_t
     m->n.passes[kind] += b.passes;
     m->n.conflicts[kind] += b.conflicts;
     orr_shared_cost cost = orr_shared_cost_of(&s->cost, i, b);
+    if (s->empty_free && !b.passes) cost.cycles = 0;
     m->n.busy += cost.cycles;
     pipe_begin_shared(pipe, t, cost.cycles);
     pipe_wait(pipe, x->warp_free);

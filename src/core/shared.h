@@ -17,6 +17,7 @@ typedef struct shared_spec {
     uint64_t latency;
     orr_shared_spec cost; // what an access takes of the banks, by all models alike
     uint32_t width;       // bytes a cycle to a sub-core (lsu.width); 0: any number
+    bool empty_free;      // an access without lanes takes no time of the banks
 } shared_spec;
 
 typedef struct bank_memo { // the last pattern of an instruction

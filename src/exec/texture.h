@@ -9,6 +9,7 @@
 #define ORR_TEXTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum orr_tex_shape { // as machine code counts them (1D, 2D, 3D, CUBE, ARRAY_1D, ARRAY_2D, -, ARRAY_CUBE)
@@ -65,6 +66,14 @@ uint32_t orr_tex_texel_bytes(const orr_texture *t);
 // Fills in level[], bytes of a texture of blocks whose other fields are there; false: it is larger than a GPU
 // has them (32,768 texels a side, 2,048 layers; 131,072 of a 1D one).
 bool orr_tex_lay_out(orr_texture *t, uint32_t width, uint32_t height, uint32_t depth, uint32_t nlevels);
+// The same of an array as CUDA describes it: flags ORR_TEX_LAYERED and ORR_TEX_IS_CUBE, of which the third
+// number says how many layers there are. As many levels as it can have, if more are asked for.
+enum { ORR_TEX_LAYERED = 1, ORR_TEX_IS_CUBE = 4 };
+bool orr_tex_array(orr_texture *t, const size_t size[3], unsigned flags, unsigned levels);
+// A descriptor as numbers, for files, and back; false: they are none.
+#define ORR_TEX_NUMBERS 21
+void orr_tex_to_numbers(const orr_texture *t, uint32_t n[ORR_TEX_NUMBERS]);
+bool orr_tex_of_numbers(orr_texture *t, uint64_t at, const uint32_t n[ORR_TEX_NUMBERS]);
 // Offset of byte x of row y, slice z of a level, layer `layer`, from orr_texture.at. All are inside.
 uint64_t orr_tex_offset(const orr_texture *t, uint32_t level, uint32_t x, uint32_t y, uint32_t z,
                         uint32_t layer);

@@ -34,9 +34,14 @@ static orr_gpu *gpu_of(const orr_explanation *x, const orr_trial *t, orr_err *e)
     return g;
 }
 
-// Does the instruction make the accesses that the ideal is about?
+// Does the instruction make the accesses that the ideal is about? With more results a thread all that is
+// loaded for them is loaded less often, and tiles are filled less often.
 static bool concerns(const orr_ideal *i, const orr_kernel *k, const orr_inst *inst) {
     const orr_line_use *u = i->use;
+    enum orr_access_kind kind = orr_inst_access(inst);
+    if (i->access == ORR_ACCESS_QUARTER)
+        return u->kernel == k &&
+               (kind == ORR_ACCESS_LOADS || (kind == ORR_ACCESS_STORES && inst->space == ORR_SPACE_SHARED));
     const char *file;
     uint32_t line = orr_inst_line(k, inst, &file);
     bool global = inst->space == ORR_SPACE_GLOBAL || inst->space == ORR_SPACE_GENERIC;

@@ -24,7 +24,7 @@ enum orr_ideal_access {
     ORR_ACCESS_STAGED,  // global loads: the block loads each element once, in order; the rest is near at hand
     ORR_ACCESS_ONCE,    // loads and atomics: what the block has asked for before is not asked for again
     ORR_ACCESS_BANKS,   // shared: each lane has a bank of its own
-    ORR_ACCESS_QUARTER, // one access in four is made
+    ORR_ACCESS_QUARTER, // 4 x 4 results a thread: one of the kernel's loads in four is made
     ORR_ACCESSES
 };
 

@@ -14,6 +14,7 @@
 #define SOME_USE     15.0 // percent of a resource
 #define SOME_EXCESS  1.2  // times the sectors or passes that would do
 #define SOME_REPEATS 0.5  // of a line's lanes
+#define SOME_REUSE   8.0  // loads of a value that was stored to shared memory
 
 // ---- keys ---------------------------------------------------------------------------------------
 static orr_ideal *add(orr_explanation *x, const char *name, const char *title, const char *advice) {
@@ -246,9 +247,8 @@ static void describe(orr_explanation *x, const orr_line_use *u, enum orr_ideal_a
         [ORR_ACCESS_BANKS] = {"banks", "no bank conflicts",
                               "pad the array by a word a row, or let lanes walk it in another order"},
         [ORR_ACCESS_QUARTER] =
-            {"quarter", "a quarter of the accesses",
-             "let a thread compute more results of what it has loaded (2 x 2 in registers), "
-             "or load wider (float4)"},
+            {"quarter", "4 x 4 results a thread: a quarter of the kernel's loads",
+             "let a thread compute more results of what it has loaded: 4 x 4 in registers, of larger tiles"},
     };
     const char *advice = words[how].advice;
     if (u->kind == ORR_ACCESS_ATOMICS && how == ORR_ACCESS_ONCE)
@@ -268,6 +268,39 @@ static void describe(orr_explanation *x, const orr_line_use *u, enum orr_ideal_a
         i->after = 1;
     }
     if (how == ORR_ACCESS_QUARTER) i->after = i->before / 4;
+}
+
+// Could a thread compute 4 x 4 results? What is in shared memory is loaded often, and with a sixteenth of the
+// blocks there is one for every other SM.
+static bool has_results(const orr_explanation *x, const orr_gpu *g, const orr_kernel *k) {
+    uint64_t loaded = 0, stored = 0, blocks = 0;
+    for (size_t n = 0; n < x->uses.n; n++) {
+        const orr_line_use *u = &x->uses.at[n];
+        if (u->kernel != k || u->space != ORR_SPACE_SHARED) continue;
+        if (u->kind == ORR_ACCESS_LOADS) loaded += u->bytes;
+        if (u->kind == ORR_ACCESS_STORES) stored += u->bytes;
+    }
+    for (size_t n = 0; n < orr_tape_items(x->tape); n++) {
+        const orr_tape_item *i = orr_tape_item_at(x->tape, n);
+        if (!i->copy && i->info.kernel == k && i->blocks > blocks) blocks = i->blocks;
+    }
+    return stored && (double)loaded >= SOME_REUSE * (double)stored && blocks >= 8 * (uint64_t)g->sm_count;
+}
+
+// The ideal is of a kernel: the line that loads most stands for it.
+static void choose_results(orr_explanation *x, const orr_gpu *g) {
+    for (size_t k = 0; k < x->uses.n; k++) {
+        const orr_line_use *most = &x->uses.at[k];
+        if (worth(most, ORR_ACCESS_QUARTER) <= 0 || !has_results(x, g, most->kernel)) continue;
+        bool first = true;
+        for (size_t j = 0; j < x->uses.n; j++) {
+            const orr_line_use *u = &x->uses.at[j];
+            if (u->kernel != most->kernel || worth(u, ORR_ACCESS_QUARTER) <= 0) continue;
+            first &= j >= k;
+            if (worth(u, ORR_ACCESS_QUARTER) > worth(most, ORR_ACCESS_QUARTER)) most = u;
+        }
+        if (first) describe(x, most, ORR_ACCESS_QUARTER);
+    }
 }
 
 // Several lines of a kernel that could be helped in one way are also tried together.
@@ -311,6 +344,18 @@ static void choose_lines(orr_explanation *x, enum orr_ideal_access how, bool wan
     free(all);
 }
 
+// An access that is not made takes no place in the load/store unit either: its instruction is still there.
+static void free_unit(orr_explanation *x, const orr_gpu *g) {
+    for (size_t k = 0; k < x->ideals.n; k++) {
+        orr_ideal *i = &x->ideals.at[k];
+        if (i->access != ORR_ACCESS_QUARTER) continue;
+        set_word(x, i, "shared.empty_free", "yes");
+        if (g->lsu_width > 0) set(x, i, "lsu.width", 4 * (double)g->lsu_width);
+        for (int u = 0; u < g->nunits; u++)
+            if (!strcmp(g->units[u].name, "lsu")) set(x, i, "unit.lsu.count", 4 * (double)g->units[u].count);
+    }
+}
+
 void orr_ideals_choose(orr_explanation *x, const orr_gpu *g, const orr_costs *costs) {
     reasons why = {0};
     double all = 0;
@@ -326,6 +371,6 @@ void orr_ideals_choose(orr_explanation *x, const orr_gpu *g, const orr_costs *co
     choose_lines(x, ORR_ACCESS_BANKS, true);
     choose_lines(x, ORR_ACCESS_STAGED, memory);
     choose_lines(x, ORR_ACCESS_ONCE, memory);
-    choose_lines(x, ORR_ACCESS_QUARTER,
-                 shared && (stall[ORR_STALL_SHORT] + stall[ORR_STALL_MIO] >= 4 * SOME_STALL));
+    if (shared && stall[ORR_STALL_SHORT] + stall[ORR_STALL_MIO] >= 4 * SOME_STALL) choose_results(x, g);
+    free_unit(x, g);
 }

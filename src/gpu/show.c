@@ -306,37 +306,39 @@ void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out) {
 
 // ---- keys -----------------------------------------------------------------------------------
 
-static void key_rows(table *t, const char *lead, const gpu_param *p, int n) {
+// A key with its value where a description says nothing of it: a choice with what else there is, a number
+// with its unit.
+static void key_cell(table *t, const char *lead, const gpu_param *p) {
     static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list", "row"};
+    orr_text text = {0};
+    orr_text_add(&text, "| `%s%s` (", lead, p->key);
+    if (p->kind == GPU_ENUM) {
+        orr_text_add(&text, "%s: ", p->def ? p->def : "required");
+        for (const char *c = p->unit; *c; c++)
+            *c == '|' ? orr_text_addn(&text, ", ", 2) : orr_text_addn(&text, c, 1);
+    } else if (!p->def) {
+        orr_text_add(&text, "%s", *p->unit ? p->unit : kind[p->kind]);
+    } else if (p->kind == GPU_TEXT || p->kind == GPU_LIST || p->kind == GPU_ROW) {
+        orr_text_add(&text, "%s", *p->def ? p->def : "none");
+    } else {
+        bool unit = *p->unit && !strchr(p->def, ' ');
+        orr_text_add(&text, "%s%s%s", p->def, unit ? " " : "", unit ? p->unit : "");
+    }
+    orr_text_add(&text, ")");
+    cell(t, &text);
+}
+
+static void key_rows(table *t, const char *lead, const gpu_param *p, int n) {
     for (int i = 0; i < n; i++) {
-        orr_text text = {0};
-        cellf(t, "| `%s%s`", lead, p[i].key);
-        if (p[i].kind == GPU_ENUM) {
-            orr_text_add(&text, "| ");
-            for (const char *c = p[i].unit; *c; c++) {
-                if (*c == '|')
-                    orr_text_addn(&text, ", ", 2);
-                else
-                    orr_text_addn(&text, c, 1);
-            }
-        } else
-            orr_text_add(&text, "| %s", *p[i].unit ? p[i].unit : kind[p[i].kind]);
-        cell(t, &text);
-        bool number = p[i].kind == GPU_INT || p[i].kind == GPU_SIZE || p[i].kind == GPU_REAL;
-        if (number)
-            cellf(t, "| %.15g to %.15g", p[i].lo, p[i].hi);
-        else
-            cellf(t, "|");
-        cellf(t, "| %s", !p[i].def ? "required" : *p[i].def ? p[i].def : "none");
+        key_cell(t, lead, &p[i]);
         cellf(t, "| %s |", p[i].meaning);
     }
 }
 
 void orr_gpu_print_keys(orr_text *out) {
-    table t = {.columns = 5};
-    cellf(&t, "| key"), cellf(&t, "| unit or choices"), cellf(&t, "| range"), cellf(&t, "| default"),
-        cellf(&t, "| meaning |");
-    for (int i = 0; i < 5; i++) cellf(&t, i < 4 ? "|---" : "|---|");
+    table t = {.columns = 2};
+    cellf(&t, "| key (default, or the unit of what must be said)"), cellf(&t, "| meaning |");
+    cellf(&t, "|---"), cellf(&t, "|---|");
     key_rows(&t, "", gpu_params, ORR_GPU_PARAMS);
     key_rows(&t, "unit.NAME.", gpu_unit_params, ORR_GPU_UNIT_PARAMS);
     key_rows(&t, "op.CLASS.", gpu_op_params, ORR_GPU_OP_PARAMS);
@@ -352,6 +354,8 @@ static void key_objects(orr_text *out, const char *lead, const gpu_param *p, int
             orr_text_json(out, p[i].def);
         else
             orr_text_add(out, "null");
+        if (p[i].kind == GPU_INT || p[i].kind == GPU_SIZE || p[i].kind == GPU_REAL)
+            orr_text_add(out, ", \"range\": [%.15g, %.15g]", p[i].lo, p[i].hi);
         orr_text_add(out, ", \"meaning\": ");
         orr_text_json(out, p[i].meaning);
         orr_text_add(out, "}");

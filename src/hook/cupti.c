@@ -42,8 +42,7 @@ void hook_say(const char *fmt, ...) {
     fprintf(stderr, "orrery: %s\n", text);
 }
 
-// ---- launches
-// --------------------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 typedef struct { // cuLaunchKernel_params; that of cuLaunchCooperativeKernel has no `extra`
     void *function;
     uint32_t grid[3], block[3], shared;
@@ -128,24 +127,50 @@ typedef struct {
     size_t bytes;
 } place_params;
 
-typedef enum action { PASS, ALLOC, ALLOC_HOST, ALLOC_PITCH, PLACE, PLACE_HOST, FREE } action;
+typedef struct {
+    uint64_t *handle;
+    const void *resource, *how, *view;
+} texture_params;
+typedef struct {
+    uint64_t *handle;
+    const void *resource;
+} surface_params;
+
+typedef enum action {
+    PASS,
+    ALLOC,
+    ALLOC_HOST,
+    ALLOC_PITCH,
+    PLACE,
+    PLACE_HOST,
+    FREE,
+    TEXTURE,
+    SURFACE,
+    GONE
+} action;
 
 static void on_memory(const api_call *c, action what) {
     const alloc_params *a = c->params;
     const pitch_params *p = c->params;
     const place_params *at = c->params;
-    bool frees = what == FREE;
+    const texture_params *t = c->params;
+    const surface_params *s = c->params;
+    bool frees = what == FREE || what == GONE;
     if (c->site != (frees ? SITE_ENTER : SITE_EXIT) || (!frees && c->result && *c->result != 0)) return;
     pthread_mutex_lock(&lock);
     if (what == ALLOC || what == ALLOC_HOST) hook_add(*a->addr, a->bytes, what == ALLOC_HOST);
     if (what == ALLOC_PITCH) hook_add(*p->addr, *p->pitch * p->height, false);
     if (what == PLACE || what == PLACE_HOST) hook_add(at->addr, at->bytes, what == PLACE_HOST);
-    if (frees) hook_remove(at->addr);
+    if (what == FREE) hook_remove(at->addr);
+    inside = true; // the driver is asked about arrays
+    if (what == TEXTURE) hook_texture_made(*t->handle, t->resource, t->how, t->view);
+    if (what == SURFACE) hook_texture_made(*s->handle, s->resource, NULL, NULL);
+    if (what == GONE) hook_texture_gone(at->addr);
+    inside = false;
     pthread_mutex_unlock(&lock);
 }
 
-// ---- graphs
-// ----------------------------------------------------------------------------------------------------
+// ---- graphs -------------------------------------------------------------------------------------
 typedef struct { // of cuGraphInstantiate and its other forms
     void **exec, *graph;
 } made_params;
@@ -187,8 +212,7 @@ static void on_graph(const api_call *c, graph_action what) {
     inside = false;
 }
 
-// ---- CUPTI
-// -------------------------------------------------------------------------------------------------------
+// ---- CUPTI --------------------------------------------------------------------------------------
 enum launch_kind { NO_LAUNCH, LAUNCH, LAUNCH_EX, LAUNCH_COOPERATIVE };
 static const struct {
     uint32_t id; // CUPTI_DRIVER_TRACE_CBID_*
@@ -219,6 +243,10 @@ static const struct {
     {38, NO_LAUNCH, FREE},           // cuMemFreeHost
     {302, NO_LAUNCH, FREE},          // cuMemHostUnregister
     {552, NO_LAUNCH, FREE},          // cuMemUnmap
+    {339, NO_LAUNCH, TEXTURE},       // cuTexObjectCreate
+    {340, NO_LAUNCH, GONE},          // cuTexObjectDestroy
+    {343, NO_LAUNCH, SURFACE},       // cuSurfObjectCreate
+    {344, NO_LAUNCH, GONE},          // cuSurfObjectDestroy
 };
 
 static const struct {
@@ -265,8 +293,7 @@ static void on_event(void *user, int domain, uint32_t id, const void *data) {
     if (!ours) pthread_mutex_unlock(&lock);
 }
 
-// ---- the beginning and the end
-// -------------------------------------------------------------------------------
+// ---- the beginning and the end ------------------------------------------------------------------
 static const char *option(const char *name) {
     char key[64];
     snprintf(key, sizeof key, "ORRERY_CAPTURE_%s", name);

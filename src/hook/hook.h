@@ -5,6 +5,7 @@
 //   cupti.c    listens: which functions are of interest, and what they are called with
 //   memory.c   the program's allocations and its modules' variables, and which of them a kernel can reach
 //   modules.c  machine code, as the driver loads it
+//   texture.c  textures, surfaces and arrays
 //   launch.c   a launch: memory before, memory after, its file
 //   graph.c    a graph's launch, as launches of its nodes
 //
@@ -13,6 +14,7 @@
 #define ORR_HOOK_H
 
 #include "capture/capture.h"
+#include "exec/texture.h"
 
 // ---- the driver's functions that are called --------------------------------------------------------------
 #define DRIVER(F)                                                                                            \
@@ -25,6 +27,9 @@
     F(cuKernelGetFunction, (void **function, void *kernel))                                                  \
     F(cuFuncGetModule, (void **module, void *function))                                                      \
     F(cuModuleGetGlobal_v2, (uint64_t * addr, size_t * bytes, void *module, const char *name))               \
+    F(cuArray3DGetDescriptor_v2, (void *descriptor, void *array))                                            \
+    F(cuMipmappedArrayGetLevel, (void **array, void *mipmapped, unsigned level))                             \
+    F(cuMemcpy3D_v2, (const void *copy))                                                                     \
     F(cuDeviceGetName, (char *name, int n, int device))                                                      \
     F(cuEventCreate, (void **event, unsigned flags))                                                         \
     F(cuEventRecord, (void *event, void *stream))                                                            \
@@ -63,15 +68,15 @@ typedef struct hook_driver {
 #undef F
 } hook_driver;
 
-// ---- what there is
-// -----------------------------------------------------------------------------------------
+// ---- what there is ------------------------------------------------------------------------------
 typedef struct hook_region { // memory that kernels may use
     uint64_t addr, bytes;
-    const char *symbol; // a variable's name; NULL: an allocation
-    uint32_t module;    // of a variable
-    bool host;          // the host's own: read as it is
-    bool reached;       // by the launch that is being captured
-    char *saved;        // contents before the graph that is being taken apart; NULL: not touched yet
+    const char *symbol;       // a variable's name; NULL: an allocation
+    uint32_t module;          // of a variable
+    bool host;                // the host's own: read as it is
+    bool reached;             // by the launch that is being captured
+    struct hook_array *array; // of which this is a copy; NULL: it is memory
+    char *saved;              // contents before the graph that is being taken apart; NULL: not touched yet
 } hook_region;
 
 typedef struct hook_module { // machine code that was loaded
@@ -84,6 +89,13 @@ typedef struct hook_module { // machine code that was loaded
     bool unknown;              // it could not be parsed
 } hook_module;
 
+typedef struct hook_texture {
+    uint64_t handle;
+    const char *unknown; // why it cannot be kept; NULL: it can
+    orr_texture t;
+    struct hook_array *array; // NULL: of memory
+} hook_texture;
+
 typedef struct hook {
     hook_driver cu;
     orr_capture_writer *writer;
@@ -94,7 +106,9 @@ typedef struct hook {
     uint64_t limit;                                  // bytes of memory that a launch may have
     ORR_VEC(hook_region) regions;
     ORR_VEC(hook_module) modules;
-    orr_numbers kinds; // with --sample: by what makes launches alike, 1 + the number of the first
+    ORR_VEC(hook_texture) textures;
+    bool reads_textures; // the launch that is being captured
+    orr_numbers kinds;   // with --sample: by what makes launches alike, 1 + the number of the first
     uint32_t seen, captured, incomplete, alike, in_graphs;
     char *buffer; // of host memory, which copies go through
     void *event[2];
@@ -105,8 +119,7 @@ extern hook the_hook;
 
 void hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// ---- memory (memory.c)
-// ---------------------------------------------------------------------------------------
+// ---- memory (memory.c) --------------------------------------------------------------------------
 void hook_add(uint64_t addr, uint64_t bytes, bool host);
 void hook_remove(uint64_t addr); // the region that begins there, if there is one
 // Marks what a launch can reach, and nothing else: what its parameters point to, its module's variables, and
@@ -118,14 +131,21 @@ bool hook_reach_place(uint64_t addr); // the region with this address, to save i
 bool hook_write_after(void);          // what has changed of what was marked
 bool hook_restore(void);              // everything that was saved is as it was, and no longer saved
 
-// ---- modules (modules.c)
-// -------------------------------------------------------------------------------------
+// ---- textures (texture.c) -----------------------------------------------------------------------
+void hook_texture_made(uint64_t handle, const void *resource, const void *how,
+                       const void *view); // how: NULL, a surface
+void hook_texture_gone(uint64_t handle);
+bool hook_array_read(struct hook_array *a); // its copy is as it is
+bool hook_array_write(struct hook_array *a);
+bool hook_uses_textures(hook_module *m, const char *kernel);
+
+// ---- modules (modules.c) ------------------------------------------------------------------------
 void hook_add_module(const void *code, size_t n);
+bool hook_parse(hook_module *m);                               // false: it cannot be
 hook_module *hook_module_of(const char *kernel, void *handle); // NULL: none has it
 void hook_add_symbols(uint32_t module);                        // the module's variables become regions
 
-// ---- launches (launch.c)
-// -------------------------------------------------------------------------------------
+// ---- launches (launch.c) ------------------------------------------------------------------------
 typedef struct hook_launch { // as CUPTI tells of it
     void *function, *stream;
     uint32_t grid[3], block[3], cluster[3], shared;
@@ -138,8 +158,7 @@ bool hook_before(const hook_launch *l); // false: it is not captured, and hook_a
 void hook_after(const hook_launch *l);
 bool hook_save_for(const hook_launch *l); // of a graph, not captured: what it may change is saved
 
-// ---- graphs (graph.c)
-// ----------------------------------------------------------------------------------------
+// ---- graphs (graph.c) ---------------------------------------------------------------------------
 void hook_graph_made(void *exec, void *graph); // also when `exec` is given the parameters of another graph
 void hook_graph_gone(void *exec);
 enum hook_node { NODE_KERNEL, NODE_MEMCPY, NODE_MEMSET, NODE_OTHER };

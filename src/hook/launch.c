@@ -3,7 +3,6 @@
 #include "hook/hook.h"
 #include "isa/isa.h"
 #include "nvtx/nvtx.h"
-#include "sass/module.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +11,7 @@
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 }; // CU_LAUNCH_PARAM_*
 #define MAX_PARAMS 65536u
 
-// ---- parameters
-// ----------------------------------------------------------------------------------------------
+// ---- parameters ---------------------------------------------------------------------------------
 static bool packed(void **extra, uint8_t *to, size_t *n) {
     const void *buffer = NULL;
     for (int i = 0; i < 8 && extra[i] != (void *)EXTRA_END; i += 2) {
@@ -35,8 +33,7 @@ static bool pointed_to(void *function, void **params, uint8_t *to, size_t *n) {
     return true;
 }
 
-// ---- what it was
-// ---------------------------------------------------------------------------------------------
+// ---- what it was --------------------------------------------------------------------------------
 typedef struct launched { // the launch between hook_before and hook_after
     uint8_t params[MAX_PARAMS];
     size_t n;
@@ -57,6 +54,15 @@ static void describe(const hook_launch *l, orr_text *t) {
     if (range) orr_text_add(t, "range %s\n", range);
 }
 
+static void put_texture(orr_text *t, const hook_texture *x) {
+    uint32_t n[ORR_TEX_NUMBERS];
+    if (x->unknown) return;
+    orr_tex_to_numbers(&x->t, n);
+    orr_text_add(t, "texture %" PRIx64 " %" PRIx64, x->handle, x->t.at);
+    for (int i = 0; i < ORR_TEX_NUMBERS; i++) orr_text_add(t, " %" PRIu32, n[i]);
+    orr_text_add(t, "\n");
+}
+
 // What is known when memory has been looked at.
 static void put_regions(void) {
     const hook *h = &the_hook;
@@ -71,6 +77,7 @@ static void put_regions(void) {
         else
             orr_text_add(&t, "region %" PRIx64 " %" PRIu64 "\n", r->addr, r->bytes);
     }
+    for (size_t i = 0; i < h->textures.n && h->reads_textures; i++) put_texture(&t, &h->textures.at[i]);
     orr_capture_put(h->writer, CHUNK_REGIONS, t.s, t.n);
     free(t.s);
 }
@@ -80,8 +87,7 @@ static void give_up(const char *why) {
     the_hook.error = "gave up";
 }
 
-// ---- which
-// ----------------------------------------------------------------------------------------------------
+// ---- which --------------------------------------------------------------------------------------
 bool hook_chosen(const char *kernel, uint32_t index) {
     const hook *h = &the_hook;
     if (h->kernels && !orr_name_matches(h->kernels, kernel)) return false;
@@ -118,9 +124,7 @@ static uint32_t same_kind(const hook_launch *l) {
 static bool can_be_recomputed(const char *kernel) {
     hook_module *m = now.module;
     orr_err e = {0};
-    if (!m->parsed && !m->unknown) m->parsed = orr_sass_read(m->code, m->n, "a module", 0, &e);
-    m->unknown = !m->parsed;
-    const orr_kernel *k = m->parsed ? m->parsed->load(m->parsed, kernel, &e) : NULL;
+    const orr_kernel *k = hook_parse(m) ? m->parsed->load(m->parsed, kernel, &e) : NULL;
     if (!k) return false;
     for (uint32_t i = 0; i < k->ninsts; i++) {
         const orr_inst *x = &k->insts[i];
@@ -129,8 +133,7 @@ static bool can_be_recomputed(const char *kernel) {
     return true;
 }
 
-// ---- the clock
-// ------------------------------------------------------------------------------------------------
+// ---- the clock ----------------------------------------------------------------------------------
 static void start_clock(void *stream) {
     hook *h = &the_hook;
     for (int i = 0; i < 2; i++)
@@ -147,8 +150,7 @@ static bool stop_clock(const hook_launch *l, orr_err *e) {
     return orr_capture_time(h->writer, h->seen - 1, l->kernel, (double)ms * 1e3, e);
 }
 
-// ---- before and after
-// ------------------------------------------------------------------------------------------
+// ---- before and after ---------------------------------------------------------------------------
 // Parameters and module of the launch.
 static void find(const hook_launch *l) {
     hook *h = &the_hook;
@@ -167,6 +169,10 @@ static void find(const hook_launch *l) {
     if (now.module) hook_add_symbols((uint32_t)(now.module - h->modules.at));
     if (!now.module) snprintf(now.incomplete, sizeof now.incomplete, "its machine code was not seen");
     if (!now.have_params) snprintf(now.incomplete, sizeof now.incomplete, "its parameters could not be read");
+    h->reads_textures = hook_uses_textures(now.module, l->kernel);
+    for (size_t i = 0; i < h->textures.n && h->reads_textures; i++)
+        if (h->textures.at[i].unknown)
+            snprintf(now.incomplete, sizeof now.incomplete, "it may read %s", h->textures.at[i].unknown);
 }
 
 static bool write_module(orr_err *e) {

@@ -107,6 +107,7 @@ typedef void on_contents(reach *x, const hook_region *r, uint64_t at, const char
 static bool read_region(reach *x, hook_region *r, on_contents *f) {
     hook *h = &the_hook;
     if (!h->buffer && h->cu.cuMemAllocHost_v2((void **)&h->buffer, HOOK_BUFFER) != 0) return false;
+    if (r->array && !hook_array_read(r->array)) return false;
     for (uint64_t at = r->addr, end; at < r->addr + r->bytes; at = end) {
         end = (at | (HOOK_BUFFER - 1)) + 1;
         if (end > r->addr + r->bytes) end = r->addr + r->bytes;
@@ -129,9 +130,8 @@ static bool save_region(hook_region *r) {
 }
 
 static void look(reach *x, const hook_region *r, uint64_t at, const char *data, uint64_t n) {
-    (void)r;
     if (x->write) write_pieces(CHUNK_BEFORE, at, data, n);
-    if (!the_hook.everything) scan(x, data + (-at & 7), n > 8 ? n - (-at & 7) : 0);
+    if (!the_hook.everything && !r->array) scan(x, data + (-at & 7), n > 8 ? n - (-at & 7) : 0);
 }
 
 bool hook_reach(const void *params, size_t n, const hook_module *m, bool write, uint64_t *bytes) {
@@ -144,6 +144,7 @@ bool hook_reach(const void *params, size_t n, const hook_module *m, bool write, 
         if (h->everything || (r->symbol && m && &h->modules.at[r->module] == m)) mark(&x, (uint32_t)i);
     }
     scan(&x, params, n);
+    for (size_t i = 0; i < h->textures.n && h->reads_textures; i++) mark_address(&x, h->textures.at[i].t.at);
     while (ok && x.todo.n) {
         hook_region *r = &h->regions.at[x.todo.at[--x.todo.n]];
         ok = x.bytes <= h->limit && save_region(r) && read_region(&x, r, look);
@@ -181,9 +182,10 @@ bool hook_restore(void) {
     for (size_t i = 0; i < h->regions.n; i++) {
         hook_region *r = &h->regions.at[i];
         if (!r->saved) continue;
-        if (r->host)
-            memcpy((char *)(uintptr_t)r->addr, r->saved, r->bytes);
-        else
+        if (r->host) memcpy((char *)(uintptr_t)r->addr, r->saved, r->bytes);
+        if (r->array)
+            ok = hook_array_write(r->array) && ok;
+        else if (!r->host)
             ok = h->cu.cuMemcpyHtoD_v2(r->addr, r->saved, r->bytes) == 0 && ok;
         free(r->saved);
         r->saved = NULL;

@@ -3,6 +3,7 @@
 // A launch names a function; its module is the loaded code that has a section .text.NAME. Where several have
 // one, modules are told apart by the driver's handle: the first that nobody has is this one's.
 #include "hook/hook.h"
+#include "sass/module.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -14,6 +15,13 @@ void hook_add_module(const void *code, size_t n) {
     if (!own) return;
     memcpy(own, code, n);
     *ORR_PUSH(&the_hook.modules) = (hook_module){.hash = orr_piece_hash(own, n), .code = own, .n = n};
+}
+
+bool hook_parse(hook_module *m) {
+    orr_err e = {0};
+    if (!m->parsed && !m->unknown) m->parsed = orr_sass_read(m->code, m->n, "a module", 0, &e);
+    m->unknown = !m->parsed;
+    return m->parsed != NULL;
 }
 
 static bool has_kernel(const hook_module *m, const char *kernel) {
@@ -37,8 +45,7 @@ hook_module *hook_module_of(const char *kernel, void *handle) {
     return free_one ? free_one : any;
 }
 
-// ---- variables
-// -------------------------------------------------------------------------------------------------
+// ---- variables ----------------------------------------------------------------------------------
 typedef struct elf {
     const char *bytes;
     size_t n;

@@ -8,8 +8,10 @@
 // finds, so that those that were not chosen are executed too.
 #include "input/captured.h"
 #include "capture/capture.h"
+#include "exec/texture.h"
 #include "isa/isa.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +38,7 @@ struct orr_capture_run {
     ORR_VEC(orr_moved) moved; // variables of the launch's module
 };
 
-// ---- memory
-// -------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 static bool in_window(const orr_captured_region *r) {
     const uint64_t windows[] = {ORR_SHARED_WINDOW, ORR_LOCAL_WINDOW, ORR_PARAM_WINDOW};
     for (int i = 0; i < 3; i++)
@@ -119,8 +120,7 @@ static bool put_pieces(struct orr_capture_run *r, size_t n, uint32_t tag, orr_er
     return true;
 }
 
-// ---- modules
-// ------------------------------------------------------------------------------------------------
+// ---- modules ------------------------------------------------------------------------------------
 static orr_module *module_of(struct orr_capture_run *r, uint64_t hash, unsigned sm, orr_err *e) {
     for (size_t i = 0; i < r->modules.n; i++)
         if (r->modules.at[i].hash == hash) return r->modules.at[i].module;
@@ -150,8 +150,32 @@ static void place_variables(struct orr_capture_run *r, const orr_captured *c, co
         if (addr[v] && m->vars[v].bytes) *ORR_PUSH(&r->layout) = (orr_mem_range){addr[v], m->vars[v].bytes};
 }
 
-// ---- a launch
-// -----------------------------------------------------------------------------------------------
+// ---- textures -----------------------------------------------------------------------------------
+static_assert(ORR_CAPTURED_NUMBERS == ORR_TEX_NUMBERS, "a texture is as many numbers in a capture");
+
+// Under the handles that they had: what a kernel reads of one are its low 20 bits.
+enum { HANDLE_BITS = 0xfffff };
+
+static bool put_textures(struct orr_capture_run *r, const orr_captured *c, orr_err *why, orr_err *e) {
+    for (size_t i = 0; i < c->textures.n; i++) {
+        const orr_captured_texture *g = &c->textures.at[i];
+        orr_texture t;
+        if (!orr_tex_of_numbers(&t, g->addr, g->n) || !orr_mem_host(r->mem, t.at, t.bytes))
+            return orr_fail(e, ORR_BAD_INPUT, "%s: the texture 0x%" PRIx64 " is none", c->path, g->handle);
+        if (orr_mem_texture(r->mem, g->handle & HANDLE_BITS))
+            orr_fail(why, ORR_BAD_INPUT, "has two textures of the number %" PRIu64, g->handle & HANDLE_BITS);
+        else if (!orr_mem_texture_put(r->mem, g->handle & HANDLE_BITS, &t))
+            orr_fail(why, ORR_BAD_INPUT, "has a texture without a number");
+    }
+    return true;
+}
+
+static void drop_textures(struct orr_capture_run *r, const orr_captured *c) {
+    for (size_t i = 0; i < c->textures.n; i++)
+        orr_mem_texture_free(r->mem, c->textures.at[i].handle & HANDLE_BITS);
+}
+
+// ---- a launch -----------------------------------------------------------------------------------
 static void tell(const orr_input *in, const orr_captured *c, const char *what) {
     if (in->notes) orr_note(in->notes, "launch %u, kernel '%.120s': %s", c->index, c->kernel, what);
 }
@@ -229,7 +253,7 @@ static bool make_ready(orr_input *in, size_t n, const orr_kernel **k, orr_image 
     r->moved.n = 0;
     if (m) place_variables(r, c, m, addr);
     lay_out(r);
-    bool ok = put_pieces(r, n, CHUNK_BEFORE, e);
+    bool ok = put_pieces(r, n, CHUNK_BEFORE, e) && put_textures(r, c, why, e);
     if (ok && *k && c->nparams < (*k)->param_bytes)
         orr_fail(why, ORR_BAD_INPUT, "has %u bytes of parameters, and %u were captured", (*k)->param_bytes,
                  c->nparams);
@@ -287,6 +311,7 @@ static bool replay_one(orr_input *in, size_t n, orr_err *e) {
     }
     if (chosen && c->like >= 0) stand_in(in, c, k);
     orr_image_forget(image);
+    drop_textures(r, c);
     return ok && put_pieces(r, n, CHUNK_AFTER, e);
 }
 

@@ -108,10 +108,11 @@ void orr_step_open(orr_step *x, orr_work *w, const orr_tasks *t, const orr_task_
     uint64_t blocks = (uint64_t)s->launch.grid[0] * s->launch.grid[1] * s->launch.grid[2];
     uint64_t sms = g ? (uint64_t)g->sm_count : 1;
     float *far = orr_calloc(s->launch.kernel->ninsts + 1, sizeof *far);
-    orr_tasks_far(t, s, g ? (uint64_t)g->l2_size : 0, blocks < sms ? blocks : sms, far);
+    bool said = orr_tasks_far(t, s, g ? (uint64_t)g->l2_size : 0, blocks < sms ? blocks : sms, far);
     w->info = s->launch;
     w->source = orr_tasks_source(t, s);
-    w->far = far;
+    w->far = said ? far : NULL;
+    if (!said) free(far);
     x->close = w->source->close;
     w->source->close = keep;
 }

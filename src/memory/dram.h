@@ -16,8 +16,7 @@
 #include "gpu/gpu.h"
 #include "memory/interleave.h"
 
-// ---- spec: times are in ticks (memsys.h)
-// -----------------------------------------------------------------------
+// ---- spec: times are in ticks (memsys.h) --------------------------------------------------------
 
 typedef struct orr_dram_policy {
     bool fcfs, write_queue;
@@ -99,8 +98,7 @@ static inline uint64_t orr_dram_after_refresh(const orr_dram_spec *c, uint64_t a
     return since < c->refresh.bank_takes ? t + c->refresh.bank_takes - since : t;
 }
 
-// ---- state
-// ----------------------------------------------------------------------------------------------------
+// ---- state --------------------------------------------------------------------------------------
 
 typedef struct orr_dram_request { // waiting outside, or on its way
     uint64_t time;                // when it can be seen

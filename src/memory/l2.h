@@ -26,8 +26,7 @@
 #include "memory/dram.h"
 #include "memory/memsys.h"
 
-// ---- spec: the same for all slices, read once from the description; times are in ticks
-// --------------------------
+// ---- spec: the same for all slices, read once from the description; times are in ticks ----------
 
 typedef struct orr_l2_store_spec { // stores
     uint64_t sector;               // a whole sector through a port
@@ -104,8 +103,7 @@ typedef struct orr_l2_spec {
 
 void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d);
 
-// ---- requests
-// -----------------------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 #define ORR_L2_FAR (1ull << 62)                 // in a tag: the line is the other half's
 enum { ORR_L2_INVALIDATE = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
@@ -129,8 +127,7 @@ typedef struct orr_l2_crossing { // a request on its way to the other half
 } orr_l2_crossing;
 typedef ORR_VEC(orr_l2_crossing) orr_l2_crossings;
 
-// ---- MSHRs and events
-// -----------------------------------------------------------------------------------------
+// ---- MSHRs and events ---------------------------------------------------------------------------
 
 typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic that is being done
     uint32_t sm, token;
@@ -174,8 +171,7 @@ typedef struct orr_l2_event {
     bool back;    // a fill from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
-// ---- a slice
-// --------------------------------------------------------------------------------------------------
+// ---- a slice ------------------------------------------------------------------------------------
 
 // Where requests wait at a slice. With l2.side_switch, stores of part of a sector that come from the other
 // half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
@@ -290,8 +286,7 @@ typedef struct orr_l2_slice {
     uint64_t *users[2]; // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;
 
-// ---- a partition
-// ----------------------------------------------------------------------------------------------
+// ---- a partition --------------------------------------------------------------------------------
 
 typedef struct orr_l2 {
     const orr_l2_spec *spec;

@@ -380,8 +380,8 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
 
 // One row a counter, in the order of the table.
 void orr_report_counters(orr_text *t) {
-    orr_text_add(t, "| counter | unit | what Orrery counts |\n|---|---|---|\n");
+    orr_text_add(t, "| counter (unit) | what Orrery counts |\n|---|---|\n");
     for (int i = 0; i < ORR_COUNTERS; i++)
-        orr_text_add(t, "| `%s` | %s | %s |\n", orr_counters[i].name, orr_counters[i].unit,
+        orr_text_add(t, "| `%s` (%s) | %s |\n", orr_counters[i].name, orr_counters[i].unit,
                      orr_counters[i].meaning);
 }

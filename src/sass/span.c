@@ -323,8 +323,7 @@ bool orr_code_ends_block(const orr_code *c) {
     case ORR_SASS_NANOSLEEP:
     case ORR_SASS_BAR:
     case ORR_SASS_KILL:
-    case ORR_SASS_BPT:
-    case ORR_SASS_RPCMOV: return true;
+    case ORR_SASS_BPT: return true;
     default: return false;
     }
 }

@@ -5,6 +5,10 @@
 // larger one are the same and are not simulated; those with the smallest go first. One more thread takes the
 // finished ones and hands them on, so that the file is written by one thread and those that simulate never
 // wait for the disk.
+//
+// Where other processes are at the same points (share.c), who is free takes the next. Points that differ in
+// L2's size alone are a chain, and who took the first of a chain goes on with it, since it knows of roomy
+// ones; when its own chains are done it takes what is left of the others', from the end.
 #include "input/input.h"
 #include "sweep/sweep.h"
 
@@ -175,8 +179,12 @@ typedef struct pool {
     const orr_tape *tape;
     int workers, l2; // l2: the axis that is L2's size; -1: none
     size_t *todo, ntodo;
-    size_t next;           // to be taken
+    size_t next;         // to be taken
+    size_t *left, nleft; // of other processes' chains
+    size_t next_left;
+    uint8_t *chains;       // enum whose, by the number of the chain's first point
     size_t *ready, nready; // finished, in the order they did
+    int ended;             // of those that simulate
     ORR_VEC(roomy) roomy;
     bool stop;
     orr_err *e;
@@ -249,29 +257,61 @@ static void run_point(pool *all, size_t number, orr_player *player) {
     p->state = ok ? ORR_POINT_DONE : ORR_POINT_FAILED;
 }
 
-static void simulate(pool *p) {
-    orr_player player = {0};
+enum whose { NOBODYS, MINE, OTHERS };
+
+static size_t chain_of(const pool *p, size_t point) { // its first point's number
+    const orr_grid *g = p->sweep->grid;
+    size_t step = 1;
+    if (p->l2 < 0) return point;
+    for (int k = p->l2 + 1; k < g->naxes; k++) step *= (size_t)g->axes[k].n;
+    return point - step * (size_t)orr_grid_at(g, point, p->l2);
+}
+
+// The next point of this process, if there is one.
+static bool take_point(pool *p, size_t *k) {
+    const orr_share *share = p->sweep->share;
     for (;;) {
         pthread_mutex_lock(&p->lock);
-        bool go = !p->stop && p->next < p->ntodo;
-        size_t k = go ? p->todo[p->next++] : 0;
+        bool first = p->next < p->ntodo, go = !p->stop && (first || p->next_left < p->nleft);
+        if (go) *k = first ? p->todo[p->next++] : p->left[p->next_left++];
+        uint8_t *chain = go && share ? &p->chains[chain_of(p, *k)] : NULL;
+        bool later = first && chain && *chain == OTHERS;
+        if (later) p->left[p->nleft++] = *k;
         pthread_mutex_unlock(&p->lock);
-        if (!go) break;
+        if (!go || !share) return go;
+        if (later) continue;
+        bool mine = orr_share_take(share, p->sweep->points[*k].digest);
+        pthread_mutex_lock(&p->lock);
+        if (*chain == NOBODYS) *chain = mine ? MINE : OTHERS;
+        pthread_mutex_unlock(&p->lock);
+        if (mine) return true;
+    }
+}
+
+static void simulate(pool *p) {
+    orr_player player = {0};
+    for (size_t k; take_point(p, &k);) {
         run_point(p, k, &player);
         pthread_mutex_lock(&p->lock);
         p->ready[p->nready++] = k;
         pthread_cond_signal(&p->more);
         pthread_mutex_unlock(&p->lock);
     }
+    pthread_mutex_lock(&p->lock);
+    p->ended++;
+    pthread_cond_signal(&p->more);
+    pthread_mutex_unlock(&p->lock);
     orr_player_free(&player);
 }
 
 static void hand_on(pool *p) {
-    for (size_t k = 0; k < p->ntodo; k++) {
+    for (size_t k = 0;; k++) {
         pthread_mutex_lock(&p->lock);
-        while (k == p->nready) pthread_cond_wait(&p->more, &p->lock);
-        size_t point = p->ready[k];
+        while (k == p->nready && p->ended < p->workers) pthread_cond_wait(&p->more, &p->lock);
+        bool more = k < p->nready;
+        size_t point = more ? p->ready[k] : 0;
         pthread_mutex_unlock(&p->lock);
+        if (!more) return;
         if (p->sweep->finished(p->sweep->arg, point, p->e)) continue;
         pthread_mutex_lock(&p->lock);
         p->stop = true; // what cannot be kept is not worth simulating
@@ -323,6 +363,8 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
     pool p = {.sweep = s, .tape = t, .e = e};
     p.todo = orr_calloc(n + 1, sizeof *p.todo);
     p.ready = orr_calloc(n + 1, sizeof *p.ready);
+    p.left = orr_calloc(n + 1, sizeof *p.left);
+    p.chains = orr_calloc(s->grid->npoints + 1, sizeof *p.chains);
     for (size_t k = first; k < first + n; k++)
         if (s->points[k].state == ORR_POINT_TO_DO && (!s->shards || k % s->shards == s->shard))
             p.todo[p.ntodo++] = k;
@@ -339,6 +381,8 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
     free(p.roomy.at);
     free(p.todo);
     free(p.ready);
+    free(p.left);
+    free(p.chains);
     return !p.stop;
 }
 

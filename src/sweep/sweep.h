@@ -5,6 +5,7 @@
 //   points    each point replays the tape through a model, on one host thread (points.c);
 //   store     what comes out is kept in an SQLite file, a transaction a point (store.c), so that a sweep
 //             that was killed goes on where it was;
+//   share     several processes tell each other who simulates which point (share.c);
 //   study     what each key does, its knee, and the points that none beats (study.c);
 //   said      as text, CSV and JSON (say.c), and as a plot (plot.c).
 #ifndef ORR_SWEEP_H
@@ -59,6 +60,11 @@ bool orr_tape_tasks(orr_tape *t, const orr_tasks *list, const orr_task_step *ste
 struct orr_input;
 bool orr_tape_input(orr_tape *t, struct orr_input *in, orr_err *e);
 uint64_t orr_tape_digest(const orr_tape *t); // of kernels and streams
+// All of it as a stream file, for another process; one that read it has another digest until it is told this
+// one's. False with e->status 0: it has more than launches (a trace's copies, a task list), nothing is
+// written.
+bool orr_tape_write(const orr_tape *t, const char *path, orr_err *e);
+void orr_tape_digest_is(orr_tape *t, uint64_t digest);
 uint64_t orr_tape_bytes(const orr_tape *t);
 uint64_t orr_tape_blocks(const orr_tape *t);
 void orr_tape_free(orr_tape *t);
@@ -123,6 +129,24 @@ typedef struct orr_swept_point {
     orr_arena arena;
 } orr_swept_point;
 
+// ---- shared with other processes (share.c) ----------------------------------------------------------
+// What the processes of a study tell each other, in a folder FILE.share that all of them see.
+typedef struct orr_share orr_share;
+// `run` is what the processes that were started together have in common, NULL: they were started by hand.
+orr_share *orr_share_open(const char *file, const char *run, size_t me, orr_err *e);
+bool orr_share_runs(const orr_share *s); // there is a run: who is free takes the next
+// Nobody had NAME in this run, and now this process has it; needs a run.
+bool orr_share_first(const orr_share *s, const char *name);
+// The point is in nobody's database, and (in a run) nobody else is at it: this process simulates it.
+bool orr_share_take(const orr_share *s, uint64_t digest);
+void orr_share_done(const orr_share *s, uint64_t digest);
+size_t orr_share_points(const orr_share *s);                                    // how many are done
+const char *orr_share_file(const orr_share *s, orr_arena *a, const char *name); // of this run
+double orr_share_silence(orr_share *s, size_t k); // seconds since process k was heard of; one thread
+double orr_share_patience(void);                  // after so many it is given up: 60, or $ORRERY_PATIENCE
+void orr_share_close(orr_share *s);
+void orr_share_remove(const char *file); // the folder
+
 // Called for each point that is done, by one thread at a time.
 typedef bool orr_point_finished(void *arg, size_t point, orr_err *e);
 
@@ -140,6 +164,7 @@ typedef struct orr_sweep_job {
     const char *latencies; // file of pre-characterised kernels, for the abstract model; NULL: none
     int threads;           // of the host
     size_t shard, shards;  // only every shards-th point, from the shard-th on; shards 0: all
+    orr_share *share;      // who else is at it; NULL: nobody
     orr_point_finished *finished;
     void *arg; // its
 } orr_sweep_job;

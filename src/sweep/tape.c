@@ -147,6 +147,7 @@ static void mix_kernel(orr_tape *t, const orr_kernel *k) {
 }
 
 uint64_t orr_tape_digest(const orr_tape *t) { return t->digest; }
+void orr_tape_digest_is(orr_tape *t, uint64_t digest) { t->digest = digest; }
 
 // ---- writing --------------------------------------------------------------------------------------
 bool orr_tape_begin(orr_tape *t, const orr_launch_info *info, orr_err *e) {
@@ -310,4 +311,26 @@ orr_source *orr_player_open(orr_player *p, const orr_tape *t, size_t item) {
 void orr_player_free(orr_player *p) {
     free(p->warps);
     *p = (orr_player){0};
+}
+
+// ---- to another process -------------------------------------------------------------------------------
+static bool write_launch(const orr_tape *t, size_t item, orr_player *p, orr_stream_writer *w, orr_err *e) {
+    orr_source *s = orr_player_open(p, t, item);
+    orr_tb tb;
+    bool ok = orr_stream_begin(w, &s->info, e);
+    while (ok && s->next(s, &tb, e) > 0) ok = orr_stream_block(w, &tb, e);
+    return ok && orr_stream_end(w, e);
+}
+
+bool orr_tape_write(const orr_tape *t, const char *path, orr_err *e) {
+    for (size_t k = 0; k < t->items.n; k++)
+        if (t->items.at[k].copy || t->items.at[k].list) return false;
+    orr_stream_writer *w = orr_stream_create(path, e);
+    orr_player p = {0};
+    bool ok = w != NULL;
+    for (size_t k = 0; ok && k < t->items.n; k++) ok = write_launch(t, k, &p, w, e);
+    orr_player_free(&p);
+    if (ok) return orr_stream_commit(w, e);
+    if (w) orr_stream_discard(w);
+    return false;
 }

@@ -101,6 +101,11 @@ static bool dependences(tasks_parser *p, uint16_t *src, int *nsrc) {
     return true;
 }
 
+// "stall 5": the next task of the warp begins that many cycles later, or after that.
+static bool stalls(tasks_parser *p, uint64_t *stall) {
+    return !tasks_take_word(p, "stall") || tasks_amount(p, "stall, in cycles,", 1, 15, stall);
+}
+
 // What a task leaves to others. Tasks have the registers of their number; copies those after the last.
 static uint32_t result(tasks_parser *p, uint32_t copy) {
     return 1 + (copy ? MAX_TASKS + p->made : p->ntasks) % REGS;
@@ -108,23 +113,26 @@ static uint32_t result(tasks_parser *p, uint32_t copy) {
 
 static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
     static const struct {
-        const char *name, *load, *store, *atomic;
-    } spaces[] = {{"global", "LDG", "STG", "ATOMG"},
-                  {"shared", "LDS", "STS", "ATOMS"},
-                  {"const", "LDC", NULL, NULL},
-                  {"local", "LDL", "STL", NULL}};
-    (void)load;
+        const char *name, *load, *store, *atomic, *red;
+    } spaces[] = {{"global", "LDG", "STG", "ATOMG", "RED"},
+                  {"shared", "LDS", "STS", "ATOMS", "ATOMS"},
+                  {"const", "LDC", NULL, NULL, NULL},
+                  {"local", "LDL", "STL", NULL, NULL}};
     const char *mnemonic = NULL;
-    bool found = false, global = false;
+    bool found = false, global = false, local = false;
     for (size_t s = 0; s < sizeof spaces / sizeof spaces[0] && !found; s++)
         if (tasks_take_word(p, spaces[s].name)) {
             found = true;
             global = s == 0;
-            mnemonic = atomic ? spaces[s].atomic : store ? spaces[s].store : spaces[s].load;
+            local = s == 3;
+            mnemonic = atomic && store ? spaces[s].red
+                       : atomic        ? spaces[s].atomic
+                       : store         ? spaces[s].store
+                                       : spaces[s].load;
         }
     if (!found) return tasks_bad(p, "global, shared, const or local is expected here");
     if (!mnemonic) return tasks_bad(p, "that cannot be done in this memory");
-    uint64_t bytes = 4, stride = 0, reuse = 0, copies = 1, l1 = 0, l2 = 0;
+    uint64_t bytes = 4, stride = 0, reuse = 0, copies = 1, l1 = 0, l2 = 0, stall = 0;
     bool common = false, strided = false, together = false, everywhere = false;
     uint16_t src[MAX_DEPS];
     int nsrc = 0;
@@ -155,14 +163,15 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
         } else if (tasks_take_word(p, "x")) {
             if (!tasks_amount(p, "x", 1, MAX_TASKS, &copies)) return false;
         } else {
-            int had = nsrc;
-            if (!dependences(p, src, &nsrc)) return false;
-            if (had == nsrc)
-                return tasks_fail(p, "after, stride, reuse, l1, l2 or x is expected, not", p->at,
+            uint64_t had = (uint64_t)nsrc + stall;
+            if (!dependences(p, src, &nsrc) || !stalls(p, &stall)) return false;
+            if (had == (uint64_t)nsrc + stall)
+                return tasks_fail(p, "after, stride, reuse, l1, l2, x or stall is expected, not", p->at,
                                   tasks_word(p));
         }
     }
-    if (!strided) stride = bytes;
+    // Threads that are at the same place of their local memory are side by side in what is behind it.
+    if (!strided) stride = local ? 0 : bytes;
     if (l1 + l2 > 100) return tasks_bad(p, "l1 and l2 are more than 100 percent together");
     if ((l1 || l2) && reuse) return tasks_bad(p, "reuse, or l1 and l2, but not both");
     char text[24];
@@ -180,10 +189,13 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
         uint32_t inst = add_inst(p, text, store ? -1 : (int)reg, src, nsrc, (int)bytes);
         task_kernel *k = p->k;
         uint64_t runs = times_here(p);
+        k->kernel.insts[inst].ctrl = (uint32_t)stall;
         if (orr_inst_traced(&k->kernel.insts[inst]))
             *ORR_PUSH(&k->mems) = (task_mem){.bytes = (uint32_t)bytes,
                                              .stride = stride,
                                              .reuse = reuse,
+                                             .load = load && !atomic,
+                                             .store = store && !atomic,
                                              .common = common,
                                              .together = together,
                                              .everywhere = everywhere,
@@ -201,24 +213,26 @@ static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
 }
 
 static bool compute_task(tasks_parser *p, const char *mnemonic) {
-    uint64_t copies = 1;
+    uint64_t copies = 1, stall = 0;
     uint16_t src[MAX_DEPS];
     int nsrc = 0;
     while (!tasks_at_end(p)) {
-        int had = nsrc;
+        uint64_t had = (uint64_t)nsrc + stall;
         if (tasks_take_word(p, "x")) {
             if (!tasks_amount(p, "x", 1, MAX_TASKS, &copies)) return false;
             continue;
         }
-        if (!dependences(p, src, &nsrc)) return false;
-        if (had == nsrc) return tasks_fail(p, "after or x is expected, not", p->at, tasks_word(p));
+        if (!dependences(p, src, &nsrc) || !stalls(p, &stall)) return false;
+        if (had == (uint64_t)nsrc + stall)
+            return tasks_fail(p, "after, x or stall is expected, not", p->at, tasks_word(p));
     }
     if (p->made + copies > MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
     uint32_t reg = 0;
     for (uint64_t c = 0; c < copies; c++) {
         reg = result(p, c > 0);
         p->made++;
-        add_inst(p, mnemonic, (int)reg, src, nsrc, 0);
+        uint32_t inst = add_inst(p, mnemonic, (int)reg, src, nsrc, 0);
+        p->k->kernel.insts[inst].ctrl = (uint32_t)stall;
         p->k->run += times_here(p);
     }
     p->reg[p->ntasks++] = reg;
@@ -303,11 +317,14 @@ bool tasks_task(tasks_parser *p) {
         ok = memory_task(p, false, true, false);
     else if (tasks_take_word(p, "atomic"))
         ok = memory_task(p, true, false, true);
+    else if (tasks_take_word(p, "red")) // whose result nobody has
+        ok = memory_task(p, false, true, true);
     else if (tasks_take_word(p, "sync")) {
-        add_inst(p, "BAR.SYNC", -1, NULL, 0, 0);
+        uint64_t stall = 0;
+        ok = stalls(p, &stall);
+        k->kernel.insts[add_inst(p, "BAR.SYNC", -1, NULL, 0, 0)].ctrl = (uint32_t)stall;
         k->run += times_here(p);
         p->ntasks++;
-        ok = true;
     } else {
         found = false;
         for (size_t o = 0; o < sizeof ops / sizeof ops[0] && !found; o++)

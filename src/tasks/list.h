@@ -18,6 +18,7 @@ typedef struct task_mem { // how a task touches memory
     uint32_t bytes;       // per thread
     uint64_t stride;      // from thread to thread
     uint64_t reuse;       // distance in bytes; 0: data nobody has touched
+    bool load, store;     // neither: an atomic
     bool common;          // all SMs use the same data
     bool together;        // all warps of a block use the same data at the same time,
     bool everywhere;      // those of all blocks do

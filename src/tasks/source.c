@@ -21,19 +21,28 @@ typedef struct maker {
     uint32_t nwarps;
     orr_trace_out *out;
     orr_warp_trace *views;
-    uint64_t *done; // by access: times in this warp
+    uint64_t *done;                       // by access: times in this warp
+    uint64_t last, last_row, last_stride; // where this warp loaded last from global memory
     uint64_t left[MAX_DEPTH + 1];
 } maker;
 
-#define IN_L2 ((uint64_t)4 << 20) // a ring that no L1 holds
+// Where an access goes of which some find their data in L1 or in L2. Which are in L1 goes round in 100 steps,
+// so that any few of them in turn have their share. Of the others, as many as are to be in L2 go where a warp
+// further ahead in the grid goes in the same turn: the warps have fewer rows than they are, and take them in
+// turn. So who is first at a row finds it in memory, as in a kernel, and who comes at the same time waits
+// with it.
+static bool finds_l1(const task_mem *a, uint64_t number) { return number * 61 % 100 < a->l1; }
+static uint64_t owner(const maker *m, const task_mem *a, uint64_t who) {
+    uint64_t all = a->together ? m->total : m->total * m->nwarps, rest = 100u - a->l1;
+    uint64_t rows = (all * (rest - a->l2) + rest / 2) / (rest ? rest : 1), least = (all + 31) / 32;
+    return who % (rows > least ? rows : least); // many warps at one place would hold each other up
+}
 
-// Where an access goes of which some find their data in L1 or in L2: to one row, to a ring, or to new rows
-// behind the ring. Which is which goes round in 100 steps, so that any few of them in turn have their share.
-static uint64_t shared_out(const task_mem *a, uint64_t number, uint64_t row) {
-    uint64_t which = number * 61 % 100, ring = (IN_L2 + row - 1) / row;
-    if (which < a->l1) return 0;
-    if (which < (uint64_t)a->l1 + a->l2) return (1 + number % ring) * row;
-    return (1 + ring + number) * row;
+// What finds its data in L1 goes where its warp loaded last, if that was as wide; else all go to one place.
+static uint64_t in_l1(const maker *m, const task_mem *a, uint64_t row) {
+    bool dense = m->last_stride <= 32 && a->stride <= 32;
+    if (m->last && row <= m->last_row && (dense || m->last_stride == a->stride)) return m->last;
+    return ORR_GLOBAL_BASE + ((uint64_t)m->k->mems.n << RANGE);
 }
 
 static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
@@ -45,11 +54,19 @@ static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
     if (space == ORR_SPACE_GLOBAL) {
         at = (who * a->runs + turn) * row;
         if (a->reuse) at %= (a->reuse + row - 1) / row * row;
-        if (a->l1 || a->l2) at = shared_out(a, who * a->runs + turn, row);
+        if (a->l2) at = (owner(m, a, who) * a->runs + turn) * row;
         // ranges begin at different places of rows and channels
         at = (at + which * 40503ull * 256) % (1ull << RANGE);
         at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
              at % 128;
+        bool known = a->store && !a->l1 && a->l2 == 100; // it was loaded before
+        if (known || ((a->l1 || a->l2) && finds_l1(a, who * a->runs + turn))) {
+            at = in_l1(m, a, row);
+        } else if (a->load) {
+            m->last = at;
+            m->last_row = row;
+            m->last_stride = a->stride;
+        }
     }
     orr_trace_put_regular(&m->out[warp % m->nwarps], mask, at, a->stride);
 }
@@ -62,6 +79,7 @@ static void make_warp(maker *m, uint64_t warp) {
     out->n = 0;
     out->mask = 0;
     memset(m->done, 0, (k->mems.n + 1) * sizeof *m->done);
+    m->last = 0;
     int depth = 0;
     for (uint32_t i = 0; i < k->items.n; i++) {
         const task_item *t = &k->items.at[i];
@@ -126,16 +144,20 @@ bool orr_tasks_length(const orr_tasks *t, const orr_task_step *s, uint64_t *task
     return k != NULL;
 }
 
-void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far) {
+bool orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far) {
     const task_kernel *k = kernel_of(t, s);
+    bool reuse = false, shown = false;
     for (uint32_t i = 0; i < k->kernel.ninsts; i++) far[i] = 1;
     for (size_t i = 0; i < k->mems.n; i++) {
         const task_mem *a = &k->mems.at[i];
         bool fits = a->reuse && a->reuse <= l2_bytes / (a->common ? 1 : sms ? sms : 1);
         far[a->inst] = fits ? 0 : 1;
-        // What is shared, or is said in percent, has addresses that show it.
-        if (a->l1 || a->l2 || a->together || a->everywhere) far[a->inst] = -1;
+        reuse = reuse || a->reuse;
+        if (!a->l1 && !a->l2 && !a->together && !a->everywhere) continue;
+        far[a->inst] = -1; // what is shared, or is said in percent, has addresses that show it
+        shown = true;
     }
+    return reuse || !shown;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v) {
@@ -159,7 +181,7 @@ uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
         h = mix(mix(h, (uint64_t)k->items.at[i].kind), k->items.at[i].times * 3 + k->items.at[i].most);
     for (uint32_t i = 0; i < o->ninsts; i++) {
         for (const char *c = o->names[o->insts[i].name]; *c; c++) h = mix(h, (uint8_t)*c);
-        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc);
+        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc + o->insts[i].ctrl * 64u);
     }
     for (uint32_t i = 0; i < o->noperands; i++) h = mix(h, o->operands[i].reg);
     return h;

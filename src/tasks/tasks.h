@@ -80,8 +80,8 @@ bool orr_tasks_length(const orr_tasks *t, const orr_task_step *s, uint64_t *task
 uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s);
 // For each instruction of the launch's kernel, which part of what it asks for comes from memory, as the reuse
 // distances say: 0 when the data fit in L2 beside those of the other SMs at work, else 1; negative where
-// nothing but addresses says it.
-void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far);
+// nothing but addresses says it. False: they say all of it.
+bool orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far);
 
 // ---- from kernels (write.c) -------------------------------------------------------------------------
 // A task list of what launches did: each kernel as its warps went through it on average, in the words of the

@@ -25,6 +25,7 @@ enum { MOST_TURNS = 65536 };
 typedef struct seen { // an access of the kernel
     uint64_t n, sectors, lines, passes, phases;
     uint64_t leaders, lead_sectors, l1, l2; // of those that do not do what the warp before did in this turn
+    uint64_t step, steps;                   // from lane to lane, in most accesses: a vote
     uint64_t hash;
     uint32_t turn, block;
     ORR_VEC(uint64_t) first; // what the first block touched, by turn
@@ -38,6 +39,7 @@ typedef struct profile { // of a launch
     uint64_t *back;  // [from * nblocks + to] jumps to the same or an earlier block
     seen *accesses;  // by the kernel's instruction
     double *squares; // of each block of code: of its runs in a warp, summed
+    double full;     // lanes of a whole warp for each that the blocks' warps have
     uint64_t warps;
 } profile;
 
@@ -125,12 +127,39 @@ static bool follows(seen *s, const orr_coalesced *c, uint32_t turn, uint32_t blo
     return true;
 }
 
+// Bytes from lane to lane, if they are the same between all; false: no rule, or one lane.
+static bool lane_step(const orr_access *a, uint64_t *step) {
+    int before = -1;
+    bool known = false;
+    for (int lane = 0; lane < 32; lane++) {
+        if (!(a->mask >> lane & 1)) continue;
+        uint64_t d = before >= 0 ? (a->addr[lane] - a->addr[before]) / (uint64_t)(lane - before) : 0;
+        if (before >= 0 && (a->addr[lane] < a->addr[before] || (known && d != *step))) return false;
+        if (before >= 0) *step = d;
+        known = before >= 0;
+        before = lane;
+    }
+    return known;
+}
+
+static void vote(seen *s, const orr_access *a) {
+    uint64_t step = 0;
+    bool regular = lane_step(a, &step);
+    if (regular && (!s->steps || s->step == step)) {
+        s->step = step;
+        s->steps++;
+    } else if (s->steps) {
+        s->steps--;
+    }
+}
+
 static void global_access(orr_task_writer *w, orr_cache *l1, const orr_tinst *t, const orr_access *a, seen *s,
                           uint32_t turn, uint32_t block) {
     orr_coalesced c;
     orr_coalesce(a, t->bytes, ORR_WHOLE_WARP, &c);
     s->sectors += c.sectors;
     s->lines += c.lines;
+    vote(s, a);
     bool looks = t->flags & ORR_TF_LOAD && !(t->flags & (ORR_TF_BYPASS | ORR_TF_ATOMIC));
     if (follows(s, &c, turn, block) && looks) return;
     s->leaders++;
@@ -281,7 +310,8 @@ static void block_of(emit *m, uint32_t b, double share) { // of the rounds aroun
     const orr_tblock *t = &p->blocks[b];
     if (share > 0.8 && share < 1.2) share = 1;
     for (uint32_t i = t->first; i < t->first + t->count; i++) {
-        if (p->insts[i].kind == ORR_TK_EXIT) continue;
+        // A kernel ends by itself; an exit that some lanes take is a branch to the others.
+        if (p->insts[i].kind == ORR_TK_EXIT && !orr_succ_count(m->f->k, &m->f->k->blocks[b])) continue;
         if (p->insts[i].kind == ORR_TK_BRANCH && goes_back(m->f, b)) continue; // a loop has its own
         const orr_tinst *in = &p->insts[i];
         double *owed = &m->owed[in->space == ORR_SPACE_SHARED ? 0 : in->kind == ORR_TK_MEM ? 1 : 2];
@@ -356,11 +386,14 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
     bool atomic = t->flags & ORR_TF_ATOMIC, store = t->flags & ORR_TF_STORE && !atomic;
     if (!strcmp(space, "const")) store = atomic = false;
     if (!strcmp(space, "local")) atomic = false;
-    orr_text_add(out, "%s %s %u", atomic ? "atomic" : store ? "store" : "load", space, bytes);
+    orr_text_add(out, "%s %s %u",
+                 atomic  ? (t->ndst ? "atomic" : "red")
+                 : store ? "store"
+                         : "load",
+                 space, bytes);
     if (!strcmp(space, "const")) orr_text_add(out, " stride 0");
-    (void)m;
     if (!strcmp(space, "shared") && s->n) { // as many passes as it took on average
-        double passes = (double)s->passes / (double)s->n, usual = bytes > 4 ? bytes / 4.0 : 1;
+        double passes = (double)s->passes / (double)s->n * m->f->full, usual = bytes > 4 ? bytes / 4.0 : 1;
         unsigned step = bytes < 4 ? 4 : bytes;
         if (passes > 1.3 * usual)
             orr_text_add(out, " stride %u", power(passes / usual) * step);
@@ -369,13 +402,15 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
     }
     if (strcmp(space, "global") != 0 || !s->n) return;
     double sectors = (double)s->sectors / (double)s->n;
+    if (sectors >= 1.5) sectors *= m->f->full;
     unsigned stride = (unsigned)(sectors + 0.5); // 32 lanes of so many bytes touch so many sectors
     if (sectors < 1.5 || !s->sectors) stride = 0;
     if (stride > 24 && stride <= 33) { // each lane its own sector: then as many lines
-        double lines = (double)s->lines / (double)s->n;
+        double lines = (double)s->lines / (double)s->n * m->f->full;
         stride = lines > 8.5 ? (unsigned)(4 * lines + 0.5) : 32;
     }
     if (stride > 32 && sectors > 33) stride = bytes; // wide
+    if (s->steps * 2 > s->n && s->step > 32 && s->step <= 1u << 16) stride = (unsigned)s->step;
     if (stride != bytes) orr_text_add(out, " stride %u", stride);
     if (!s->sectors) {
         orr_text_add(out, " l1 100");
@@ -481,6 +516,8 @@ static bool write_tasks(const emit *m, orr_text *out) {
         else if (t->kind == ORR_TK_MEM || t->tclass == ORR_TC_MEM || t->tclass == ORR_TC_CONST ||
                  t->tclass == ORR_TC_TEX)
             memory_words(m, t, &m->f->accesses[l->inst], out);
+        else if (t->kind == ORR_TK_EXIT)
+            orr_text_add(out, "inst BRA");
         else if (word)
             orr_text_add(out, "%s", word);
         else if ((t->kind == ORR_TK_ALU || t->kind == ORR_TK_BRANCH) &&
@@ -489,6 +526,7 @@ static bool write_tasks(const emit *m, orr_text *out) {
         else
             orr_text_add(out, "move");
         if (t->kind != ORR_TK_BARRIER) needs(m, number, i, last, out);
+        if (ORR_CTRL_STALL(t->ctrl) > 1) orr_text_add(out, " stall %u", ORR_CTRL_STALL(t->ctrl));
         orr_text_add(out, "\n");
         for (uint32_t d = 0; d < t->ndst; d++)
             last[p->regs[t->regs + t->nsrc + d]] = (writer_of){number[i], i, true};
@@ -542,6 +580,7 @@ bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e) {
     emit m = {.f = &f};
     orr_text body = {0};
     uint64_t threads = (uint64_t)info->block[0] * info->block[1] * info->block[2];
+    f.full = (double)((threads + 31) / 32 * 32) / (double)threads;
     if (ok) {
         orr_text_add(&body, " threads %llu registers %u shared %llu\n", (unsigned long long)threads,
                      f.p->registers < 255 ? (f.p->registers ? f.p->registers : 1) : 255,

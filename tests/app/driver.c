@@ -58,6 +58,12 @@ int cuGraphAddEmptyNode(void **, void *, void *const *, size_t), cuGraphDestroyN
 int cuGraphGetNodes(void *, void **, size_t *), cuGraphGetEdges(void *, void **, void **, size_t *);
 int cuGraphExecKernelNodeSetParams_v2(void *, void *, const kernel_node *);
 int cuGraphNodeGetType(void *, int *);
+int cuLinkCreate_v2(unsigned, int *, void **, void **), cuLinkDestroy(void *);
+int cuLinkAddData_v2(void *, int, const void *, size_t, const char *, unsigned, int *, void **);
+int cuGetErrorName(int, const char **);
+int cuLinkComplete(void *, void **, size_t *), cuModuleLoadData(void **, const void *);
+int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                   void **, void **);
 int cuDeviceGetDefaultMemPool(void **, int), cuMemAllocFromPoolAsync(uint64_t *, size_t, void *, void *);
 int cuStreamWriteValue32_v2(void *, uint64_t, uint32_t, unsigned);
 int cuStreamWaitValue32_v2(void *, uint64_t, uint32_t, unsigned);
@@ -152,6 +158,64 @@ static void graph(const char *path) {
     MUST(cuGraphDestroy(g));
 }
 
+// Two files of PTX: each has its own `own`, of which only its own functions know; `pick` is weak in the
+// first.
+#define HEAD          ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define RETURNS(what) "{ .reg .b32 %r<3>; " what " st.param.b32 [r], %r1; ret; }\n"
+static const char first_file[] =
+    HEAD ".extern .func (.param .b32 r) twice (.param .b32 x);\n.extern .func (.param .b32 r) others ();\n"
+         ".extern .global .align 4 .u32 total;\n.global .align 4 .u32 own = 5;\n"
+         ".weak .func (.param .b32 r) pick () " RETURNS(
+             "mov.u32 %r1, 1;") ".visible .entry go (.param .u64 out) {\n.reg .b32 %r<9>;\n.reg .b64 %d<3>;\n"
+                                "ld.param.u64 %d1, [out];\nld.global.u32 %r1, [own];\n"
+                                "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), twice, "
+                                "(a); ld.param.b32 %r2, [b]; }\n"
+                                "ld.global.u32 %r3, [total];\n"
+                                "{ .param .b32 b; call (b), pick, (); ld.param.b32 %r4, [b]; }\n"
+                                "{ .param .b32 b; call (b), others, (); ld.param.b32 %r5, [b]; }\n"
+                                "st.global.v4.u32 [%d1], {%r2, %r3, %r4, %r5};\nret;\n}\n";
+static const char second_file[] = HEAD
+    ".global .align 4 .u32 own = 100;\n.visible .global .align 4 .u32 total = 7;\n"
+    ".visible .func (.param .b32 r) twice (.param .b32 x) " RETURNS(
+        "ld.param.b32 %r2, [x]; add.u32 %r1, %r2, %r2;") ".visible .func (.param .b32 r) pick "
+                                                         "() " RETURNS("mov.u32 %r1, 2;") ".visible "
+                                                                                          ".func "
+                                                                                          "(.param .b32 "
+                                                                                          "r) others "
+                                                                                          "() " RETURNS(
+                                                                                              "ld.global.u32 "
+                                                                                              "%r1, [own];");
+
+static void linked(void) {
+    char log[200] = "?";
+    int options[] = {5, 6}; // where errors are told, and how much room there is
+    void *values[] = {log, (void *)sizeof log}, *state, *image, *module, *function;
+    uint64_t out;
+    size_t n;
+    unsigned got[4];
+    MUST(cuLinkCreate_v2(2, options, values, &state));
+    MUST(cuLinkAddData_v2(state, 1, first_file, sizeof first_file, "first.ptx", 0, NULL, NULL));
+    MUST(cuLinkAddData_v2(state, 1, second_file, sizeof second_file, "second.ptx", 0, NULL, NULL));
+    MUST(cuLinkComplete(state, &image, &n));
+    MUST(cuModuleLoadData(&module, image));
+    MUST(cuLinkDestroy(state));
+    MUST(cuModuleGetFunction(&function, module, "go"));
+    MUST(cuMemAlloc_v2(&out, sizeof got));
+    void *args[] = {&out};
+    MUST(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+    MUST(cuMemcpyDtoH_v2(got, out, sizeof got));
+    printf("linked: %u %u %u %u\n", got[0], got[1], got[2], got[3]);
+    values[1] = (void *)sizeof log;
+    MUST(cuLinkCreate_v2(2, options, values, &state));
+    MUST(cuLinkAddData_v2(state, 1, second_file, sizeof second_file, "second.ptx", 0, NULL, NULL));
+    MUST(cuLinkAddData_v2(state, 1, second_file, sizeof second_file, "third.ptx", 0, NULL, NULL));
+    const char *name = "none";
+    cuGetErrorName(cuLinkComplete(state, &image, &n), &name);
+    printf("twice: %s", name);
+    printf(" %s\n", log);
+    MUST(cuLinkDestroy(state));
+}
+
 int main(int argc, char **argv) {
     void *pool, *context, *now;
     uint64_t d;
@@ -173,6 +237,7 @@ int main(int argc, char **argv) {
     virtual_memory();
     rows();
     graph(argv[1]);
+    linked();
     MUST(cuDeviceGetDefaultMemPool(&pool, 0));
     MUST(cuMemAllocFromPoolAsync(&d, 64, pool, NULL));
     MUST(cuPointerGetAttributes(2, which, to, d));

@@ -1,10 +1,18 @@
 // Any bytes as a launch script, and then run: against a module of three made-up kernels and a backend of
 // a little host memory. Whatever the script does, it must end in a result or in an error that says why.
+#include "exec/texture.h"
 #include "launch/launch.h"
 #include "launch/script.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static uint64_t on_texture(void *self, const orr_texture *t, orr_err *e) {
+    (void)self;
+    if (!t->level[0].width || !t->level[0].height) abort(); // what a script says has been checked
+    orr_fail(e, ORR_BAD_INPUT, "no textures");
+    return 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -131,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         s->max_steps = 500;
         s->max_bytes = ARENA;
         memory m = {0};
-        orr_backend b = {&m, on_load, on_alloc, on_write, on_read, on_symbol, on_launch, NULL};
+        orr_backend b = {&m, on_load, on_alloc, on_write, on_read, on_symbol, on_launch, NULL, on_texture};
         bool ok = orr_script_run(s, &b, true, NULL, &e);
         if (ok != !e.status || (!ok && !e.text[0])) abort();
         for (int k = 0; k < m.n; k++) free(m.at[k]);

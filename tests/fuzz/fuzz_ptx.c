@@ -1,6 +1,7 @@
 // Any bytes as PTX: parse the module, then load and list every kernel of it. What parses is printed, and what
-// was printed must be read again, to the same kernels and the same text.
-#include "ptx/ptx.h"
+// was printed must be read again, to the same kernels and the same text. Bytes with a 0 in them are two files
+// to be linked; what comes of it is read too.
+#include "ptx/link.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,21 @@ static void print_and_compare(orr_module *m) {
     c->free(c);
 }
 
+static void link_them(const char *a, size_t n, const char *b, size_t m) {
+    const orr_ptx_file files[] = {{"a.ptx", a, n}, {"b.ptx", b, m}};
+    orr_err e = {0}, again = {0};
+    orr_text out = {0};
+    bool ok = orr_ptx_link(files, 2, &out, &e);
+    if (!ok && (!e.status || !e.text[0])) abort();
+    orr_module *all = ok ? orr_ptx_parse("linked.ptx", out.s, out.n, &again) : NULL;
+    if (all) all->free(all);
+    free(out.s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    const uint8_t *zero = n ? memchr(data, 0, n) : NULL;
+    size_t first = zero ? (size_t)(zero - data) : n;
+    if (zero) link_them((const char *)data, first, (const char *)zero + 1, n - first - 1);
     orr_err e = {0};
     orr_module *m = orr_ptx_parse("fuzz.ptx", (const char *)data, n, &e);
     if (!m) {

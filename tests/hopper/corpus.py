@@ -3,10 +3,11 @@
 
 usage: corpus.py > corpus.ptx; ptxas -arch=sm_90a corpus.ptx -o corpus.cubin
 
-Each kernel has the parameters (.u64 data, .u64 map, .u32 n); its name says what it holds. tests/test_hopper.sh counts
-how many of them Orrery loads and which it refuses.
+Each kernel has the parameters (.u64 data, .u64 map, .u32 n); its name says what it holds. A thread has 1,024 bytes of data;
+`map` is a tensor map, or for wgmma what shared memory holds. `orrery show` says which of them do not load;
+micro/hopper/every.cc runs those that leave something.
 """
-import itertools
+import itertools, re
 
 kernels = []
 
@@ -25,13 +26,40 @@ BODY = """\tld.param.u64 %data, [p0];
 \tld.param.u64 %map, [p1];
 \tld.param.u32 %n, [p2];
 \tcvta.to.global.u64 %data, %data;
+\tmov.u32 %s7, %tid.x;
+\tmad.wide.u32 %data, %s7, 1024, %data;
 \tmov.u32 %s0, smem;
 \tmov.u32 %s1, bar;
 """
+# Shared memory begins as what `map` holds (wgmma), or as a copy of the first 512 bytes of each thread's data.
+FILL = """\t{ .reg .b32 %to, %w<4>; .reg .b64 %from; .reg .pred %more;
+\tshl.b32 %to, %s7, 4; cvt.u64.u32 %from, %to; add.u64 %from, %from, %map; add.u32 %to, %to, %s0;
+fill: ld.global.v4.u32 {%w0, %w1, %w2, %w3}, [%from]; st.shared.v4.u32 [%to], {%w0, %w1, %w2, %w3};
+\tadd.u32 %to, %to, 2048; add.u64 %from, %from, 2048; sub.u32 %w0, %to, %s0; setp.lt.u32 %more, %w0, 40960;
+\t@%more bra fill; fence.proxy.async; bar.sync 0; }
+"""
+COPY = """\t{ .reg .b32 %i, %to, %w<4>; .reg .b64 %from; .reg .pred %more;
+\tmad.lo.u32 %to, %s7, 512, %s0; mov.u64 %from, %data; mov.u32 %i, 32;
+fill: ld.global.v4.u32 {%w0, %w1, %w2, %w3}, [%from]; st.shared.v4.u32 [%to], {%w0, %w1, %w2, %w3};
+\tadd.u32 %to, %to, 16; add.u64 %from, %from, 16; sub.u32 %i, %i, 1; setp.ne.u32 %more, %i, 0;
+\t@%more bra fill; fence.proxy.async; bar.warp.sync 0xffffffff; }
+"""
+INIT = "\tmbarrier.init.shared::cta.b64 [%s1], 64;\n"
+
+
+def before(name):
+    if name.startswith("wgmma"): return FILL
+    if name.startswith("mbar_") and name != "mbar_init": return INIT
+    return COPY if re.match("bulk_(s2g|red)|dsmem|tensor_(st|red)|stmatrix", name) else ""
+
 
 
 def regs(prefix, first, count):
     return "{" + ", ".join("%%%s%d" % (prefix, first + i) for i in range(count)) + "}"
+
+
+# Descriptors are given as if shared memory began at 0.
+BASE = "\tshr.u32 %s2, %s0, 4;\n\tcvt.u64.u32 %d2, %s2;\n\tadd.u64 %d0, %d0, %d2;\n\tadd.u64 %d1, %d1, %d2;"
 
 
 # ---- wgmma -------------------------------------------------------------------------------------
@@ -41,7 +69,7 @@ def wgmma(name, inst, nd, dtype, tail, a_regs=0, sparse=None):
     decl = "\t.reg .%s %%acc<%d>;\n\t.reg .b32 %%a<8>;\n" % ("f32" if pre == "f" else "b32", nd)
     t = "f32" if pre == "f" else "b32"
     body = ["\tld.global.u64 %d0, [%data+8];", "\tld.global.u64 %d1, [%data+16];", "\tld.global.u32 %r0, [%data+24];",
-            "\tsetp.ne.u32 %p0, %r0, 0;"]
+            "\tsetp.ne.u32 %p0, %r0, 0;", BASE]
     body += ["\tld.global.%s %%acc%d, [%%data+%d];" % (t, i, 64 + 4 * i) for i in range(nd)]
     body += ["\tld.global.b32 %%a%d, [%%data+%d];" % (i, 32 + 4 * i) for i in range(5)]
     body.append("\twgmma.fence.sync.aligned;")
@@ -98,7 +126,7 @@ def all_wgmma():
     # Several products one behind the other, two groups under way.
     decl = "\t.reg .f32 %acc<16>;\n"
     one = "\twgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 %s, %%d0, %%d1, 1, 1, 1, 0, 0;"
-    kernel("wgmma_two_groups", "\n".join(["\tld.global.u64 %d0, [%data+8];", "\tld.global.u64 %d1, [%data+16];"] +
+    kernel("wgmma_two_groups", "\n".join(["\tld.global.u64 %d0, [%data+8];", "\tld.global.u64 %d1, [%data+16];", BASE] +
            ["\tld.global.f32 %%acc%d, [%%data+%d];" % (i, 64 + 4 * i) for i in range(16)] + ["\twgmma.fence.sync.aligned;", one % regs("acc", 0, 8),
             one % regs("acc", 0, 8), "\twgmma.commit_group.sync.aligned;", one % regs("acc", 8, 8), "\twgmma.commit_group.sync.aligned;",
             "\twgmma.wait_group.sync.aligned 1;"] + ["\tst.global.f32 [%%data+%d], %%acc%d;" % (64 + 4 * i, i) for i in range(8)] +
@@ -187,6 +215,10 @@ def mbarrier():
         kernel("mbar_%s_remote_count" % op, remote + "\tmbarrier.%s.release.cluster.shared::cluster.b64 _, [%%s2], %%n;" % op)
         kernel("mbar_%s_remote_expect" % op, remote + "\tmbarrier.%s.expect_tx.release.cluster.shared::cluster.b64 _, [%%s2], %%n;" % op)
         kernel("mbar_%s_relaxed" % op, "\tmbarrier.%s.relaxed.cluster.shared::cta.b64 _, [%%s1];" % op)
+    one = "\tsetp.eq.u32 %p1, %s7, 0;\n\t@%p1 mbarrier.init.shared::cta.b64 [%s1], 1000;\n\tbar.warp.sync 0xffffffff;\n"
+    for op in ("arrive", "arrive_drop"):
+        for c in ("3", "%n"):
+            kernel("nocomplete_%s_%s" % (op, c.strip("%")), one + "\tmbarrier.%s.noComplete.shared::cta.b64 %%d0, [%%s1], %s;\n\tmbarrier.pending_count.b64 %%r0, %%d0;\n\tst.global.u64 [%%data], %%d0;\n\tst.global.u32 [%%data+8], %%r0;" % (op, c))
     for space, a in (("shared::cta", "%s1"), ("shared::cluster", "%s2")):
         pre = "\tmapa.shared::cluster.u32 %s2, %s1, %n;\n"
         s = space[8:]
@@ -327,6 +359,6 @@ clusters()
 others()
 
 print(".version 9.0\n.target sm_90a\n.address_size 64\n")
-print(".shared .align 1024 .b8 smem[16384];\n.shared .align 8 .b64 bar;\n")
+print(".shared .align 1024 .b8 smem[40960];\n.shared .align 8 .b64 bar;\n")
 for name, body, more, attrs in kernels:
-    print(".visible .entry %s(.param .u64 p0, .param .u64 p1, .param .u32 p2) %s\n{\n%s%s%s%s\n\tret;\n}\n" % (name, attrs, HEAD, more, BODY, body))
+    print(".visible .entry %s(.param .u64 p0, .param .u64 p1, .param .u32 p2) %s\n{\n%s%s%s%s\n\tret;\n}\n" % (name, attrs, HEAD, more, BODY + before(name), body))

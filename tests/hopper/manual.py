@@ -261,8 +261,8 @@ def registers():
 def matrices():
     def mma(name, d, a, b, c, dt, at, bt, ct):
         def v(t, n, k): return "{" + ", ".join("%%%s%d" % (REG[t], k + i) for i in range(n)) + "}"
-        lines = [load(t, k + i, 16 + 8 * i) for t, n, k in ((at, a, 8), (bt, b, 16), (ct, c, 24)) for i in range(n)]
-        text(name, *lines, "%s %s, %s, %s, %s;" % (name, v(dt, d, 0), v(at, a, 8), v(bt, b, 16), v(ct, c, 24)), store(dt))
+        lines = [load(t, k + i, 10 * k - 64 + 8 * i) for t, n, k in ((at, a, 8), (bt, b, 16), (ct, c, 24)) for i in range(n)]
+        text(name, *lines, "%s %s, %s, %s, %s;" % (name, v(dt, d, 0), v(at, a, 8), v(bt, b, 16), v(ct, c, 24)), *[store(dt, i, 256 + 8 * i) for i in range(d)])
     p = "mma.sync.aligned."
     for d, c in itertools.product(("f16", "f32"), ("f16", "f32")):
         x, y = ("b32" if d == "f16" else "f32"), ("b32" if c == "f16" else "f32")
@@ -283,8 +283,8 @@ def matrices():
     def sparse(sh, tail, d, a, b, dt, sel):
         def v(t, n, k): return "{" + ", ".join("%%%s%d" % (REG[t], k + i) for i in range(n)) + "}"
         for o in ("mma.sp.sync.aligned.", "mma.sp::ordered_metadata.sync.aligned."):
-            lines = [load(t, k + i, 16 + 8 * i) for t, n, k in (("b32", a, 8), ("b32", b, 16), (dt, d, 24)) for i in range(n)]
-            text(o + sh + tail, *lines, "%s%s.row.col%s %s, %s, %s, %s, %%n, %d;" % (o, sh, tail, v(dt, d, 0), v("b32", a, 8), v("b32", b, 16), v(dt, d, 24), sel), store(dt))
+            lines = [load(t, k + i, 10 * k - 64 + 8 * i) for t, n, k in (("b32", a, 8), ("b32", b, 16), (dt, d, 24)) for i in range(n)]
+            text(o + sh + tail, *lines, "%s%s.row.col%s %s, %s, %s, %s, %%n, %d;" % (o, sh, tail, v(dt, d, 0), v("b32", a, 8), v("b32", b, 16), v(dt, d, 24), sel), *[store(dt, i, 256 + 8 * i) for i in range(d)])
     for t in ("f16", "bf16"):
         for sel in (0, 1): sparse("m16n8k16", ".f32.%s.%s.f32" % (t, t), 4, 2, 2, "f32", sel), sparse("m16n8k32", ".f32.%s.%s.f32" % (t, t), 4, 4, 4, "f32", sel)
     sparse("m16n8k16", ".f16.f16.f16.f16", 2, 2, 2, "b32", 0), sparse("m16n8k32", ".f16.f16.f16.f16", 2, 4, 4, "b32", 0)
@@ -296,8 +296,8 @@ def matrices():
         def v(t, n, k): return "{" + ", ".join("%%%s%d" % (REG[t], k + i) for i in range(n)) + "}"
         rc = {"f16": "b32", "f32": "f32", "s32": "s32", "f64": "f64"}[c]
         rd = {"f16": "b32", "f32": "f32", "s32": "s32", "f64": "f64"}[d]
-        text("wmma.%s.%s.%s.%s.%s.%s" % (sh, a, c, d, l1, l2), "wmma.load.a.sync.aligned.%s.%s.global.%s %s, [%%data], %%n;" % (l1, sh, a, v(ra, na, 0)), "wmma.load.b.sync.aligned.%s.%s.shared.%s %s, [%%s0];" % (l2, sh, b, v(ra, nb, 8)), "wmma.load.c.sync.aligned.row.%s.global.%s %s, [%%data];" % (sh, c, v(rc, nc, 16)),
-             "wmma.mma.%ssync.aligned.%s.%s.%s.%s %s, %s, %s, %s;" % (tail, l1, l2, sh, {"f16": "%s.%s" % (d, c), "f32": "%s.%s" % (d, c)}.get(a if a in ("f16",) else "", "%s.%s.%s.%s" % (d, a, b, c)), v(rd, nd, 24), v(ra, na, 0), v(ra, nb, 8), v(rc, nc, 16)), "wmma.store.d.sync.aligned.row.%s.global.%s [%%data], %s;" % (sh, d, v(rd, nd, 24)))
+        text("wmma.%s.%s.%s.%s.%s.%s" % (sh, a, c, d, l1, l2), "wmma.load.a.sync.aligned.%s.%s.global.%s %s, [%%base], %%n;" % (l1, sh, a, v(ra, na, 0)), "wmma.load.b.sync.aligned.%s.%s.shared.%s %s, [%%s1];" % (l2, sh, b, v(ra, nb, 8)), "wmma.load.c.sync.aligned.row.%s.global.%s %s, [%%base+4096];" % (sh, c, v(rc, nc, 16)),
+             "wmma.mma.%ssync.aligned.%s.%s.%s.%s %s, %s, %s, %s;" % (tail, l1, l2, sh, {"f16": "%s.%s" % (d, c), "f32": "%s.%s" % (d, c)}.get(a if a in ("f16",) else "", "%s.%s.%s.%s" % (d, a, b, c)), v(rd, nd, 24), v(ra, na, 0), v(ra, nb, 8), v(rc, nc, 16)), "wmma.store.d.sync.aligned.row.%s.global.%s [%%base+8192], %s;" % (sh, d, v(rd, nd, 24)))
     for sh, l1, l2 in itertools.product(("m16n16k16", "m32n8k16", "m8n32k16"), ("row", "col"), ("row", "col")):
         for d, c in itertools.product(("f16", "f32"), ("f16", "f32")): wmma(sh, "f16", "f16", c, d, 8, 8, 4 if c == "f16" else 8, 4 if d == "f16" else 8, d, "b32", l1, l2)
         na, nb = {"m16n16k16": (4, 4), "m32n8k16": (8, 2), "m8n32k16": (2, 8)}[sh]
@@ -348,33 +348,178 @@ def others():
         for t in ("b32", "b64"): text("suld.v2.%s" % g, "suld.b.%s.v2.%s.trap {%%%s0, %%%s1}, [%%map, %s];" % (g, t, REG[t], REG[t], c), store(t))
         for o, t in (("add", "u32"), ("min", "s32"), ("max", "u64"), ("and", "b32"), ("or", "b64")): text("sured.%s" % g, load(t, 0, 16), "sured.b.%s.%s.%s.trap [%%map, %s], %%%s0;" % (o, g, t, c, REG[t]))
     for q in ("width", "height", "depth", "channel_data_type", "channel_order", "array_size", "memory_layout"): text("suq." + q, "suq.%s.b32 %%r0, [%%map];" % q, store("b32"))
-    text("istypep", "istypep.texref %p0, %map;", store("pred"))
+
+
+def textures():
+    r4="{%f8, %f9, %f10, %f11}"
+    # textures
+    for q in ("filter_mode","addr_mode_0","addr_mode_1","addr_mode_2","force_unnormalized_coords","num_samples"): text("txq."+q,"txq.%s.b32 %%r0, [%%map];"%q,store("b32"))
+    text("txq.level","txq.level.width.b32 %r0, [%map], 1;",store("b32"))
+    text("txq.level.h","txq.level.height.b32 %r0, [%map], %n;",store("b32"))
+    for g,c in (("1d","{%f0}"),("2d","{%f0, %f1}"),("3d","{%f0, %f1, %f2, %f3}"),("a1d","{%n, %f1}"),("a2d","{%n, %f1, %f2, %f3}")):
+        e={"1d":"%n","a1d":"%n","2d":"{%n, %n}","a2d":"{%n, %n}","3d":"{%n, %n, %n, %n}"}[g]
+        for lv in ("",".base",".level"):
+            l=", %f5" if lv==".level" else ""
+            text("tex.offset","tex%s.%s.v4.f32.f32 %s, [%%map, %s]%s, %s;"%(lv,g,r4,c,l,e),store("f32",8))
+            if g!="3d": text("tex.depth","tex%s.%s.v4.f32.f32 %s, [%%map, %s]%s, %%f6;"%(lv,g,r4,c,l),store("f32",8))
+            if g!="3d": text("tex.depth.off","tex%s.%s.v4.f32.f32 %s, [%%map, %s]%s, %s, %%f6;"%(lv,g,r4,c,l,e),store("f32",8))
+            text("tex.s32coord","tex%s.%s.v4.f32.s32 %s, [%%map, %s]%s;"%(lv,g,r4,c.replace("%f","%r"),l.replace("%f","%r")),store("f32",8))
+            text("tex.f16x2","tex%s.%s.v2.f16x2.f32 {%%r8, %%r9}, [%%map, %s]%s;"%(lv,g,c,l),store("b32",8))
+            text("tex.v4.f16","tex%s.%s.v4.f16.f32 {%%h8, %%h9, %%h10, %%h11}, [%%map, %s]%s;"%(lv,g,c,l),store("f16",8))
+            text("tex.p","tex%s.%s.v4.f32.f32 %s|%%p0, [%%map, %s]%s;"%(lv,g,r4,c,l),store("f32",8),store("pred",0,8))
+        gr={"1d":"{%f2}","a1d":"{%f2}","2d":"{%f2, %f3}","a2d":"{%f2, %f3}","3d":"{%f2, %f3, %f4, %f5}"}[g]
+        text("tex.grad","tex.grad.%s.v4.f32.f32 %s, [%%map, %s], %s, %s;"%(g,r4,c,gr,gr),store("f32",8))
+        text("tex.grad.off","tex.grad.%s.v4.f32.f32 %s, [%%map, %s], %s, %s, %s;"%(g,r4,c,gr,gr,e),store("f32",8))
+        text("tex.grad.dc","tex.grad.%s.v4.f32.f32 %s, [%%map, %s], %s, %s, %%f6;"%(g,r4,c,gr,gr),store("f32",8))
+    for g in ("cube","acube"):
+        c="{%f0, %f1, %f2, %f3}" if g=="cube" else "{%n, %f1, %f2, %f3}"
+        text("tex.cube.dc","tex.%s.v4.f32.f32 %s, [%%map, %s], %%f6;"%(g,r4,c),store("f32",8))
+        text("tex.cube.grad","tex.grad.%s.v4.f32.f32 %s, [%%map, %s], {%%f2,%%f3,%%f4,%%f5}, {%%f2,%%f3,%%f4,%%f5};"%(g,r4,c),store("f32",8))
+    for g in ("2dms","a2dms"):
+        text("tex."+g,"tex.base.%s.v4.f32.s32 %s, [%%map, {%%n, %%n, %%n, %%n}];"%(g,r4),store("f32",8))
+    for g,c in (("2d","{%f0, %f1}"),("a2d","{%n, %f1, %f2, %f3}")):
+        text("tld4.off","tld4.r.%s.v4.f32.f32 %s, [%%map, %s], {%%n, %%n};"%(g,r4,c),store("f32",8))
+        text("tld4.dc","tld4.r.%s.v4.f32.f32 %s, [%%map, %s], %%f6;"%(g,r4,c),store("f32",8))
+        for t in ("s32","u32"): text("tld4.t","tld4.g.%s.v4.%s.f32 {%%r8, %%r9, %%r10, %%r11}, [%%map, %s];"%(g,t,c),store("b32",8))
+        text("tld4.p","tld4.r.%s.v4.f32.f32 %s|%%p0, [%%map, %s];"%(g,r4,c),store("f32",8),store("pred",0,8))
+    # surfaces
+    for g,c in (("1d","{%n}"),("2d","{%n, %n}"),("3d","{%n, %n, %n, %n}"),("a1d","{%n, %n}"),("a2d","{%n, %n, %n, %n}")):
+        for cop in ("ca","cg","cs","cv"): text("suld.cop","suld.b.%s.%s.b32.trap {%%r0}, [%%map, %s];"%(g,cop,c),store("b32"))
+        for cop in ("wb","cg","cs","wt"): text("sust.cop","sust.b.%s.%s.b32.trap [%%map, %s], {%%n};"%(g,cop,c))
+        for t in ("b8","b16","b32"): 
+            r=REG[t]
+            text("suld.v4","suld.b.%s.v4.%s.zero {%%%s0, %%%s1, %%%s2, %%%s3}, [%%map, %s];"%(g,t,r,r,r,r,c),store(t))
+            text("sust.v4","sust.b.%s.v4.%s.zero [%%map, %s], {%%%s0, %%%s1, %%%s2, %%%s3};"%(g,t,c,r,r,r,r))
+            text("sust.v2","sust.b.%s.v2.%s.clamp [%%map, %s], {%%%s0, %%%s1};"%(g,t,c,r,r))
+        text("sust.p","sust.p.%s.v4.b32.trap [%%map, %s], {%%r0, %%r1, %%r2, %%r3};"%(g,c)); text("sust.p1","sust.p.%s.b32.zero [%%map, %s], {%%r0};"%(g,c)); text("sust.p2","sust.p.%s.v2.b32.clamp [%%map, %s], {%%r0, %%r1};"%(g,c))
+        for o,t in (("add","u32"),("min","s32"),("max","u32"),("and","b32"),("or","b32"),("add","u64"),("min","u64"),("max","s64"),("and","b64")):
+            text("sured.b","sured.b.%s.%s.%s.clamp [%%map, %s], %%%s0;"%(o,g,t,c,REG[t]))
+            if t[1:]=="32": text("sured.p","sured.p.%s.%s.%s.trap [%%map, %s], %%%s0;"%(o,g,t,c,REG[t]))
+    for x in ("texref","samplerref","surfref"): text("istypep."+x,"istypep.%s %%p0, %%map;"%x,store("pred"))
+
+
+def more():
+    # atomics with hints and scopes
+    for t,o in (("u32","add"),("b64","exch"),("f32","add"),("b32","cas")):
+        s="%%%s1"%REG[t]+(", %%%s2"%REG[t] if o=="cas" else "")
+        text("atom.hint",load(t,1,16),load(t,2,32),"atom.global.%s.L2::cache_hint.%s %%%s0, [%%data], %s, %%map;"%(o,t,REG[t],s),store(t,0,64))
+        if o=="add": text("red.hint",load(t,1,16),"red.global.%s.L2::cache_hint.%s [%%data], %s, %%map;"%(o,t,s))
+        for sp,a in (("shared::cta","%s0"),("shared::cluster","%s0")): text("atom."+sp,load(t,1,16),load(t,2,32),"atom.%s.%s.%s %%%s0, [%s], %s;"%(sp,o,t,REG[t],a,s),store(t,0,64))
+    for v,t,n in ((".v2","f32",2),(".v4","f32",4)):
+        r="{"+", ".join("%%f%d"%i for i in range(n))+"}"
+        text("atom.vhint",*[load("f32",i,16+8*i) for i in range(n)],"atom.relaxed.gpu.global%s.L2::cache_hint.f32.add %s, [%%data], %s, %%map;"%(v,r,r)); text("red.vhint",*[load("f32",i,16+8*i) for i in range(n)],"red.relaxed.gpu.global%s.L2::cache_hint.f32.add [%%data], %s, %%map;"%(v,r))
+    for o in ("min","max"):
+        for t in ("f16","f16x2","bf16","bf16x2"):
+            text("atom.minmax","ld.global.b32 %r1, [%data+16];","atom.global.%s.%s %%r0, [%%data], %%r1;"%(o,t)); 
+    for o,t in (("and","b128"),("exch","b128"),("cas","b128")):
+        text("atom.b128",".reg .b128 %q<3>;","ld.global.b128 %q1, [%data];","atom.shared.%s.b128 %%q0, [%%s0], %%q1%s;"%(o,", %q1" if o=="cas" else ""),"st.global.b128 [%data], %q0;")
+    # barriers' other names
+    for i in ("bar.cta.sync 0;","barrier.cta.sync 0;","barrier.cta.sync.aligned 1, 32;","barrier.cta.arrive 2, 64;","bar.cta.arrive 2, 64;","bar.cta.red.popc.u32 %r0, 0, %p1;","barrier.cta.red.popc.aligned.u32 %r0, 0, %p1;","barrier.red.and.pred %p0, 0, %p1;","barrier.red.or.aligned.pred %p0, 3, 32, %p1;"):
+        text("barrier.x",load("pred",1,8),i,store("b32") if "r0" in i else "")
+    # rounding of f64 products, wmma's saturation
+    for rd in ("rn","rz","rm","rp"):
+        text("wmma.f64."+rd,"wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%x0}, [%base], 8;","wmma.load.b.sync.aligned.col.m8n8k4.global.f64 {%x1}, [%base+1024], 8;","wmma.load.c.sync.aligned.row.m8n8k4.global.f64 {%x2, %x3}, [%base+2048];","wmma.mma.sync.aligned.row.col.m8n8k4.%s.f64.f64.f64.f64 {%%x4, %%x5}, {%%x0}, {%%x1}, {%%x2, %%x3};"%rd,"wmma.store.d.sync.aligned.row.m8n8k4.global.f64 [%base+4096], {%x4, %x5};")
+        text("mma.f64."+rd,load("f64",8,16),load("f64",16,96),load("f64",24,176),load("f64",25,184),"mma.sync.aligned.m8n8k4.row.col.%s.f64.f64.f64.f64 {%%x0, %%x1}, {%%x8}, {%%x16}, {%%x24, %%x25};"%rd,store("f64",0,256),store("f64",1,264))
+    for sh,na,nb in (("m16n16k16",2,2),):
+        for t in ("u8","s8"):
+            v=lambda n,k:"{"+", ".join("%%r%d"%(k+i) for i in range(n))+"}"
+            text("wmma.sat","wmma.load.a.sync.aligned.row.%s.global.%s %s, [%%base];"%(sh,t,v(na,0)),"wmma.load.b.sync.aligned.col.%s.shared::cta.%s %s, [%%s1];"%(sh,t,v(nb,8)),"wmma.load.c.sync.aligned.col.%s.global.s32 %s, [%%base+4096], 16;"%(sh,v(8,16)),"wmma.mma.sync.aligned.row.col.%s.s32.%s.%s.s32.satfinite %s, %s, %s, %s;"%(sh,t,t,v(8,24),v(na,0),v(nb,8),v(8,16)),"wmma.store.d.sync.aligned.col.%s.shared.s32 [%%s1], %s;"%(sh,v(8,24)))
+    for dd in ("f16","f32"):
+        v=lambda p,n,k:"{"+", ".join("%%%s%d"%(p,k+i) for i in range(n))+"}"
+        p,n=("r",4) if dd=="f16" else ("f",8)
+        text("wmma.f16sat","wmma.load.a.sync.aligned.col.m16n16k16.global.f16 %s, [%%base];"%v("r",8,0),"wmma.load.b.sync.aligned.row.m16n16k16.f16 %s, [%%base+1024], 24;"%v("r",8,8),"wmma.load.c.sync.aligned.row.m16n16k16.global.%s %s, [%%base+4096];"%(dd,v(p,n,16)),"wmma.mma.sync.aligned.col.row.m16n16k16.%s.%s.satfinite %s, %s, %s, %s;"%(dd,dd,v(p,n,24),v("r",8,0),v("r",8,8),v(p,n,16)),"wmma.store.d.sync.aligned.col.m16n16k16.global.%s [%%base+8192], %s;"%(dd,v(p,n,24)))
+    for t in ("x1","x2","x4"):
+        n=int(t[1]); r="{"+", ".join("%%r%d"%i for i in range(n))+"}"
+        text("ldmatrix.cta","ldmatrix.sync.aligned.m8n8.%s.shared::cta.b16 %s, [%%s0];"%(t,r),store("b32")); text("ldmatrix.generic","cvta.shared.u64 %d0, smem;","ldmatrix.sync.aligned.m8n8.%s.b16 %s, [%%d0];"%(t,r),store("b32"))
+        text("stmatrix.gen","cvta.shared.u64 %d0, smem;",*[load("b32",i,16+4*i) for i in range(n)],"stmatrix.sync.aligned.m8n8.%s.trans.b16 [%%d0], %s;"%(t,r))
+    # moves
+    text("mov.fn","mov.u64 %d0, helper;",store("b64")); text("mov.var","mov.u64 %d0, table;","cvta.const.u64 %d0, %d0;","ld.u8 %r0, [%d0+5];",store("b32"))
+    text("mov.b128",".reg .b128 %q<2>;",load("b64",0,16),load("b64",1,24),"mov.b128 %q0, {%d0, %d1};","mov.b128 {%d2, %d3}, %q0;",store("b64",2),store("b64",3,8))
+    text("mov.pred","mov.pred %p0, 1;",store("pred")); text("mov.f16","mov.b16 %h0, 0x3c00;",store("f16")); text("mov.sink",load("b64",0,16),"mov.b64 {%r0, _}, %d0;",store("b32"))
+    text("mov.v8",load("b32",1,16),"mov.b32 {%h0, %h1}, %r1;","mov.b32 %r0, {%h1, %h0};",store("b32"))
+    text("mov.b8x4",".reg .b8 %b<8>;",load("b32",1,16),"mov.b32 {%b0, %b1, %b2, %b3}, %r1;","mov.b32 %r0, {%b3, %b1, %b2, %b0};",store("b32"))
+    # control
+    text("bra.uni","setp.lt.u32 %p0, %n, 3;","@%p0 bra.uni over;","st.global.u32 [%data], 1;","over:"); text("ret.uni","setp.lt.u32 %p0, %n, 3;","@%p0 ret.uni;","st.global.u32 [%data], 1;")
+    text("brx.uni","tab: .branchtargets one, two;","brx.idx.uni %n, tab;","one: st.global.b32 [%data], 1;","two: st.global.b32 [%data+4], %n;")
+    text("call.uni","call.uni (%r0), helper, (%n);",store("b32"))
+    text("calltargets","tab: .calltargets helper2;","mov.u64 %d0, helper2;","{ .param .b32 in; .param .b32 back; st.param.b32 [in], %n; call (back), %d0, (in), tab; ld.param.b32 %r0, [back]; }",store("b32"))
+    # loads and stores of other kinds
+    for sp,a in (("shared::cta","%s0"),("shared::cluster","%s0"),("param::entry","p3")):
+        text("ld."+sp,"ld.%s.b32 %%r0, [%s+4];"%(sp,a),store("b32"))
+    for m in ("weak.global.unified","global.unified","relaxed.gpu.global.L1::no_allocate","volatile.global.v4","relaxed.sys.global.v2","acquire.gpu.global.v4"):
+        v=4 if "v4" in m else 2 if "v2" in m else 1
+        r="{"+", ".join("%%r%d"%i for i in range(v))+"}" if v>1 else "%r0"
+        text("ld."+m,"ld.%s.b32 %s, [%%data];"%(m,r),store("b32",0,32))
+    for m in ("L1::evict_first","L1::evict_unchanged","relaxed.gpu.global.L1::no_allocate","volatile.global.v4","release.gpu.global.v2"):
+        v=4 if "v4" in m else 2 if "v2" in m else 1
+        g="" if "global" in m else "global."
+        r="{"+", ".join("%%r%d"%i for i in range(v))+"}" if v>1 else "%r0"
+        text("st."+m,*[load("b32",i,16+4*i) for i in range(v)],"st.%s%s.b32 [%%data], %s;"%(g,m,r))
+    for t in ("f16","f16x2","bf16","bf16x2"):
+        text("ld."+t,"ld.global.%s %%%s0, [%%data+16];"%({"f16":"b16","bf16":"b16"}.get(t,"b32"),REG[t]),store(t))
+    text("ld.s8","ld.global.s8 %h0, [%data+16];","ld.global.u8 %d0, [%data+17];",store("b16"),store("b64",0,8)); text("ld.b16.r32","ld.global.u16 %r0, [%data+16];",store("b32"))
+    text("ldu64","ldu.global.b64 %d0, [%data+16];",store("b64"),"ldu.global.v4.u32 {%r0, %r1, %r2, %r3}, [%data+32];",store("b32",3,8))
+    for p in ("prefetch.global.L2::evict_last [%data+64];","prefetchu.L1 [%data+64];","prefetch.tensormap [%map];","prefetch.const.tensormap [table];"): text("pf",p)
+    text("discard","discard.L2 [%data], 128;"); text("applyprio","applypriority.L2::evict_normal [%data], 128;")
+    for p in ("createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %d0, 0.5;","createpolicy.fractional.L2::evict_normal.b64 %d0;","createpolicy.fractional.L2::evict_unchanged.L2::evict_first.b64 %d0, 0.25;","createpolicy.range.L2::evict_last.b64 %d0, [%data], %n, 4096;","createpolicy.cvt.L2.b64 %d0, %map;"): text("policy",p,store("b64"))
+    for f in ("fence.proxy.alias;","fence.proxy.async.shared::cta;","fence.cta;","fence.gpu;","fence.sys;","fence.cluster;","fence.mbarrier_init.release.cluster;","fence.proxy.tensormap::generic.release.gpu;"): text("fence.x",f)
+    # conversions not in the tables
+    for t in ("e4m3x2","e5m2x2"):
+        text("cvt.bf16x2."+t,load("b16",1,16),"cvt.rn.bf16x2.%s %%r0, %%h1;"%t,store("b32"))
+        text("cvt."+t+".bf16x2",load("b32",1,16),"cvt.rn.satfinite.%s.bf16x2 %%h0, %%r1;"%t,store("b16"))
+    for d in ("f16","bf16"):
+        for r in ("rn","rz"):
+            for m in ("",".relu",".satfinite",".relu.satfinite"): text("cvt."+d,load("f32",1,16),"cvt.%s%s.%s.f32 %%h0, %%f1;"%(r,m,d),store("b16")); text("cvt.%sx2"%d,load("f32",1,16),load("f32",2,32),"cvt.%s%s.%sx2.f32 %%r0, %%f1, %%f2;"%(r,m,d),store("b32"))
+    for r in ("rna","rn","rz"):
+        for m in ("",".relu",".satfinite",".relu.satfinite"): text("cvt.tf32",load("f32",1,16),"cvt.%s%s.tf32.f32 %%r0, %%f1;"%(r,m),store("b32"))
+    for t in ("s4","u4","s2","u2"): text("cvt.pack."+t,load("s32",1,16),load("s32",2,32),load("b32",3,48),"cvt.pack.sat.%s.s32.b32 %%r0, %%r1, %%r2, %%r3;"%t,store("b32"))
+    text("cvt.bf16.u","ld.global.u8 %h1, [%data+16];","cvt.u16.u8 %h0, %h1;",store("b16"))
+    # three-way and mixed forms of newer manuals (refused for sm_90)
+    text("mbar.generic", "cvta.shared.u64 %d0, smem;", "mbarrier.init.b64 [%d0], 4;", "mbarrier.arrive.b64 %d1, [%d0], 2;","mbarrier.arrive.release.cta.b64 %d1, [%d0];","mbarrier.test_wait.parity.acquire.cta.b64 %p0, [%d0], 0;",store("pred"),"mbarrier.expect_tx.relaxed.cta.b64 [%d0], 16;","mbarrier.complete_tx.relaxed.cta.b64 [%d0], 16;","mbarrier.try_wait.b64 %p1, [%d0], %d1, 100;",store("pred",1,8),"mbarrier.inval.b64 [%d0];")
+    text("pragma", '.pragma "nounroll";', "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%data];", store("b32"))
+    text("bmask","vadd4.u32.u32.u32.add %r0.b20, %n, %n, %n;",store("b32")); text("vmask","vadd2.u32.u32.u32 %r0.h1, %n.h10, %n.h32, %n;",store("b32")); text("vneg","vmad.s32.s32.s32.shr7 %r0, -%n.b1, %n.h0, %n;",store("b32")); text("vpo","vmad.u32.u32.u32.po %r0, %n, %n, %n;",store("b32"))
+    text("lop3.p",load("b32",1,16),load("b32",2,32),"lop3.or.b32 _|%p0, %r1, %r2, %n, 0x3c, %p1;",store("pred"))
+    for t in ("u32","s32","u64","s64"):
+        for x in ("madc.lo.cc","madc.hi.cc","subc.cc","addc.cc"):
+            n=3 if "mad" in x else 2
+            text(x,*[load(t,i+1,16+16*i) for i in range(3)],"add.cc.%s %%%s5, %%%s1, %%%s2;"%((t,)+(REG[t],)*3),"%s.%s %%%s0, %s;"%(x,t,REG[t],", ".join("%%%s%d"%(REG[t],i+1) for i in range(n))),"addc.%s %%%s4, %%%s1, 0;"%(t,REG[t],REG[t]),store(t),store(t,4,8))
 
 
 HEAD = """.version 9.0
 .target sm_90a
 .address_size 64
 .shared .align 1024 .b8 smem[16384];
-.const .align 16 .b8 table[256];
+.const .align 16 .b8 table[64] = {11, 48, 85, 122, 159, 196, 233, 14, 51, 88, 125, 162, 199, 236, 17, 54, 91, 128, 165, 202, 239, 20, 57, 94, 131, 168, 205, 242, 23, 60, 97, 134, 171, 208, 245, 26, 63, 100, 137, 174, 211, 248, 29, 66, 103, 140, 177, 214, 251, 32, 69, 106, 143, 180, 217, 254, 35, 72, 109, 146, 183, 220, 1, 38};
 .func (.reg .b32 r) helper(.reg .b32 a) { add.u32 r, a, 1; ret; }
 .func (.param .b32 r) helper2(.param .b32 a) { .reg .b32 %t; ld.param.b32 %t, [a]; add.u32 %t, %t, 1; st.param.b32 [r], %t; ret; }
 """
-REGS = """.reg .b64 %data, %map, %d<40>; .reg .b32 %n, %r<40>, %s<4>; .reg .b16 %h<40>; .reg .f32 %f<40>; .reg .f64 %x<40>; .reg .pred %p<8>; .local .align 16 .b8 stack[64];
-ld.param.u64 %data, [p0]; ld.param.u64 %map, [p1]; ld.param.u32 %n, [p2]; mov.u32 %s0, smem;
+REGS = """.reg .b64 %data, %base, %map, %d<40>; .reg .b32 %n, %r<40>, %s<4>, %lane; .reg .b16 %h<40>; .reg .f32 %f<40>; .reg .f64 %x<40>; .reg .pred %p<8>; .local .align 16 .b8 stack[64];
+ld.param.u64 %base, [p0]; ld.param.u64 %map, [p1]; ld.param.u32 %n, [p2]; mov.u32 %s1, smem; mov.u32 %lane, %tid.x;
+mad.wide.u32 %data, %lane, 512, %base; mad.lo.u32 %s0, %lane, 64, %s1;
 """
+
+
+# Shared memory and the stack begin as copies of what the threads have in global memory, 512 bytes each.
+SHARED = """{ .reg .b32 %i, %to, %w<4>; .reg .b64 %from; .reg .pred %more;
+mad.lo.u32 %to, %lane, 512, %s1; mov.u64 %from, %data; mov.u32 %i, 32;
+fill: ld.global.v4.u32 {%w0, %w1, %w2, %w3}, [%from]; st.shared.v4.u32 [%to], {%w0, %w1, %w2, %w3};
+add.u32 %to, %to, 16; add.u64 %from, %from, 16; sub.u32 %i, %i, 1; setp.ne.u32 %more, %i, 0;
+@%more bra fill; bar.warp.sync 0xffffffff; }
+"""
+LOCAL = "{ .reg .b32 %w<4>;\n" + "".join("ld.global.v4.u32 {%%w0, %%w1, %%w2, %%w3}, [%%data+%d]; st.local.v4.u32 [stack+%d], {%%w0, %%w1, %%w2, %%w3};\n" % (i + 128, i) for i in (0, 16, 32, 48)) + "}\n"
 
 
 def ptx(chosen):
     """The text, and the kernel of each of its lines."""
     out, of = [HEAD], [None] * HEAD.count("\n")
     for k in chosen:
-        t = ".visible .entry %s(.param .u64 p0, .param .u64 p1, .param .u32 p2, .param .align 16 .b8 p3[64])\n{\n%s%s\nret;\n}\n" % (k[0], REGS, k[1])
+        t = ".visible .entry %s(.param .u64 p0, .param .u64 p1, .param .u32 p2, .param .align 16 .b8 p3[64])\n{\n%s%s\nret;\n}\n" % (k[0], REGS + (SHARED if "%s" in k[1] else "") + (LOCAL if "stack" in k[1] else ""), k[1])
         out.append(t)
         of += [k] * t.count("\n")
     return "".join(out), of
 
 
-for part in (integers, floats, compares, logic, conversions, memory, atomics, warps, registers, matrices, video, others): part()
+for part in (integers, floats, compares, logic, conversions, memory, atomics, warps, registers, matrices, video, others, textures, more): part()
 if len(sys.argv) < 2:
     print(ptx(kernels)[0], end="")
     sys.exit()

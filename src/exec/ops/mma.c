@@ -13,7 +13,7 @@
 //   A result that is not a number is 0x7fffffff (f16: 0x7fff).
 //
 // On random fragments (subnormals, infinities, NaNs among them) all shapes and types here gave the bits
-// that an H200 gave. f64 is a chain of fma along k, to nearest. Integers are exact.
+// that an H200 gave. f64 is a chain of fma along k, each rounded as it says. Integers are exact.
 #include "exec/ops/mma.h"
 #include "exec/ops/vectors.h"
 
@@ -231,6 +231,7 @@ static void multiply_f8(product *p) {
 
 // ---- f64, integers, bits --------------------------------------------------------------------
 static void multiply_doubles(product *p) {
+    round_begin(p->round);
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {
             uint64_t s = p->c.d[i * p->n + j];
@@ -240,6 +241,7 @@ static void multiply_doubles(product *p) {
             }
             p->c.d[i * p->n + j] = s;
         }
+    round_end();
 }
 
 static void to_ints(int type, const uint32_t *raw, int n, int32_t *out) {
@@ -377,7 +379,7 @@ void orr_mma_start(const uop *u, product *p) {
     const orr_inst *i = u->inst;
     p->m = (int)(u->imm & 255), p->n = (int)(u->imm >> 8 & 255), p->k = (int)(u->imm >> 16);
     p->kc = p->k;
-    p->dtype = i->type, p->atype = i->stype, p->btype = i->sub, p->ctype = i->cmp;
+    p->dtype = i->type, p->atype = i->stype, p->btype = i->sub, p->ctype = i->cmp, p->round = i->round;
     p->satfinite = i->mods & ORR_M_SATFINITE;
     p->b1_and = i->boolop == 2;
     p->place = NULL;

@@ -54,6 +54,79 @@ bool orr_tex_lay_out(orr_texture *t, uint32_t width, uint32_t height, uint32_t d
     return true;
 }
 
+bool orr_tex_array(orr_texture *t, const size_t size[3], unsigned flags, unsigned levels) {
+    bool layered = flags & ORR_TEX_LAYERED, cube = flags & ORR_TEX_IS_CUBE;
+    size_t width = size[0], height = size[1], depth = size[2];
+    if (width > 1u << 20 || height > 1u << 20 || depth > 1u << 20 || !width) return false;
+    if (cube && (width != height || depth % 6 || !depth)) return false;
+    if (cube && !layered && depth != 6) return false;
+    if (layered && !depth) return false;
+    if (cube)
+        t->shape = layered ? ORR_TEX_ACUBE : ORR_TEX_CUBE;
+    else if (layered)
+        t->shape = height ? ORR_TEX_A2D : ORR_TEX_A1D;
+    else
+        t->shape = depth ? ORR_TEX_3D : height ? ORR_TEX_2D : ORR_TEX_1D;
+    t->layers = layered || cube ? (uint32_t)depth : 0;
+    unsigned most = 1;
+    for (size_t n = width > height ? width : height; n > 1; n /= 2) most++;
+    return orr_tex_lay_out(t, (uint32_t)width, (uint32_t)height, layered || cube ? 1 : (uint32_t)depth,
+                           levels > most ? most : levels);
+}
+
+// ---- as numbers -----------------------------------------------------------------------------
+enum {
+    FLAG_LINEAR = 1,
+    FLAG_MIP_LINEAR = 2,
+    FLAG_NORMALIZED = 4,
+    FLAG_READ = 8,
+    FLAG_SRGB = 16,
+    FLAG_SEAMLESS = 32
+};
+
+void orr_tex_to_numbers(const orr_texture *t, uint32_t n[ORR_TEX_NUMBERS]) {
+    const orr_tex_level *v = &t->level[0];
+    uint32_t flags = (t->linear ? FLAG_LINEAR : 0) | (t->mip_linear ? FLAG_MIP_LINEAR : 0) |
+                     (t->normalized ? FLAG_NORMALIZED : 0) | (t->normalized_read ? FLAG_READ : 0) |
+                     (t->srgb ? FLAG_SRGB : 0) | (t->seamless ? FLAG_SEAMLESS : 0);
+    const uint32_t whole[] = {t->shape,      t->where,      t->format,     t->channels, t->layers,
+                              t->nlevels,    v->width,      v->height,     v->depth,    v->row,
+                              t->address[0], t->address[1], t->address[2], flags};
+    memcpy(n, whole, sizeof whole);
+    memcpy(n + 14, t->border, sizeof t->border);
+    memcpy(n + 18, &t->bias, 4);
+    memcpy(n + 19, &t->min_level, 4);
+    memcpy(n + 20, &t->max_level, 4);
+}
+
+bool orr_tex_of_numbers(orr_texture *t, uint64_t at, const uint32_t n[ORR_TEX_NUMBERS]) {
+    *t = (orr_texture){.at = at, .layers = n[4]};
+    if (n[0] > ORR_TEX_ACUBE || n[1] > ORR_TEX_PITCH || n[2] >= ORR_TEX_FORMATS || n[3] > 4 || !n[5] ||
+        n[5] > ORR_TEX_LEVELS)
+        return false;
+    t->shape = (uint8_t)n[0], t->where = (uint8_t)n[1], t->format = (uint8_t)n[2],
+    t->channels = (uint8_t)n[3];
+    for (int k = 0; k < 3; k++) {
+        if (n[10 + k] > ORR_TEX_BORDER) return false;
+        t->address[k] = (uint8_t)n[10 + k];
+    }
+    t->linear = n[13] & FLAG_LINEAR, t->mip_linear = n[13] & FLAG_MIP_LINEAR;
+    t->normalized = n[13] & FLAG_NORMALIZED, t->normalized_read = n[13] & FLAG_READ;
+    t->srgb = n[13] & FLAG_SRGB, t->seamless = n[13] & FLAG_SEAMLESS;
+    memcpy(t->border, n + 14, sizeof t->border);
+    memcpy(&t->bias, n + 18, 4);
+    memcpy(&t->min_level, n + 19, 4);
+    memcpy(&t->max_level, n + 20, 4);
+    if (t->where == ORR_TEX_BLOCKS) {
+        if (!orr_tex_lay_out(t, n[6], n[7], n[8], n[5])) return false;
+    } else {
+        t->nlevels = (uint8_t)n[5];
+        t->level[0] = (orr_tex_level){.width = n[6], .height = n[7], .depth = n[8], .row = n[9]};
+        t->bytes = n[7] ? (uint64_t)n[9] * (n[7] - 1) + (uint64_t)n[6] * orr_tex_texel_bytes(t) : 0;
+    }
+    return orr_tex_sound(t);
+}
+
 uint64_t orr_tex_offset(const orr_texture *t, uint32_t level, uint32_t x, uint32_t y, uint32_t z,
                         uint32_t layer) {
     const orr_tex_level *v = &t->level[level];

@@ -222,7 +222,31 @@ static bool atomic(translator *m, uint8_t space, int pdst, int dst, int at) {
 }
 
 // ---- mbarrier ---------------------------------------------------------------------------------
-enum { ARRIVALS_ONE = 1, ARRIVALS_R = 2, TX_ONE = 4, TX_R = 8, TX_LESS = 16, DROP = 32 }; // u->imm
+enum {
+    ARRIVALS_ONE = 1,
+    ARRIVALS_R = 2,
+    TX_ONE = 4,
+    TX_R = 8,
+    TX_LESS = 16,
+    DROP = 32,
+    TMASK = 64
+}; // u->imm
+// .TMASK (mbarrier.arrive.noComplete): the lanes at one object are one access to it. Each has as the low word
+// which lanes they are, as the high one what it was before them; the code adds those of lower lanes.
+static void for_all(warp *w, const uop *u, uint8_t *const host[ORR_WARP]) {
+    for (uint32_t m = w->exec; m;) {
+        int lead = orr_ffs(m);
+        uint32_t same = 0, high = DST_N(w, u, 1, uint32_t)[lead];
+        for (uint32_t n = m; n; n &= n - 1)
+            if (host[orr_ffs(n)] == host[lead]) same |= n & -n;
+        for (uint32_t n = same; n; n &= n - 1) {
+            DST_N(w, u, 0, uint32_t)[orr_ffs(n)] = same;
+            DST_N(w, u, 1, uint32_t)[orr_ffs(n)] = high;
+        }
+        m &= ~same;
+    }
+}
+
 // Destinations: none or the object as it was, two words. Sources: the address, the register.
 static void arrive(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
@@ -245,6 +269,7 @@ static void arrive(warp *w, const uop *u) {
         DST_N(w, u, 0, uint32_t)[i] = (uint32_t)old;
         DST_N(w, u, 1, uint32_t)[i] = (uint32_t)(old >> 32);
     }
+    if (u->imm & TMASK && u->ndst > 1) for_all(w, u, host);
 }
 
 static void phase_passed(warp *w, const uop *u) {
@@ -306,7 +331,7 @@ static bool syncs(translator *m) {
         m_active(m);
         return true;
     }
-    if (m_mod(m, ORR_SM_SYNCS) != ORR_SV_SYNCS_ARRIVE) // .TMASK: it is said not to end the phase
+    if (m_mod(m, ORR_SM_SYNCS) != ORR_SV_SYNCS_ARRIVE)
         return m_no(m, "this operation on an mbarrier is not executed");
     like.sub = ORR_MBAR_ARRIVE;
     switch (m_mod(m, ORR_SM_ARRIVE)) {
@@ -319,6 +344,7 @@ static bool syncs(translator *m) {
     default: return m_no(m, "this arrival at an mbarrier is not executed");
     }
     if (m_mod(m, ORR_SM_OPTOUT)) like.imm |= DROP;
+    if (m_has(m, ORR_SM_TMASK)) like.imm |= TMASK;
     if (m->c->args[0].reg != ORR_RZ) o[n++] = m_dst(m, 0, 0), o[n++] = m_dst(m, 0, 1);
     int ndst = n;
     o[n++] = base;

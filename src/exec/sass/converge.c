@@ -685,6 +685,13 @@ static bool move_barrier(translator *m) {
     return true;
 }
 
+static bool move_rpc(translator *m) {
+    bool to = m_is(m, 0, ORR_ARG_NAME);
+    oper half = m_rpc(m, m->c->args[to ? 0 : 1].value == ORR_SV_FIXED_RPC_HI);
+    m_emit(m, PICK(copy_row), 1, 1, to ? OPERS(half, m_src(m, 1, 0)) : OPERS(m_dst(m, 0, 0), half));
+    return true;
+}
+
 bool orr_sass_control(translator *m) {
     const orr_code *c = m->c;
     oper none = m_imm(m, ORR_Q, 0);
@@ -695,6 +702,7 @@ bool orr_sass_control(translator *m) {
         m_emit(m, BOTH(note_lanes), 1, 0, OPERS(m_barrier(m, c->args[1].reg)))->imm = c->args[1].reg;
         return true;
     case ORR_SASS_BMOV: return move_barrier(m);
+    case ORR_SASS_RPCMOV: return move_rpc(m);
     case ORR_SASS_B2R:
         if (m_mod(m, ORR_SM_B2R) != ORR_SV_B2R_RESULT) {
             m->why = "of B2R only .RESULT is executed";

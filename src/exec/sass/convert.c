@@ -119,7 +119,8 @@ static bool i2ip(translator *m) {
                                     ORR_T_U4, ORR_T_S4, ORR_T_U4,  ORR_T_S4};
     static const uint8_t bits[8] = {8, 8, 16, 16, 2, 2, 4, 4};
     unsigned n = m_mod(m, ORR_SM_NARROW) & 7;
-    if (m_mod(m, ORR_SM_SATI) != ORR_SV_SATI_SAT || arg(m, 3)->subval) {
+    bool half = arg(m, 3)->subval; // of two bits each it is always there, and what is above them is all of c
+    if (m_mod(m, ORR_SM_SATI) != ORR_SV_SATI_SAT || (half && bits[n] != 2)) {
         m->why = "this form of packing is not known";
         return false;
     }

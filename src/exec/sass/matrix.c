@@ -4,6 +4,7 @@
 // D are ranges of registers, one after the other. So all of these are PTX's handlers (ops/mma.c, wmma.c).
 // WMMA of PTX comes as pairs of these too.
 #include "exec/ops/mma.h"
+#include "exec/sass/float.h"
 #include "exec/sass/memory.h"
 
 typedef struct shape {
@@ -126,8 +127,7 @@ static bool dmma(translator *m) {
                                    [ORR_SV_DMMASHAPE_M16N8K8] = {16, 8, 8},
                                    [ORR_SV_DMMASHAPE_M16N8K16] = {16, 8, 16}};
     unsigned s = m_mod(m, ORR_SM_DMMASHAPE); // before sm_90 there is only the first
-    if (m_mod(m, ORR_SM_RND)) return m_no(m, "a product that is not rounded to nearest is not executed");
-    return multiply(m, shapes[s & 3], ORR_T_F64, ORR_T_F64, ORR_T_F64, (orr_inst){0});
+    return multiply(m, shapes[s & 3], ORR_T_F64, ORR_T_F64, ORR_T_F64, (orr_inst){.round = m_round(m)});
 }
 
 static bool qmma(translator *m) {

@@ -74,6 +74,9 @@ oper m_uniform(translator *m, unsigned reg) {
 
 oper m_barrier(translator *m, unsigned b) { return in_w(m->build->b + (b % ROWS_B) * reg_bytes(ORR_W)); }
 oper m_result(translator *m) { return in_w(m->build->b + ROWS_B * reg_bytes(ORR_W)); }
+oper m_rpc(translator *m, bool high) {
+    return in_w(m->build->b + (ROWS_B + 1u + high) * (uint32_t)reg_bytes(ORR_W));
+}
 
 oper m_tmp(translator *m, int cls) {
     static const uint32_t most[ORR_CLASSES] = {[ORR_P] = MASK_RESULT - MASK_TMP,
@@ -519,12 +522,12 @@ static uint32_t registers_named(const orr_kernel *k) {
     return most < ORR_RZ ? most : ORR_RZ;
 }
 
-// Does it use convergence barriers, or BAR.RED's result, which is behind them?
+// Does it use convergence barriers, or BAR.RED's result and Rpc, which are behind them?
 static bool names_barriers(const orr_kernel *k) {
     for (uint32_t n = 0; n < k->ninsts; n++) {
         uint16_t op = k->codes[n].op;
         if (op == ORR_SASS_BSSY || op == ORR_SASS_BSYNC || op == ORR_SASS_BREAK || op == ORR_SASS_BMOV ||
-            op == ORR_SASS_B2R || op == ORR_SASS_BAR)
+            op == ORR_SASS_B2R || op == ORR_SASS_BAR || op == ORR_SASS_RPCMOV)
             return true;
     }
     return false;
@@ -565,13 +568,13 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     const orr_kernel *k = p->kernel;
     build b = {0};
     translator m = {.p = p, .build = &b};
-    uint32_t row = reg_bytes(ORR_W), regs = registers_named(k), barriers = names_barriers(k) ? ROWS_B + 1 : 0;
+    uint32_t row = reg_bytes(ORR_W), regs = registers_named(k), barriers = names_barriers(k) ? ROWS_B + 3 : 0;
     b.b = regs * row;
     b.ur = b.b + barriers * row;
     b.tmp = b.ur + ROWS_UR * row;
     b.sink = b.tmp + ROWS_TMP * row;
     p->barriers = b.b;
-    p->rows[ORR_W] = regs + ROWS_UR + ROWS_B + 1 + ROWS_TMP + 1;
+    p->rows[ORR_W] = regs + ROWS_UR + ROWS_B + 3 + ROWS_TMP + 1;
     p->rows[ORR_P] = MASKS;
     p->rows[ORR_D] = ROWS_D;
     p->rows[ORR_H] = ROWS_H;

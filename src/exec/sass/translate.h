@@ -86,6 +86,7 @@ oper m_uniform(translator *m, unsigned reg);        // UR `reg` itself; 255: zer
 oper m_imm(translator *m, int cls, uint64_t value); // a broadcast constant (P: 0 or 1)
 oper m_barrier(translator *m, unsigned b); // the row of convergence barrier b: for each lane, who takes part
 oper m_result(translator *m);              // the row that BAR.RED.POPC fills
+oper m_rpc(translator *m, bool high);      // half of the return address register Rpc, which RPCMOV moves
 oper m_tmp(translator *m, int cls);        // scratch
 bool m_is(const translator *m, int n, enum orr_arg_kind kind); // argument n exists and is of this kind
 bool m_zero(const translator *m, int n);                       // is RZ, URZ or the number 0

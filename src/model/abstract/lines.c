@@ -438,7 +438,7 @@ static void store_lines(acore *s, awork *a) {
         uint8_t sectors = c->line[n].sectors, whole = m->inst.whole[n];
         orr_tag l = orr_tags_of(s->lsu.tags, line);
         uint32_t v = orr_tags_find(&l);
-        if (v != ORR_NO_WAY) hit += orr_sectors_in(sectors & orr_tags_valid(&l, v));
+        if (v != ORR_NO_WAY) hit += orr_sectors_in(sectors); // whichever of them are there
         if (policy == ORR_WRITE_EVICT) {
             if (v != ORR_NO_WAY && !coming(&l, v, a->k.from + a->lag)) orr_tags_put(&l, v, 0);
         } else {

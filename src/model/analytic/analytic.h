@@ -1,9 +1,9 @@
 // The analytic model's nouns (docs/how/analytic.md): after Gerum, Rosenstiel and Bringmann, "Improving
 // Accuracy of Source Level Timing Simulation for GPUs using a Probabilistic Resource Model".
 //
-//   graph.c    the pipeline execution graph of a block of code: its longest path, what it uses of each
-//   resource tally.c    how often each block of code ran and from where, by executing (or from a file); a
-//   sample of streams memory.c   the sample's accesses: coalescing, reuse distances, which level serves them
+//   graph.c    the pipeline execution graph of a block of code: its longest path, its use of resources
+//   tally.c    how often each block of code ran and from where, by executing or from a file
+//   memory.c   the accesses of a sample of streams: coalescing, which level serves them (reuse.h)
 //   banks.c    the probabilistic model of register banks (the paper's IV-B)
 //   bound.c    from all of it to time: what waits for what, thread blocks over SMs
 //   model.c    the interface of all models; the counters

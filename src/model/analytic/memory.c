@@ -28,115 +28,12 @@
 #include "memory/memory.h"
 #include "memory/memsys.h"
 #include "memory/space.h"
+#include "model/analytic/reuse.h"
 #include "model/cluster.h"
 
 #define REGION_BITS  20
 #define FAR_LOADS    64u        // of a block of code that are waited for together
 #define MAX_FOLLOWED (1u << 13) // accesses to lines before half as many lines are followed
-
-// ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ----
-typedef struct reuse {
-    uint64_t *key; // line + 1; 0: free
-    uint32_t *last;
-    uint8_t *sectors; // touched since it was last taken in
-    double *ready;    // when its last miss is answered, on its warp's clock
-    uint32_t *block;  // the thread block that touched it first, + 1; UINT32_MAX: several
-    uint32_t slots, used;
-    uint32_t *tree; // [cap + 1], Fenwick
-    uint32_t now, cap;
-} reuse;
-
-static void reuse_init(reuse *r, uint32_t slots) {
-    *r = (reuse){.slots = slots, .cap = slots * 4};
-    r->key = orr_calloc(slots, sizeof *r->key);
-    r->last = orr_calloc(slots, sizeof *r->last);
-    r->sectors = orr_calloc(slots, 1);
-    r->ready = orr_calloc(slots, sizeof *r->ready);
-    r->block = orr_calloc(slots, sizeof *r->block);
-    r->tree = orr_calloc((size_t)r->cap + 1, sizeof *r->tree);
-}
-
-static void reuse_free(reuse *r) {
-    free(r->key);
-    free(r->last);
-    free(r->sectors);
-    free(r->ready);
-    free(r->block);
-    free(r->tree);
-}
-
-static void tree_add(reuse *r, uint32_t at, uint32_t by) {
-    for (at++; at <= r->cap; at += at & (0u - at)) r->tree[at] += by;
-}
-
-static uint32_t tree_upto(const reuse *r, uint32_t at) { // times < at
-    uint32_t n = 0;
-    for (; at; at &= at - 1) n += r->tree[at];
-    return n;
-}
-
-static uint32_t slot_of(const reuse *r, uint64_t line) {
-    uint32_t at = (uint32_t)((line + 1) * 0x9e3779b97f4a7c15ull >> 32) & (r->slots - 1);
-    while (r->key[at] && r->key[at] != line + 1) at = (at + 1) & (r->slots - 1);
-    return at;
-}
-
-// Times have run out: number the lines' last ones from 0.
-static void renumber(reuse *r) {
-    uint32_t *at = orr_calloc((size_t)r->cap + 1, sizeof *at), n = 0; // by time: the place, + 1
-    for (uint32_t s = 0; s < r->slots; s++)
-        if (r->key[s]) at[r->last[s]] = s + 1;
-    for (uint32_t k = 0; k < r->cap; k++)
-        if (at[k]) r->last[at[k] - 1] = n++;
-    // a tree of n ones: each node has as many as it covers of them
-    for (uint32_t k = 1; k <= r->cap; k++) {
-        uint32_t from = k - (k & (0u - k)), to = k < n ? k : n;
-        r->tree[k] = to > from ? to - from : 0;
-    }
-    r->now = n;
-    free(at);
-}
-
-static void move_slot(reuse *to, const reuse *from, uint32_t n) {
-    uint32_t at = slot_of(to, from->key[n] - 1);
-    to->key[at] = from->key[n];
-    to->last[at] = from->last[n];
-    to->sectors[at] = from->sectors[n];
-    to->ready[at] = from->ready[n];
-    to->block[at] = from->block[n];
-    to->used++;
-}
-
-static void rehash(reuse *r) {
-    reuse big;
-    reuse_init(&big, r->slots * 2);
-    for (uint32_t n = 0; n < r->slots; n++)
-        if (r->key[n]) move_slot(&big, r, n);
-    reuse_free(r);
-    *r = big;
-    renumber(r);
-}
-
-// Lines touched since `line` was, and its place; UINT32_MAX: never.
-static uint32_t touch(reuse *r, uint64_t line, uint32_t *place) {
-    if (r->used * 2 >= r->slots) rehash(r);
-    if (r->now == r->cap) renumber(r);
-    uint32_t at = slot_of(r, line), distance = UINT32_MAX;
-    *place = at;
-    if (r->key[at]) {
-        distance = r->used - tree_upto(r, r->last[at] + 1);
-        tree_add(r, r->last[at], UINT32_MAX); // - 1
-    } else {
-        r->key[at] = line + 1;
-        r->used++;
-        r->sectors[at] = 0;
-        r->ready[at] = 0;
-        r->block[at] = 0;
-    }
-    r->last[at] = r->now++;
-    tree_add(r, r->last[at], 1);
-    return distance;
-}
 
 // ---- from launch to launch --------------------------------------------------------------------------
 struct an_memory {
@@ -151,20 +48,20 @@ an_memory *an_memory_new(const orr_gpu *g) {
     m->gpu = g;
     orr_fast_dram_spec_read(&m->dram, g);
     orr_l2_spec_read(&m->l2, g, &m->dram.dram);
-    reuse_init(&m->regions, 256);
+    an_reuse_init(&m->regions, 256);
     return m;
 }
 
 void an_memory_free(an_memory *m) {
     if (!m) return;
-    reuse_free(&m->regions);
+    an_reuse_free(&m->regions);
     free(m);
 }
 
 void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t place;
     for (uint64_t r = addr >> REGION_BITS; bytes && r <= (addr + bytes - 1) >> REGION_BITS; r++)
-        touch(&m->regions, r, &place);
+        an_reuse_touch(&m->regions, r, &place);
 }
 
 // A kernel's end: cycles until the barriers of so many SMs are back (launch.drain).
@@ -270,6 +167,15 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
 }
 
 // ---- the sample -------------------------------------------------------------------------------------
+typedef struct far_loads { // of the block of code at hand: loads that L1 does not serve
+    struct far_load {
+        uint32_t inst;
+        double lines, from_dram, share; // of those from DRAM, which are touched first
+    } at[FAR_LOADS];
+    uint32_t n;
+    double lines, dram; // of all of them
+} far_loads;
+
 typedef struct sampler {
     an_memory *m;
     const orr_gpu *gpu;
@@ -288,15 +194,10 @@ typedef struct sampler {
     uint64_t *timed;     // [insts] accesses whose latency is known: one of their lines is followed
     double *by_first;    // [insts] of their latency, what memory adds for lines touched first
     double first, again; // sectors from memory: of the first touch; because L2 had lost them
-    // lines of the access at hand: from DRAM, of them touched first, from L2 or DRAM
-    double from_dram, first_touch, from_l2;
-    // of the block of code at hand: loads that L1 does not serve, and the lines of all of them
-    struct far_load {
-        uint32_t inst;
-        double lines, from_dram, share; // of those from DRAM, which are touched first
-    } far[FAR_LOADS];
-    uint32_t nfar;
-    double far_lines, far_dram;
+    struct {
+        double from_dram, first_touch, from_l2; // lines: from DRAM, of them touched first, from L2 or DRAM
+    } hand;                                     // of the access at hand
+    far_loads far;
     double tail, tails;      // of thread blocks: how much later their last warp ends, summed; how many
     double clock;            // of the warp at hand
     double late;             // by how much its block's loads took longer than its clock knows
@@ -314,22 +215,22 @@ enum { AT_L1, AT_L2, AT_DRAM };
 // A load that L1 does not serve, of so many lines. What comes behind a block of code, or behind the barrier
 // that ends it, waits for the last line of all its loads, not for that of one of them.
 static void add_far(sampler *s, uint32_t inst, double lines, double from_dram, double share) {
-    if (!(lines > 0) || s->nfar >= FAR_LOADS) return;
-    s->far[s->nfar++] = (struct far_load){inst, lines, from_dram, share};
-    s->far_lines += lines;
-    s->far_dram += from_dram;
+    if (!(lines > 0) || s->far.n >= FAR_LOADS) return;
+    s->far.at[s->far.n++] = (struct far_load){inst, lines, from_dram, share};
+    s->far.lines += lines;
+    s->far.dram += from_dram;
 }
 
 static void wait_for_far(sampler *s, double warps) {
-    double last = late(s->m, s->far_lines * warps, s->far_dram * warps),
-           near = late(s->m, s->far_lines * warps, 0);
-    for (uint32_t n = 0; n < s->nfar; n++) {
-        double own = late(s->m, s->far[n].lines, s->far[n].from_dram);
-        s->g->access[s->far[n].inst].latency += last - own;
-        s->by_first[s->far[n].inst] += s->far[n].share * (last - near);
+    double last = late(s->m, s->far.lines * warps, s->far.dram * warps),
+           near = late(s->m, s->far.lines * warps, 0);
+    for (uint32_t n = 0; n < s->far.n; n++) {
+        double own = late(s->m, s->far.at[n].lines, s->far.at[n].from_dram);
+        s->g->access[s->far.at[n].inst].latency += last - own;
+        s->by_first[s->far.at[n].inst] += s->far.at[n].share * (last - near);
     }
-    s->nfar = 0;
-    s->far_lines = s->far_dram = 0;
+    s->far.n = 0;
+    s->far.lines = s->far.dram = 0;
 }
 
 static bool followed(const sampler *s, uint64_t line) {
@@ -359,11 +260,11 @@ static bool is_kept(uint64_t line, uint32_t distance, double times, double lines
 // Sectors of a line at L2, of a store so many of them `whole`: which level has them.
 static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool store, uint32_t whole) {
     uint32_t place, n = (uint32_t)orr_popc(sectors);
-    uint32_t d = touch(&s->l2, line, &place);
+    uint32_t d = an_reuse_touch(&s->l2, line, &place);
     uint32_t *by = &s->l2.block[place];
     bool warm = false;
     if (d == UINT32_MAX) {
-        uint32_t region, old = touch(&s->m->regions, line * ORR_LINE >> REGION_BITS, &region);
+        uint32_t region, old = an_reuse_touch(&s->m->regions, line * ORR_LINE >> REGION_BITS, &region);
         // block[] of a region: the launch's own mark, so that this launch's regions are not warm
         warm = s->m->regions.block[region] != 1 && old != UINT32_MAX && old < s->regions;
         if (!warm) s->m->regions.block[region] = 1;
@@ -390,31 +291,21 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
             s->again += n * s->every;
         else
             s->first += n * s->every;
-        if (!lost) s->first_touch += s->every;
+        if (!lost) s->hand.first_touch += s->every;
         return AT_DRAM;
     }
     s->out->l2_hits += n;
     return AT_L2;
 }
 
-// Only half of the lines from now on.
-static void thin(reuse *r, const sampler *s) {
-    reuse kept;
-    reuse_init(&kept, r->slots);
-    for (uint32_t n = 0; n < r->slots; n++)
-        if (r->key[n] && followed(s, r->key[n] - 1)) move_slot(&kept, r, n);
-    reuse old = *r;
-    *r = kept;
-    reuse_free(&old);
-    renumber(r);
-}
+static bool is_followed(const void *s, uint64_t line) { return followed(s, line); }
 
 static void fewer(sampler *s) {
     if (++s->touches < MAX_FOLLOWED || s->every >= 1u << 20) return;
     s->touches = 0;
     s->every *= 2;
-    thin(&s->l1, s);
-    thin(&s->l2, s);
+    an_reuse_keep(&s->l1, is_followed, s);
+    an_reuse_keep(&s->l2, is_followed, s);
 }
 
 static void add_traffic(an_access *a, const an_access *x, double times) {
@@ -441,8 +332,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         an_access x = {0};
         int at = at_l2(s, &x, line, sectors, false, 0);
         add_traffic(a, &x, times);
-        s->from_dram += at == AT_DRAM ? times : 0;
-        s->from_l2 += times;
+        s->hand.from_dram += at == AT_DRAM ? times : 0;
+        s->hand.from_l2 += times;
         double operation = i->flags & ORR_TF_LOAD ? cycles_of(s->m->l2.atomic.latency) : 0;
         return latency_of(g, at) + operation;
     }
@@ -450,7 +341,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
     uint8_t have = 0, asked = sectors;
     if (cached) {
-        uint32_t d = touch(&s->l1, line, &place);
+        uint32_t d = an_reuse_touch(&s->l1, line, &place);
         if (d == UINT32_MAX || !is_kept(line, d, s->every, s->l1_lines, s->l1_ways)) s->l1.sectors[place] = 0;
         have = s->l1.sectors[place] & sectors;
         if (!store || g->l1_write_allocate || local)
@@ -478,8 +369,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     int at = at_l2(s, &x, line, asked, store, whole);
     double wait = latency_of(g, at);
     add_traffic(a, &x, times);
-    s->from_dram += at == AT_DRAM ? times : 0;
-    s->from_l2 += times;
+    s->hand.from_dram += at == AT_DRAM ? times : 0;
+    s->hand.from_l2 += times;
     if (cached && !store) s->l1.ready[place] = s->clock + wait;
     return wait;
 }
@@ -530,7 +421,7 @@ static double far_access(sampler *s, const orr_tinst *i, an_access *a, const orr
 // have one slice, and few of them that many add to must not be missed.
 static void add_hot(sampler *s, uint64_t line, double lanes) {
     uint32_t place;
-    touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
+    an_reuse_touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
     s->hot.ready[place] += lanes;
 }
 
@@ -544,8 +435,111 @@ static double operations(sampler *s, const orr_tinst *i, const orr_access *x, co
     return n > read ? n : read;
 }
 
-static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
+// Loads of constants and parameters: words one after the other.
+static void constant_access(sampler *s, uint32_t inst, const orr_access *x) {
     const orr_gpu *g = s->gpu;
+    an_access *a = &s->g->access[inst];
+    uint32_t more = x->mask ? constants_words(x, s->g->program->insts[inst].bytes) - 1 : 0;
+    double late = g->const_word_latency > g->const_interval ? g->const_word_latency : g->const_interval;
+    s->timed[inst]++;
+    a->cost += 1;
+    a->words += more * (double)g->const_interval;
+    a->latency += g->const_latency + more * late;
+}
+
+static void shared_access(sampler *s, uint32_t inst, const orr_access *x) {
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    orr_shared_spec spec = orr_shared_spec_of(s->gpu);
+    orr_banked b = orr_bank_conflicts(x, i->bytes, orr_shared_kind(&spec, i));
+    orr_shared_cost spent = orr_shared_cost_of(&spec, i, b);
+    s->out->shared_passes += b.passes;
+    s->out->shared_conflicts += b.conflicts;
+    a->cost += spent.cycles;
+    s->timed[inst]++;
+    a->latency += s->gpu->shared_latency + spent.lag;
+}
+
+static void coalesce(const orr_gpu *g, const orr_tinst *i, const orr_access *x, bool local,
+                     orr_coalesced *c) {
+    bool whole = i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32;
+    if (local)
+        orr_coalesce_local(x, i->bytes, c);
+    else if (i->tclass == ORR_TC_TEX)
+        orr_coalesce_texture(x, c);
+    else if (orr_tinst_lands(i))
+        orr_coalesce_copy(x, c);
+    else
+        orr_coalesce(x, i->bytes, whole ? ORR_WHOLE_WARP : (enum orr_coalescing)g->l1_coalesce, c);
+}
+
+// The lines of an access that are followed, of which the first is `base` on: false, there is none. *wait:
+// cycles until the last of them is there.
+static bool follow_lines(sampler *s, uint32_t inst, const orr_access *x, const orr_coalesced *c,
+                         uint64_t base, double *wait) {
+    const orr_tinst *i = &s->g->program->insts[inst];
+    double lanes = (double)orr_popc(x->mask) / c->lines;
+    bool known = false;
+    *wait = latency_of(s->gpu, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
+    s->hand.from_dram = s->hand.from_l2 = s->hand.first_touch = 0;
+    for (uint32_t n = 0; n < c->lines; n++) {
+        uint64_t line = base + c->line[n].line;
+        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, lanes);
+        if (!followed(s, line)) continue;
+        known = true;
+        fewer(s);
+        if (!followed(s, line)) continue;
+        s->out->looked++;
+        double one = line_access(s, &s->g->access[inst], i, line, c->line[n].sectors, lanes);
+        if (one > *wait) *wait = one;
+    }
+    return known;
+}
+
+// What a load waits for besides: the lines that are later than the mean.
+static double late_lines(sampler *s, uint32_t inst, double most) {
+    double from_dram = s->hand.from_dram < most ? s->hand.from_dram : most,
+           lines = s->hand.from_l2 < most ? s->hand.from_l2 : most,
+           share = s->hand.from_dram > 0 ? s->hand.first_touch / s->hand.from_dram : 0;
+    add_far(s, inst, lines, from_dram, share);
+    if (share > 0) s->by_first[inst] += share * (latency_of(s->gpu, AT_DRAM) - latency_of(s->gpu, AT_L2));
+    return late(s->m, lines, from_dram);
+}
+
+static void memory_access(sampler *s, uint32_t inst, const orr_access *x, bool in_local, uint64_t local) {
+    const orr_gpu *g = s->gpu;
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    orr_coalesced c;
+    coalesce(g, i, x, in_local, &c);
+    orr_l1_spec l1 = orr_l1_spec_of(g);
+    orr_l1_access at = access_at_l1(x, &c, i, in_local);
+    orr_l1_cost spent = orr_l1_cost_of(&l1, &at, NULL);
+    a->cost += spent.cycles;
+    if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && !in_local)
+        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, x, &c.line[n]);
+    else if (i->flags & ORR_TF_ATOMIC)
+        a->atomics += orr_popc(x->mask);
+    if (g->memory == ORR_MEMORY_PERFECT) {
+        a->sectors += c.sectors;
+        s->out->sectors += c.sectors;
+        s->out->l1_hits += c.sectors;
+        s->timed[inst]++;
+        a->latency += g->l1_latency + spent.lag;
+        return;
+    }
+    double wait;
+    if (!follow_lines(s, inst, x, &c, in_local ? ORR_LOCAL_LINES + local : 0, &wait)) return;
+    if (i->flags & ORR_TF_LOAD) wait += late_lines(s, inst, c.lines);
+    s->timed[inst]++;
+    a->latency += wait + spent.lag;
+    if (!(i->flags & ORR_TF_LOAD)) return;
+    double behind = wait + spent.lag - s->before[inst].latency;
+    if (!s->loads || behind > s->late) s->late = behind;
+    s->loads = true;
+}
+
+static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
@@ -563,87 +557,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
     a->requests += x.mask != 0;
     s->out->looked++;
-    if (space == ORR_SPACE_SHARED) {
-        orr_shared_spec spec = orr_shared_spec_of(g);
-        orr_banked b = orr_bank_conflicts(&x, i->bytes, orr_shared_kind(&spec, i));
-        orr_shared_cost spent = orr_shared_cost_of(&spec, i, b);
-        s->out->shared_passes += b.passes;
-        s->out->shared_conflicts += b.conflicts;
-        a->cost += spent.cycles;
-        s->timed[inst]++;
-        a->latency += g->shared_latency + spent.lag;
-        return;
-    }
-    if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
-        uint32_t more = x.mask ? constants_words(&x, i->bytes) - 1 : 0; // words, one after the other
-        double late = g->const_word_latency > g->const_interval ? g->const_word_latency : g->const_interval;
-        s->timed[inst]++;
-        a->cost += 1;
-        a->words += more * (double)g->const_interval;
-        a->latency += g->const_latency + more * late;
-        return;
-    }
-    orr_coalesced c;
-    uint64_t base = 0;
-    if (space == ORR_SPACE_LOCAL) {
-        orr_coalesce_local(&x, i->bytes, &c);
-        base = ORR_LOCAL_LINES + local;
-    } else if (i->tclass == ORR_TC_TEX) {
-        orr_coalesce_texture(&x, &c);
-    } else if (orr_tinst_lands(i)) {
-        orr_coalesce_copy(&x, &c);
-    } else {
-        orr_coalesce(&x, i->bytes,
-                     i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32 ? ORR_WHOLE_WARP
-                                                                      : (enum orr_coalescing)g->l1_coalesce,
-                     &c);
-    }
-    orr_l1_spec l1 = orr_l1_spec_of(g);
-    orr_l1_access at = access_at_l1(&x, &c, i, space == ORR_SPACE_LOCAL);
-    orr_l1_cost spent = orr_l1_cost_of(&l1, &at, NULL);
-    double cost = spent.cycles;
-    a->cost += cost;
-    if (i->flags & ORR_TF_ATOMIC && g->l2_atomic_words && space != ORR_SPACE_LOCAL)
-        for (uint32_t n = 0; n < c.lines; n++) a->atomics += operations(s, i, &x, &c.line[n]);
-    else if (i->flags & ORR_TF_ATOMIC)
-        a->atomics += orr_popc(x.mask);
-    if (g->memory == ORR_MEMORY_PERFECT) {
-        a->sectors += c.sectors;
-        s->out->sectors += c.sectors;
-        s->out->l1_hits += c.sectors;
-        s->timed[inst]++;
-        a->latency += g->l1_latency + spent.lag;
-        return;
-    }
-    double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
-    bool known = false;
-    s->from_dram = s->from_l2 = s->first_touch = 0;
-    for (uint32_t n = 0; n < c.lines; n++) {
-        uint64_t line = base + c.line[n].line;
-        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, (double)orr_popc(x.mask) / c.lines);
-        if (!followed(s, line)) continue;
-        known = true;
-        fewer(s);
-        if (!followed(s, line)) continue;
-        s->out->looked++;
-        double one = line_access(s, a, i, line, c.line[n].sectors, (double)orr_popc(x.mask) / c.lines);
-        if (one > wait) wait = one;
-    }
-    if (!known) return;
-    double from_dram = s->from_dram < c.lines ? s->from_dram : c.lines,
-           lines = s->from_l2 < c.lines ? s->from_l2 : c.lines;
-    if (i->flags & ORR_TF_LOAD) {
-        double share = s->from_dram > 0 ? s->first_touch / s->from_dram : 0;
-        wait += late(s->m, lines, from_dram);
-        add_far(s, inst, lines, from_dram, share);
-        if (share > 0) s->by_first[inst] += share * (latency_of(g, AT_DRAM) - latency_of(g, AT_L2));
-    }
-    s->timed[inst]++;
-    a->latency += wait + spent.lag;
-    if (!(i->flags & ORR_TF_LOAD)) return;
-    double late = wait + spent.lag - s->before[inst].latency;
-    if (!s->loads || late > s->late) s->late = late;
-    s->loads = true;
+    if (space == ORR_SPACE_SHARED)
+        shared_access(s, inst, &x);
+    else if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM)
+        constant_access(s, inst, &x);
+    else
+        memory_access(s, inst, &x, space == ORR_SPACE_LOCAL, local);
 }
 
 // ---- the streams of a cluster ---------------------------------
@@ -707,10 +626,10 @@ static int step(sampler *s, reader *r, double *slots) {
     }
     if (s->t->meets[block]) {
         r->waited = r->lines = r->from_dram = 0;
-    } else if (s->nfar) {
+    } else if (s->far.n) {
         r->waited++;
-        r->lines += s->far_lines;
-        r->from_dram += s->far_dram;
+        r->lines += s->far.lines;
+        r->from_dram += s->far.dram;
     }
     wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
     r->clock += s->late; // they are waited for, sooner or later
@@ -829,9 +748,9 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     memset(out, 0, sizeof *out);
     sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .t = t, .every = 1};
     s.seat = (orr_cluster_seat){.size = t->cluster ? t->cluster : 1, .machine = p->kernel->machine};
-    reuse_init(&s.l1, 128);
-    reuse_init(&s.l2, 256);
-    reuse_init(&s.hot, 64);
+    an_reuse_init(&s.l1, 128);
+    an_reuse_init(&s.l2, 256);
+    an_reuse_init(&s.hot, 64);
     // How many blocks run at a time for each that is in the sample.
     bool alone = gpu->sm_count > 1;
     uint32_t cluster = 1;
@@ -847,8 +766,8 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     s.regions = (uint64_t)gpu->l2_size >> REGION_BITS;
     s.fits = allocated && allocated <= (uint64_t)gpu->l2_size;
     if (gpu->l2_flush) {
-        reuse_free(&m->regions);
-        reuse_init(&m->regions, 256);
+        an_reuse_free(&m->regions);
+        an_reuse_init(&m->regions, 256);
     }
     for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
     s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
@@ -873,8 +792,8 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
         ok = together(&s, t, from, to, slot);
         s.blocks += to - from;
         at = (at + apart) % parts;
-        reuse_free(&s.l1); // another SM, another time
-        reuse_init(&s.l1, 128);
+        an_reuse_free(&s.l1); // another SM, another time
+        an_reuse_init(&s.l1, 128);
     }
     double wait, share = first_share(&s, t, allocated, &wait), spread = hottest(&s);
     double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;
@@ -902,8 +821,8 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     free(s.timed);
     free(s.by_first);
     free(s.access);
-    reuse_free(&s.l1);
-    reuse_free(&s.l2);
-    reuse_free(&s.hot);
+    an_reuse_free(&s.l1);
+    an_reuse_free(&s.l2);
+    an_reuse_free(&s.hot);
     return ok;
 }

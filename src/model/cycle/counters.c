@@ -107,6 +107,13 @@ static void count_program(const orr_gpu *g, const orr_timing *t, double *c, doub
     *reductions = atom + red > 0 ? red / (atom + red) : 0;
 }
 
+// Of how many halves the unit is (unit.NAME.half): 1 or 2.
+static int halves(const orr_gpu *g, const char *name) {
+    for (int u = 0; u < g->nunits; u++)
+        if (!strcmp(g->units[u].name, name)) return *g->units[u].half ? 2 : 1;
+    return 1;
+}
+
 static void count_units(const orr_gpu *g, const orr_timing *t, double *c) {
     static const struct {
         const char *unit;
@@ -117,6 +124,17 @@ static void count_units(const orr_gpu *g, const orr_timing *t, double *c) {
     for (int u = 0; u < g->nunits; u++)
         for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
             if (!strcmp(g->units[u].name, units[i].unit)) c[units[i].counter] = (double)t->unit_busy[u];
+    // A profiler adds up the two halves of the fp32 unit, each of which is busy for twice as long.
+    if (halves(g, "fma") == 2) c[ORR_C_FMA_BUSY] = 2 * c[ORR_C_FMA_BUSY] + c[ORR_C_FMAHEAVY_BUSY];
+    // What the tensor pipe does besides (HFMA2.MMA).
+    const orr_program *p = t->program;
+    for (uint32_t n = 0; p && t->issued && n < t->ninsts; n++) {
+        const orr_gpu_unit *unit = &g->units[p->insts[n].unit];
+        if (!t->issued[n] || pipe_of(g, p, &p->insts[n]) != ORR_C_PIPE_TENSOR ||
+            !strcmp(unit->name, "tensor"))
+            continue;
+        add_to(&c[ORR_C_TENSOR_BUSY], (double)t->issued[n] * 32 / unit->lanes);
+    }
 }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -170,7 +188,16 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
     c[ORR_C_LOAD_CYCLES] = (double)s->load_latency;
 }
 
+// What goes down the load/store pipe and is no access of L1 takes a pass of shared memory: shuffles, reads of
+// a thread's special registers, accesses without a lane that takes part (H200: exact where no lane is off).
+static double other_passes(const orr_sm_counts *s, double lsu) {
+    double accesses =
+        (double)(sum(s->l1_requests[0], 2 * ORR_L1_KINDS) + sum(s->shared_requests, ORR_L1_KINDS));
+    return lsu > accesses ? lsu - accesses : 0; // not known: NAN
+}
+
 static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
+    c[ORR_C_SHARED_PASS] += other_passes(s, c[ORR_C_PIPE_LSU]);
     c[ORR_C_SHARED_LD_CONF] = (double)s->shared_conflicts[ORR_L1_LOAD];
     c[ORR_C_SHARED_ST_CONF] = (double)s->shared_conflicts[ORR_L1_STORE];
     c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared_conflicts[ORR_L1_ATOMIC];
@@ -338,7 +365,7 @@ void orr_cycle_rates(const orr_gpu *g, double c[ORR_COUNTERS]) {
     static const char *const unit[] = {"alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "lsu"};
     for (int u = 0; u <= ORR_C_LSU_BUSY - ORR_C_ALU_BUSY; u++) {
         double busy = c[ORR_C_ALU_BUSY + u];
-        int count = unit_count(g, unit[u]);
+        int count = unit_count(g, unit[u]) * halves(g, unit[u]);
         c[ORR_C_ALU_PCT + u] = percent(busy, active * count);
         busiest = larger(busiest, percent(busy, elapsed * count));
     }

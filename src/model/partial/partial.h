@@ -104,8 +104,7 @@ bool residency_near(const residency *a, const residency *b, uint32_t ninsts);
 void residency_mix(residency *x, const residency *with, uint32_t ninsts);
 void residency_free(residency *x);
 
-// ---- portions.c: the launch's time, from portions of its grid on all SMs
-// -------------------------------------
+// ---- portions.c: the launch's time, from portions of its grid on all SMs ------------------------
 typedef struct portion {
     uint64_t warm, from, to; // blocks: from `warm` on they are in L2, from `from` on simulated
     uint64_t settled;        // from here to `to` they show the pace
