@@ -117,6 +117,22 @@ for as in ptx sass; do
         --arg buf:i32:64:print >out 2>err || fail "local arguments, $as: $(cat err)"
     grep -q "^arg2: 63 62 61 60 59" err || fail "local arguments overlap or are not aligned, $as: $(cat err)"
 done
+# Copies of work-groups, of vectors of three and of halves: element i is 4i, 4i+1, 4i+2, and half 2i is added.
+cat >async.cl <<'X'
+__kernel void c(__global int3 *a, __global int3 *b, __local int3 *t, __global half *h, __local half *u) {
+    event_t e = async_work_group_copy(t, (const __global int3 *)a, get_local_size(0), 0);
+    prefetch(a, 4);
+    e = async_work_group_strided_copy(u, (const __global half *)h, get_local_size(0), 2, e);
+    wait_group_events(1, &e);
+    t[get_local_id(0)] += (int)u[get_local_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    e = async_work_group_copy(b, (const __local int3 *)t, get_local_size(0), 0);
+    wait_group_events(1, &e);
+}
+X
+"$orrery" run -q async.cl --kernel c --global 8 --local 8 --arg buf:i32:32:iota --arg buf:i32:32:print --arg local:128 \
+    --arg buf:f16:16:iota --arg local:16 >out 2>err || fail "copies of work-groups: $(cat err)"
+grep -q "^arg1: 0 1 2 0 6 7 8 0 12 13 14 0 18 19 20 0" err || fail "copies of work-groups: $(cat err)"
 # wrong WORDS... : bad input, status 2, a message with the word
 wrong() {
     local word=$1 status=0

@@ -824,3 +824,29 @@ HMEM(__global)
 HMEM(__local)
 HMEM(__private)
 HLOAD(__constant, 2) HLOAD(__constant, 3) HLOAD(__constant, 4) HLOAD(__constant, 8) HLOAD(__constant, 16)
+
+// ---- copies of work-groups --------------------------------------------------------------------------
+// libclc has them for other types.
+#define GROUP_COPY(T)                                                                                        \
+    OVER event_t async_work_group_copy(__local T *to, const __global T *from, size_t n, event_t e) {         \
+        for (size_t i = get_local_linear_id(); i < n; i += group_items()) to[i] = from[i];                   \
+        return e;                                                                                            \
+    }                                                                                                        \
+    OVER event_t async_work_group_copy(__global T *to, const __local T *from, size_t n, event_t e) {         \
+        for (size_t i = get_local_linear_id(); i < n; i += group_items()) to[i] = from[i];                   \
+        return e;                                                                                            \
+    }                                                                                                        \
+    OVER event_t async_work_group_strided_copy(__local T *to, const __global T *from, size_t n, size_t step, \
+                                               event_t e) {                                                  \
+        for (size_t i = get_local_linear_id(); i < n; i += group_items()) to[i] = from[i * step];            \
+        return e;                                                                                            \
+    }                                                                                                        \
+    OVER event_t async_work_group_strided_copy(__global T *to, const __local T *from, size_t n, size_t step, \
+                                               event_t e) {                                                  \
+        for (size_t i = get_local_linear_id(); i < n; i += group_items()) to[i * step] = from[i];            \
+        return e;                                                                                            \
+    }                                                                                                        \
+    OVER void prefetch(const __global T *p, size_t n) {}
+GROUP_COPY(char3) GROUP_COPY(uchar3) GROUP_COPY(short3) GROUP_COPY(ushort3) GROUP_COPY(int3) GROUP_COPY(uint3)
+GROUP_COPY(long3) GROUP_COPY(ulong3) GROUP_COPY(float3) GROUP_COPY(double3)
+GROUP_COPY(half) GROUP_COPY(half2) GROUP_COPY(half3) GROUP_COPY(half4) GROUP_COPY(half8) GROUP_COPY(half16)
