@@ -12,7 +12,8 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model flush budget on kernels launches threads max-insts counts-only lines timeline latencies stats "
+     " gpu model flush budget on kernels launches threads max-insts counts-only lines timeline latencies "
+     "stats "
      "check "
      "no-check digests json "
      "sample profile warm: precision range html output quiet" INPUT_OPTIONS,
@@ -55,7 +56,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record streams --gpu v100 --format accel-sim -o traces\n"
      "orrery record my.launch --size medium -o my.orr"},
     {"app", cli_app,
-     " gpu node model flush on set source kernels launches threads max-insts bounds counts-only sample precision "
+     " gpu node model flush on set source kernels launches threads max-insts bounds counts-only sample "
+     "precision "
      "warm: "
      "record format lines timeline json html output quiet "
      "! ",
