@@ -30,8 +30,8 @@ static const char ptx[] =
     "done:\n"
     "  ret;\n"
     "}\n"
-    ".visible .entry later(.param .u64 t) { .reg .b64 %d; .reg .pred %p;\n"
-    "  istypep.texref %p, %d; ret; }\n"
+    ".visible .entry later(.param .u64 t) { .reg .b64 %d;\n"
+    "  .reg .b32 %q; txq.channel_order.b32 %q, [%d]; ret; }\n"
     ".visible .entry bad(.param .u64 x) { .reg .b64 %d<3>; .reg .b32 %r;\n"
     "  ld.param.u64 %d1, [x]; ld.global.u32 %r, [%d1+4096]; st.global.u32 [%d1], %r; ret; }\n";
 

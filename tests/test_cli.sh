@@ -211,9 +211,9 @@ cat >"$dir/hello.ptx" <<'EOF'
 }
 .visible .entry typed(.param .u64 t)
 {
-  .reg .b64 %d<2>; .reg .pred %p<2>;
+  .reg .b64 %d<2>; .reg .b32 %r<2>;
   ld.param.u64 %d1, [t];
-  istypep.texref %p1, %d1; ret;
+  txq.channel_order.b32 %r1, [%d1]; ret;
 }
 EOF
 hello=("$orrery" run "$dir/hello.ptx" --kernel hello --grid 2 --block 2)

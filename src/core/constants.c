@@ -17,6 +17,7 @@ void constants_spec_read(constants_spec *s, const orr_gpu *g) {
                           .latency = whole_cycles(g->const_latency),
                           .second_latency = whole_cycles(g->const_l15_latency),
                           .cold = g->const_cold,
+                          .cold_misses = g->const_cold_misses ? (uint32_t)g->const_cold_misses : UINT32_MAX,
                           .interval = (uint32_t)g->const_interval,
                           .word_latency = (uint32_t)g->const_word_latency,
                           .miss_ticks = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS)};

@@ -29,8 +29,9 @@ typedef struct constants_spec {
     uint64_t latency, second_latency; // cycles of a load that hits
     uint64_t beyond_latency;          // and of one that misses both
     uint64_t named_second,
-        named_beyond; // more than a hit: a line that is named, from the second cache or from L2
-    bool cold;        // the first to name a line waits for it (const.cold)
+        named_beyond;     // more than a hit: a line that is named, from the second cache or from L2
+    bool cold;            // the first to name a line waits for it (const.cold)
+    uint32_t cold_misses; // of a sub-core count as misses (const.cold_misses)
     uint32_t interval, word_latency; // cycles between words of one load; of the answer for each further word
     uint64_t miss_ticks;             // 1/ORR_TICKS cycles between two lines of a load that miss
 } constants_spec;

@@ -196,9 +196,8 @@ static void branch(sm *s, warp *w, const dispatched *d) {
 
 // A load of constants that miss keeps what is behind it in the queue, reads of special registers and other
 // such loads; when that is full they are not issued (H200: micro/start, mio_throttle, however few of them a
-// kernel has). Eight of a sub-core's are looked up before the line is there, and counted as misses (H200,
-// hardware/h200/workloads.csv: all of 16 and of 30 warps of an SM, 33 of 35, 39 of 64).
-#define MISSES_QUEUED 8
+// kernel has). const.cold_misses of a sub-core's are looked up before the line is there, and counted as
+// misses.
 static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *i, uint64_t ready) {
     const cycle *c = s->c;
     uint64_t now = s->clock.now;
@@ -208,13 +207,13 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
             ready += there - now;
             if (q->constants_until < there)
                 q->constants_until = there, q->constants_queue = q->constants_missed = 0;
-            s->constants.n.misses += q->constants_missed++ < MISSES_QUEUED;
+            s->constants.n.misses += q->constants_missed++ < c->core.constants.cold_misses;
         }
         if (ready > w->landed) w->landed = ready;
     }
     if (q->constants_until > now && by_queue(i)) {
         if (i->tclass != ORR_TC_CONST) ready += q->constants_until - now;
-        if (++q->constants_queue >= c->core.lsu.places / c->nsched) {
+        if (++q->constants_queue >= c->core.lsu.places) {
             units_block(&s->units, w->sched, i->unit, q->constants_until);
             if (c->sreg_unit != NO_UNIT) units_block(&s->units, w->sched, c->sreg_unit, q->constants_until);
         }
