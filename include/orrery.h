@@ -88,6 +88,7 @@ typedef struct orr_status { // how far a job is
     uint64_t part, parts;   // parts 0: not known
     double seconds;         // since the job began
     bool ended;             // this is the last call
+    double begun;           // parts, of those that have begun and not ended: 0.5 is half of one
 } orr_status;
 typedef bool (*orr_watch)(void *arg, const orr_status *s); // false: the job is to stop
 #endif
@@ -176,8 +177,9 @@ ORR_API orr_report *orr_measure(const char *const *inputs, int n, const orr_opti
 // The microbenchmarks, or launch scripts with `measure` in them, on that GPU: CSV that orr_tune reads. n 0:
 // all bundled ones. A script that fails does not end the job: there is a report then, and e is filled in.
 ORR_API orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, orr_err *e);
-// One page for the browser of several runs, which it shows next to each other: reports of orr_run as JSON (also
-// several in an array) or as ORR_PAGE_DATA; or of one report of another job. The report has one form, ORR_HTML.
+// One page for the browser of several runs, which it shows next to each other: reports of orr_run as JSON
+// (also several in an array) or as ORR_PAGE_DATA; or of one report of another job. The report has one form,
+// ORR_HTML.
 ORR_API orr_report *orr_page(const char *const *reports, int n, orr_err *e);
 // The bundled workloads.
 ORR_API orr_report *orr_workloads(orr_err *e);

@@ -162,6 +162,27 @@ static void it_can_be_stopped(void **state) {
     orr_progress_end(&p);
 }
 
+static bool note_status(void *arg, const orr_status *s) {
+    *(orr_status *)arg = *s;
+    return true;
+}
+
+// One of four thread blocks has ended, and half of another's work is done.
+static void parts_that_have_begun(void **state) {
+    (void)state;
+    orr_status last = {0};
+    orr_progress p;
+    orr_progress_start(&p, (orr_watcher){note_status, &last}, "up", "launches", "blocks", 0);
+    orr_progress_parts(&p, 4);
+    orr_progress_part(&p, 1);
+    orr_progress_begun(&p, 0.5);
+    orr_progress_end(&p);
+    assert_int_equal(last.part, 1);
+    assert_int_equal(last.parts, 4);
+    assert_float_equal(last.begun, 0.5, 0);
+    assert_true(last.ended);
+}
+
 // An H200 (programming guide, compute capability 9.0): 2048 threads, 32 blocks, 65536 registers and 228 KB of
 // shared memory an SM, at most 227 KB of it for a block, of which 1 KB is taken by the system.
 static void launches_fit(void **state) {
@@ -231,6 +252,7 @@ int main(void) {
         cmocka_unit_test(a_script_and_its_stream),
         cmocka_unit_test(some_are_chosen),
         cmocka_unit_test(it_can_be_stopped),
+        cmocka_unit_test(parts_that_have_begun),
         cmocka_unit_test(launches_fit),
         cmocka_unit_test(json_places),
     };

@@ -37,6 +37,7 @@ class Status(ctypes.Structure):
         ("parts", ctypes.c_uint64),
         ("seconds", ctypes.c_double),
         ("ended", ctypes.c_bool),
+        ("begun", ctypes.c_double),
     ]
 
 

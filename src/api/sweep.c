@@ -200,6 +200,8 @@ static bool store_points(sweeper *x, size_t first, size_t n, orr_err *e) {
     for (size_t k = 0; k < n; k++) {
         const orr_swept_point *p = &x->s.points[first + k];
         if (ok && failed[k] && !p->kept) ok = orr_store_put(x->store, &x->s, first + k, e);
+        // A process that was killed may have written a point and not said so.
+        if (ok && p->kept && x->s.share) orr_share_done(x->s.share, p->digest);
         x->finished += p->state != ORR_POINT_TO_DO;
     }
     free(failed);

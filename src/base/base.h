@@ -153,6 +153,7 @@ typedef struct orr_status { // how far a job is
     uint64_t part, parts;   // parts 0: not known
     double seconds;         // since the job began
     bool ended;             // this is the last call
+    double begun;           // parts, of those that have begun and not ended: 0.5 is half of one
 } orr_status;
 typedef bool (*orr_watch)(void *arg, const orr_status *s); // false: the job is to stop
 #endif
@@ -170,6 +171,7 @@ typedef struct orr_progress {
     double start;
     _Atomic uint64_t done, total; // total 0: unknown
     _Atomic uint64_t part, parts; // of the one being done; parts 0: unknown
+    _Atomic double begun;         // parts, of those that have begun and not ended
     _Atomic bool stopped;         // the watcher has had enough
     orr_watcher watcher;
     struct orr_ticker *ticker; // NULL: nobody is told
@@ -179,6 +181,7 @@ void orr_progress_start(orr_progress *p, orr_watcher to, const char *what, const
 void orr_progress_step(orr_progress *p, uint64_t done);
 void orr_progress_parts(orr_progress *p, uint64_t parts); // that the next one has; none is done
 void orr_progress_part(orr_progress *p, uint64_t more);   // any thread
+void orr_progress_begun(orr_progress *p, double parts);   // of those that have begun, so much is done
 void orr_progress_end(orr_progress *p);                   // also when it was never started, and zero
 // May the job go on? False with e set, status ORR_STOPPED: the watcher has stopped it. p may be NULL.
 bool orr_progress_go(const orr_progress *p, orr_err *e);

@@ -90,7 +90,8 @@ static void tell(orr_progress *p, bool ended) {
                     .part = p->part,
                     .parts = p->parts,
                     .seconds = orr_seconds() - p->start,
-                    .ended = ended};
+                    .ended = ended,
+                    .begun = p->begun};
     if (!p->watcher.tell(p->watcher.arg, &s)) p->stopped = true;
 }
 
@@ -139,8 +140,11 @@ void orr_progress_step(orr_progress *p, uint64_t done) {
 
 void orr_progress_parts(orr_progress *p, uint64_t parts) {
     p->part = 0;
+    p->begun = 0;
     p->parts = parts;
 }
+
+void orr_progress_begun(orr_progress *p, double parts) { p->begun = parts; }
 
 void orr_progress_part(orr_progress *p, uint64_t more) {
     atomic_fetch_add_explicit(&p->part, more, memory_order_relaxed);
@@ -169,10 +173,11 @@ bool orr_progress_go(const orr_progress *p, orr_err *e) {
 }
 
 // ---- the line on a terminal -------------------------------------------------------------------
-static void add_count(orr_text *t, const char *unit, uint64_t done, uint64_t total) {
+static void add_count(orr_text *t, const char *unit, uint64_t done, uint64_t total, double begun) {
     char a[32];
     orr_text_add(t, "%s %s", unit, orr_commas(a, done));
-    if (total) orr_text_add(t, " of %s (%.0f%%)", orr_commas(a, total), 100.0 * (double)done / (double)total);
+    if (!total) return;
+    orr_text_add(t, " of %s (%.0f%%)", orr_commas(a, total), 100.0 * ((double)done + begun) / (double)total);
 }
 
 // What is left at the pace so far: of the whole job where its length is known, else of the launch, point or
@@ -184,7 +189,7 @@ static void add_rest(orr_text *t, const orr_status *s) {
         current = s->done;
         began = s->done ? s->seconds : 0;
     }
-    double part = s->parts ? (double)s->part / (double)s->parts : 0;
+    double part = s->parts ? ((double)s->part + s->begun) / (double)s->parts : 0;
     double share = s->total ? ((double)s->done + part) / (double)s->total : part;
     double spent = s->total ? s->seconds : s->seconds - began;
     if (share < 0.01 || share > 1) return;
@@ -204,10 +209,10 @@ bool orr_progress_line(void *arg, const orr_status *s) {
     if (s->seconds < 2 || !isatty(STDERR_FILENO)) return true;
     orr_text t = {0};
     orr_text_add(&t, "\r%s: ", s->what);
-    add_count(&t, s->units, s->done, s->total);
+    add_count(&t, s->units, s->done, s->total, 0);
     if (s->parts) {
         orr_text_add(&t, ", ");
-        add_count(&t, s->part_units, s->part, s->parts);
+        add_count(&t, s->part_units, s->part, s->parts, s->begun);
     }
     orr_text_add(&t, ", %.0f s", s->seconds);
     add_rest(&t, s);

@@ -20,7 +20,8 @@
 #include "model/cycle/step.h"
 #include "model/dispatch.h"
 
-#define MAX_SAMPLES 1024
+#define TELL_WINDOWS 64 // after so many windows: how far the resident thread blocks are
+#define MAX_SAMPLES  1024
 
 // ---- thread blocks ------------------------------------------------------------------------------
 static void fit_program(engine *x);
@@ -166,6 +167,25 @@ static void collect_blocks(engine *x, orr_progress *progress) {
     }
     notice_ends(x);
     if (x->c->grids) cyc_grids_end(x);
+}
+
+// Of the thread blocks that are resident, how many it would be if what their warps have done were in whole
+// ones: by their traces. Warps that are executed as they are timed have none that says how long it will be.
+static void tell_begun(const engine *x, orr_progress *progress) {
+    const cycle *c = x->c;
+    double begun = 0;
+    for (uint32_t n = 0; n < c->nsms && !c->live; n++)
+        for (uint32_t k = 0; k < c->sms[n].tb.n; k++) {
+            const block *b = &c->sms[n].tb.slot[k];
+            double warps = 0;
+            for (uint32_t i = 0; b->buf && i < b->nwarps; i++) {
+                const warp_cursor *w = b->warp[i] == NOBODY ? NULL : &warp_of(&c->sms[n], b->warp[i])->pc;
+                size_t all = w ? (size_t)(w->trace.end - w->base) : 0;
+                warps += all ? (double)(w->trace.at - w->base) / (double)all : 1;
+            }
+            if (b->buf) begun += warps / b->nwarps;
+        }
+    orr_progress_begun(progress, begun);
 }
 
 // ---- sampling -----------------------------------------------------------------------------------
@@ -615,6 +635,7 @@ static bool release_waits(cycle *c) {
 
 static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     cycle *c = x->c;
+    uint64_t rounds = 0;
     x->from = (uint64_t)c->gpu->launch_overhead;
     for (;;) {
         if (x->out->sampler && !skip(x, progress, e)) return false;
@@ -629,6 +650,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
         if (x->out->pieces) sample(x);
         collect_blocks(x, progress);
+        if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
         if (c->live && orr_step_failed(c->live, e)) return false;
