@@ -148,6 +148,8 @@ void orr_progress_begun(orr_progress *p, double parts) { p->begun = parts; }
 
 void orr_progress_part(orr_progress *p, uint64_t more) {
     atomic_fetch_add_explicit(&p->part, more, memory_order_relaxed);
+    double begun = p->begun; // they were among those, if it is said at all: then one thread says both
+    if (begun > 0) p->begun = begun > (double)more ? begun - (double)more : 0;
 }
 
 void orr_progress_end(orr_progress *p) {
