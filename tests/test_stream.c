@@ -197,19 +197,24 @@ static void free_traces(launch_data *l) {
 
 static char path[64];
 
-static void write_launch(orr_stream_writer *w, const orr_kernel *k, const launch_data *l) {
+static void begin_launch(orr_stream_writer *w, const orr_kernel *k, const launch_data *l, uint32_t blocks) {
     orr_err e = {0};
     orr_launch_info info = {.kernel = k, .dynamic_shared = l->shared, .index = l->index};
     memcpy(info.grid, l->grid, sizeof l->grid);
     memcpy(info.block, l->block, sizeof l->block);
     assert_true(orr_stream_begin(w, &info, &e));
-    for (uint32_t b = 0; b < l->nblocks; b++) {
+    for (uint32_t b = 0; b < blocks; b++) {
         orr_warp_trace views[MAX_WARPS];
         for (uint32_t i = 0; i < l->nwarps; i++)
             views[i] = (orr_warp_trace){l->traces[b * l->nwarps + i].bytes, l->traces[b * l->nwarps + i].n};
         orr_tb tb = {b, l->nwarps, views};
         assert_true(orr_stream_block(w, &tb, &e));
     }
+}
+
+static void write_launch(orr_stream_writer *w, const orr_kernel *k, const launch_data *l) {
+    orr_err e = {0};
+    begin_launch(w, k, l, l->nblocks);
     assert_true(orr_stream_end(w, &e));
 }
 
@@ -661,6 +666,38 @@ static void nothing_half_written(void **state) {
     rig_free(&r);
 }
 
+// Who stops in the middle of the second launch has a file of the first, byte for byte.
+static void whole_launches(void **state) {
+    (void)state;
+    rig r;
+    assert_true(rig_make(&r));
+    uint64_t s = 9;
+    launch_data l[2] = {{.grid = {5, 2, 1}, .block = {32, 2, 1}, .index = 0},
+                        {.grid = {40, 1, 2}, .block = {97, 1, 1}, .index = 1}}; // more than one frame
+    make_traces(&l[0], &r.kernel, &s, 12);
+    make_traces(&l[1], &r.kernel, &s, 150);
+    write_file(&r.kernel, l, 1);
+    size_t n, n2;
+    char *first = slurp(&n);
+    orr_err e = {0};
+    orr_stream_writer *w = orr_stream_create(path, &e);
+    begin_launch(w, &r.kernel, &l[1], 3);
+    assert_int_equal(orr_stream_whole(w), 0);
+    orr_stream_discard(w);
+    w = orr_stream_create(path, &e);
+    write_launch(w, &r.kernel, &l[0]);
+    begin_launch(w, &r.kernel, &l[1], l[1].nblocks - 1);
+    assert_int_equal(orr_stream_whole(w), 1);
+    assert_true(orr_stream_commit(w, &e));
+    char *both = slurp(&n2);
+    assert_int_equal(n, n2);
+    assert_memory_equal(first, both, n);
+    free(first);
+    free(both);
+    for (int i = 0; i < 2; i++) free_traces(&l[i]);
+    rig_free(&r);
+}
+
 int main(void) {
     orr_err e = {0};
     if (!pack_available(&e)) {
@@ -674,6 +711,7 @@ int main(void) {
         cmocka_unit_test(every_byte_flipped), cmocka_unit_test(every_length),
         cmocka_unit_test(header_errors),      cmocka_unit_test(forged_sections),
         cmocka_unit_test(forged_kernels),     cmocka_unit_test(nothing_half_written),
+        cmocka_unit_test(whole_launches),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

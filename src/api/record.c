@@ -78,8 +78,24 @@ static bool create(recorder *r, const char *file, orr_err *e) {
     return (r->accel = orr_accel_create(file, packed != 0, e)) != NULL;
 }
 
-static void finish(recorder *r, bool ok, orr_err *e) {
-    if (r->accel && ok)
+// Stopped: launches that are whole are worth having.
+static void keep_whole(recorder *r, const char *file, orr_err *e) {
+    orr_err why = *e, wrote = {0};
+    uint32_t n = orr_stream_whole(r->writer);
+    if (!n) {
+        orr_stream_discard(r->writer);
+    } else if (orr_stream_commit(r->writer, &wrote)) {
+        orr_note(&r->o->notes, "%s: stopped; it has the %u launches that were done", file, n);
+        *e = why;
+    } else {
+        *e = wrote;
+    }
+}
+
+static void finish(recorder *r, const char *file, bool ok, orr_err *e) {
+    if (r->writer && e->status == ORR_STOPPED)
+        keep_whole(r, file, e);
+    else if (r->accel && ok)
         orr_accel_commit(r->accel, e);
     else if (r->accel)
         orr_accel_discard(r->accel);
@@ -116,7 +132,7 @@ bool orr_record(const char *input, const char *file, const orr_options *o, orr_e
         bool ok = orr_input_run(&in, e);
         orr_progress_end(&r.progress);
         if (r.wrote.status) *e = r.wrote;
-        finish(&r, ok, e);
+        finish(&r, file, ok, e);
         if (ok) orr_executor_note(&in.executor, &o->notes);
         orr_program_free(r.program);
     }

@@ -292,11 +292,15 @@ orr_report *orr_tune(const char *const *files, int n, const orr_options *o, orr_
     x.t.without = x.o->lab.without;
     orr_text conf = {0}, json = {0};
     orr_report *r = NULL;
-    if (check(&x, e) && tune(&x, e)) {
+    if (check(&x, e) && (tune(&x, e) || e->status == ORR_STOPPED)) { // stopped: what was found until then
+        orr_err bad = {0};
         orr_tuned_write(&x.t, &x.f, &conf);
-        orr_gpu *g = orr_gpu_parse("what was tuned", conf.s, conf.n, NULL, 0, e); // it must be one that runs
+        orr_gpu *g =
+            orr_gpu_parse("what was tuned", conf.s, conf.n, NULL, 0, &bad); // it must be one that runs
         orr_gpu_free(g);
-        if (!e->status) {
+        if (bad.status) {
+            *e = bad;
+        } else {
             say_json(&x.t, &json);
             r = orr_report_of(conf, json);
             orr_text_addn(&x.log, "", 0);

@@ -96,9 +96,12 @@ int cli_correlate(cli_options *o, orr_err *e) {
 int cli_tune(cli_options *o, orr_err *e) {
     const char *const out[] = {o->out.file};
     if (!cli_check_outputs("tune", out, 1, o->inputs, o->ninputs, e)) return e->status;
+    cli_stops_gently();
     orr_report *r = orr_tune((const char *const *)o->inputs, o->ninputs, o->job, e);
-    if (r) cli_write(o, orr_report_as(r, ORR_TEXT), e);
-    if (!e->status) cli_write_form(o->out.log, r, ORR_LOG, e);
+    orr_err failed = {0};
+    if (r && !(cli_write(o, orr_report_as(r, ORR_TEXT), &failed) &&
+               cli_write_form(o->out.log, r, ORR_LOG, &failed)))
+        *e = failed;
     orr_report_free(r);
     return e->status;
 }

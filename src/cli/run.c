@@ -179,6 +179,7 @@ int cli_page(cli_options *o, orr_err *e) {
 
 // ---- record, info, list -------------------------------------------------------------------------
 int cli_record(cli_options *o, orr_err *e) {
+    cli_stops_gently();
     if (o->ninputs != 1 || !o->out.file)
         orr_fail(e, ORR_BAD_INPUT,
                  "record: name one INPUT and the file to write: orrery record INPUT -o FILE");

@@ -81,6 +81,9 @@ orr_stream_writer *orr_stream_create(const char *path, orr_err *e);
 bool orr_stream_begin(orr_stream_writer *w, const orr_launch_info *launch, orr_err *e);
 bool orr_stream_block(orr_stream_writer *w, const orr_tb *tb, orr_err *e); // in grid order
 bool orr_stream_end(orr_stream_writer *w, orr_err *e);
+// Leaves out the launch that has begun and not ended: how many whole ones there are. 0: nothing is worth
+// keeping.
+uint32_t orr_stream_whole(orr_stream_writer *w);
 bool orr_stream_commit(orr_stream_writer *w, orr_err *e); // closes and renames; frees
 void orr_stream_discard(orr_stream_writer *w);            // removes the temporary; frees
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct orr_stream_writer {
     orr_out out;
@@ -14,6 +15,11 @@ struct orr_stream_writer {
     ORR_VEC(const orr_kernel *) kernels;
     uint32_t launches;
     uint64_t all_blocks;
+    struct { // the file behind the last whole launch
+        off_t at;
+        uint32_t sections;
+        size_t kernels;
+    } whole;
 
     // the launch being written
     bool open;
@@ -173,7 +179,21 @@ bool orr_stream_end(orr_stream_writer *w, orr_err *e) {
     add_n(&w->raw, w->totals.warp_insts);
     add_n(&w->raw, w->totals.thread_insts);
     add_n(&w->raw, w->totals.trace_bytes);
-    return section(w, SECTION_DONE, &w->raw, e);
+    if (!section(w, SECTION_DONE, &w->raw, e)) return false;
+    w->whole.at = ftello(w->out.f);
+    w->whole.sections = w->sections;
+    w->whole.kernels = w->kernels.n;
+    return true;
+}
+
+uint32_t orr_stream_whole(orr_stream_writer *w) {
+    if (!w->launches || w->whole.at < 0) return 0;
+    if (fflush(w->out.f) != 0 || ftruncate(fileno(w->out.f), w->whole.at) != 0) return 0;
+    if (fseeko(w->out.f, w->whole.at, SEEK_SET) != 0) return 0;
+    w->sections = w->whole.sections;
+    w->kernels.n = w->whole.kernels;
+    w->open = false;
+    return w->launches;
 }
 
 static void free_writer(orr_stream_writer *w) {
