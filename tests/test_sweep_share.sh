@@ -37,7 +37,7 @@ rank() { # RANK SIZE RUN COMMAND...
     env OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE="$2" PMIX_NAMESPACE="$3" timeout 100 "${@:4}"
 }
 for model in abstract cycle; do
-    busy=("$orrery" sweep bfs --size small --model $model --threads 1 --vary "sm.count=66,132" --vary "l2.size=10 MB,20 MB,50 MB")
+    busy=("$orrery" sweep bfs --size small --model "$model" --threads 1 --vary "sm.count=66,132" --vary "l2.size=10 MB,20 MB,50 MB")
     "${busy[@]}" -o busy.sqlite >/dev/null
     for rank in 1 2 0; do
         rank $rank 3 one "${busy[@]}" --mpi -o run.sqlite >out.$rank 2>&1 &

@@ -383,7 +383,8 @@ static void bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
     tma_copy c;
     for (uint32_t k = 0; tma_copy_of(i, from, k, &c); k++) {
         bool loads = c.kind == TMA_LOAD || c.kind == TMA_PREFETCH;
-        double wait = latency_of(g, AT_L2), lines = 0;
+        double wait = latency_of(g, AT_L2);
+        uint32_t lines = 0;
         a->requests++;
         for (; c.row && !c.sent && g->memory != ORR_MEMORY_PERFECT; lines++) {
             tma_line x = tma_next_line(&c);
