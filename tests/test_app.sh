@@ -68,8 +68,8 @@ twice: CUDA_ERROR_INVALID_PTX third.ptx:5: 'total' is defined in second.ptx too;
 pool: 2 0
 X
 # A kernel's versions are those of the code that runs: sm_90's on an H200, its PTX's on a B200.
-[ "$("$orrery" app -q --gpu h200 ./driver "$fatbin" versions)" = "PTX 90, binary 90" ] || fail "versions of machine code"
-[ "$("$orrery" app -q --gpu b200 ./driver "$fatbin" versions)" = "PTX 90, binary 100" ] || fail "versions of PTX"
+[ "$("$orrery" app -q --gpu h200 ./driver "$fatbin" versions)" = "PTX 90, binary 90, 0 of 16 bytes" ] || fail "versions of machine code"
+[ "$("$orrery" app -q --gpu b200 ./driver "$fatbin" versions)" = "PTX 90, binary 100, 0 of 16 bytes" ] || fail "versions of PTX"
 "$orrery" app -q --model functional -- ./program "$fatbin" axpy >got 2>err && grep -q '^wrong: 0' got || fail "-- before the program"
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'

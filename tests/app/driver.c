@@ -70,6 +70,8 @@ int cuStreamWaitValue32_v2(void *, uint64_t, uint32_t, unsigned);
 int cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *), cuCtxGetCurrent(void **);
 int cuCtxPushCurrent_v2(void *), cuCtxPopCurrent_v2(void **);
 int cuFuncGetAttribute(int *, int, void *);
+int cuModuleGetGlobal_v2(uint64_t *, size_t *, void *, const char *);
+int cuMemGetAddressRange_v2(uint64_t *, size_t *, uint64_t);
 int cuPointerGetAttributes(unsigned, const int *, void **, uint64_t);
 
 static void must(int error, const char *what) {
@@ -124,15 +126,20 @@ static void rows(void) {
     MUST(cuMemFree_v2(d));
 }
 
-// Of which version a kernel is (CU_FUNC_ATTRIBUTE_PTX_VERSION, _BINARY_VERSION).
+// Of which version a kernel is (CU_FUNC_ATTRIBUTE_PTX_VERSION, _BINARY_VERSION); the variable that an address
+// lies in.
 static int versions(const char *path) {
     void *module, *function;
     int ptx, binary;
+    uint64_t at, from;
+    size_t bytes, all;
     MUST(cuModuleLoad(&module, path));
     MUST(cuModuleGetFunction(&function, module, "reverse"));
     MUST(cuFuncGetAttribute(&ptx, 5, function));
     MUST(cuFuncGetAttribute(&binary, 6, function));
-    printf("PTX %d, binary %d\n", ptx, binary);
+    MUST(cuModuleGetGlobal_v2(&at, &bytes, module, "factors"));
+    MUST(cuMemGetAddressRange_v2(&from, &all, at + 5));
+    printf("PTX %d, binary %d, %d of %d bytes\n", ptx, binary, (int)(from - at), (int)all);
     return 0;
 }
 
