@@ -246,6 +246,10 @@ printf '#include <stdio.h>\nint devices(void); int main(void) { printf("%%d\\n",
 "${CC:-cc}" main.c -L. -l:libuser.so "-Wl,-rpath,$dir,-rpath-link,$dir/own" -o main
 [ "$(./main)" = 77 ] && [ "$("$orrery" app -q ./main)" = 1 ] || fail "DT_RPATH"
 
+# PyTorch takes its own attention where cuDNN cannot run, unless it is told otherwise.
+[ "$("$orrery" app sh -c 'echo $TORCH_CUDNN_SDPA_DEPRIORITIZED' 2>err)" = 1 ] &&
+    [ "$(TORCH_CUDNN_SDPA_DEPRIORITIZED=0 "$orrery" app sh -c 'echo $TORCH_CUDNN_SDPA_DEPRIORITIZED' 2>err)" = 0 ] || fail "attention"
+
 # A program with the runtime in it cannot be run: one line says so.
 printf 'const char *text = "no CUDA-capable device is detected"; int main(void) { return text[0]; }' >static.c
 "${CC:-cc}" static.c -o static
