@@ -182,10 +182,10 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->write_back && p->spec->partial.completed)
+        if (miss->write_back && p->spec->partial.completed && l->valid == 15)
             l->used |= ORR_LINE_WHOLE;
         else if (miss->write_back)
-            orr_l2_write_back(p, miss->slice, l, e->sectors & l->dirty, e->time);
+            orr_l2_write_back(p, miss->slice, miss->line, e->sectors & l->dirty, e->time);
     }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {
@@ -248,7 +248,7 @@ static orr_l2_event event_pop(orr_l2 *p) {
 }
 
 // What comes from DRAM and what is stored take turns (l2.fill_interval), but for what completes a line: that
-// costs the slice l2.complete_rewritten or l2.complete_scattered where it costs anything. True: it has to
+// costs the slice l2.complete_rewritten where it costs anything. True: it has to
 // wait.
 static bool fill_waits(orr_l2 *p, orr_l2_event *e) {
     if (!p->spec->fill || e->kind != ORR_L2_EV_FILL || e->back || e->waited) return false;
