@@ -103,7 +103,8 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         if (i == ORR_NO_LINE && !(behind && copy) &&
             (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
-        uint8_t all = orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
+        bool narrow = r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
+        uint8_t all = narrow ? missing : orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
         miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
         if (copy && r->live) { // it is served where the line belongs
             orr_l2_request *asks = &p->crossing.at[p->crossing.n - 1].r;

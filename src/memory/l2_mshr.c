@@ -31,19 +31,26 @@ static uint8_t stored_in_part(const uint64_t bytes[2]) {
     return part;
 }
 
-// Asks for sectors of a line, or writes them. Those that were stored to in part have a request of their own
-// (l2.partial_alone); each of them has one where they came one by one. How many requests there are.
+// Asks for sectors of a line, or writes them; how many requests that makes. With l2.partial_alone sectors that
+// were stored to in part have a request of their own, each of them where they came one by one, and of a line
+// that is not written as a whole each half has.
 static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, const orr_cache_line *l,
                          const uint64_t bytes[2]) {
     orr_dram *d = channel_of(p, slice, l->tag, &r.line);
-    uint8_t left = r.sectors, alone = bytes && p->spec->partial.alone ? left & stored_in_part(bytes) : 0;
+    bool apart = p->spec->partial.alone, halves = apart && r.write && r.sectors != 15;
+    uint8_t left = r.sectors, alone = apart && bytes ? left & stored_in_part(bytes) : 0;
+    if (halves) alone = left;
     uint32_t n = 0;
     r.time += p->spec->to_dram;
     r.sectors = left & (uint8_t)~alone;
     if (r.sectors) orr_dram_push(d, &r), n++;
     r.alone = true;
     for (left = alone; left; left &= (uint8_t)~r.sectors, n++) {
-        r.sectors = l->used & ORR_LINE_SPREAD ? left & -left : left;
+        r.sectors = left;
+        if (l->used & ORR_LINE_SPREAD)
+            r.sectors = left & -left;
+        else if (halves)
+            r.sectors = left & 3 ? left & 3 : left;
         orr_dram_push(d, &r);
     }
     return n;
