@@ -58,10 +58,11 @@ void orr_l2_write_back(orr_l2 *p, uint32_t slice, uint32_t i, uint8_t sectors, u
 bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     if (!p->spec->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
-    uint32_t i = over_limit(s, tag, p->spec->dirty, is_dirty);
-    if (i == ORR_NO_LINE) return true;
-    if (!orr_l2_can_write(p, slice, s->cache.line[i].tag)) return false;
-    orr_l2_write_back(p, slice, i, s->cache.line[i].dirty, t);
+    uint32_t i; // more than one, where lines that were on their way have become dirty
+    while ((i = over_limit(s, tag, p->spec->dirty, is_dirty)) != ORR_NO_LINE) {
+        if (!orr_l2_can_write(p, slice, s->cache.line[i].tag)) return false;
+        orr_l2_write_back(p, slice, i, s->cache.line[i].dirty, t);
+    }
     return true;
 }
 
