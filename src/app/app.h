@@ -320,6 +320,7 @@ typedef struct app_asked { // what the command line asks for
     bool on_gpu; // kernels are executed by a real GPU
     bool json, quiet, lines;
     bool counts_only;
+    bool host_clock;       // --clock simulated (host_clock.c)
     bool alike, only_time; // --alike; what is alike is not even executed
 } app_asked;
 

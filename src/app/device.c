@@ -148,6 +148,7 @@ static bool open_device(app *a, orr_err *e) {
     a->asked.timeline = option("TIMELINE");
     a->asked.program = option("PROGRAM");
     a->asked.forms = option("FORMS");
+    a->asked.host_clock = option("CLOCK") && !strcmp(option("CLOCK"), "simulated");
     a->asked.json = option("JSON") != NULL;
     a->asked.lines = option("LINES") != NULL;
     a->asked.quiet = option("QUIET") != NULL;
@@ -212,7 +213,7 @@ void app_wait_change(void) {
     }
     static bool told;
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    orr_clock(CLOCK_REALTIME, &until);
     until.tv_sec += 10;
     if (pthread_cond_timedwait(&changed, &lock, &until) == 0 || told) return;
     told = true;
