@@ -101,7 +101,7 @@ static void published(void **state) {
     // % too long) and less than 128 KiB (bench/nccl).
     static const struct {
         double mib, us;
-    } h20[] = {{0.125, 19.25}, {0.25, 19.54}, {0.5, 20.39}, {1, 27.76},    {2, 40.66},    {8, 81.16},
+    } h20[] = {{0.125, 19.25}, {0.25, 19.54}, {0.5, 20.39},  {1, 27.76},     {2, 40.66},    {8, 81.16},
                {16, 121.33},   {32, 195.4},   {128, 700.25}, {256, 1366.17}, {512, 2671.6}, {1024, 5252.64}};
     t.algos = 1u << ORR_ALGO_RING | 1u << ORR_ALGO_TREE;
     for (size_t i = 0; i < sizeof h20 / sizeof *h20; i++)

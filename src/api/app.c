@@ -284,7 +284,8 @@ static void load_first(variables *v, bool nccl, bool clock) {
     const char *old = getenv("LD_PRELOAD");
     *ORR_PUSH(&v->at) = orr_arena_printf(
         &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1%s%s",
-        old ? old : "", old && *old ? ":" : "", nccl ? ":libnccl.so.2" : "", clock ? ":liborrery-clock.so" : "");
+        old ? old : "", old && *old ? ":" : "", nccl ? ":libnccl.so.2" : "",
+        clock ? ":liborrery-clock.so" : "");
 }
 
 static bool put_cuda(variables *v, const orr_options *o, const char *program, const wanted *w, orr_err *e) {

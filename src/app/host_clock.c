@@ -1,10 +1,11 @@
 // The program's own clock, for preload/clock.c.
 //
 // A program that measures with the host's clock would measure this simulator. With --clock simulated
-// clock_gettime, gettimeofday and time tell the time at which the program first used the GPU, and what the simulated host has waited and
-// launched since (clock.h tells when that is), so that they agree with events. The host's own work still
-// takes no time; asking what time it is takes CALL, about what it takes a CPU, so that a program that waits
-// for the clock to move goes on. Code of Orrery's own asks the system itself (orr_clock).
+// clock_gettime, gettimeofday and time tell the time at which the program first used the GPU, and what the
+// simulated host has waited and launched since (clock.h tells when that is), so that they agree with events.
+// The host's own work still takes no time; asking what time it is takes CALL, about what it takes a CPU, so
+// that a program that waits for the clock to move goes on. Code of Orrery's own asks the system itself
+// (orr_clock).
 #include "app/app.h"
 #include "base/base.h"
 
