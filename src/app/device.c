@@ -414,7 +414,7 @@ static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
     orr_progress_end(&a->progress);
-    app_queue_flush();
+    app_queue_flush_all();
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->asked.threads;
     for (int i = 0; i < a->ndevices; i++) a->result.buffer_bytes += a->devices[i].peak;
