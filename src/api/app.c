@@ -103,8 +103,8 @@ static bool check_program(const char *path, orr_err *e) {
         return orr_fail(
             e, ORR_BAD_INPUT,
             "%s: has CUDA's runtime linked into it, which insists on NVIDIA's driver; build it with nvcc "
-            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build), or capture it on a "
-            "GPU (orrery capture)",
+            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build, in CMake's when it "
+            "configures), or capture it on a GPU (orrery capture)",
             path);
     return true;
 }
