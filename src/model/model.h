@@ -117,6 +117,7 @@ typedef struct orr_timing {
     uint64_t unit_busy[ORR_GPU_UNITS_MAX]; // cycles, summed over the units of that name in the GPU
     uint64_t issue_slots;                  // scheduler cycles while SMs were active
     uint64_t register_conflicts;           // cycles lost to register banks
+    uint64_t refilling; // cycles in which the GPU gave out blocks that did not fit at first
     orr_sample *samples;
     uint32_t nsamples;
     uint64_t sample_cycles; // each sample covers this many

@@ -70,7 +70,7 @@ enum orr_bound {
     ORR_BOUND_LATENCY,     // nothing is busy: warps wait, and there are too few to cover for each other
     ORR_BOUND_BARRIER,     // the same, and what they wait for is each other
     ORR_BOUND_PARALLELISM, // SMs without work: too few blocks, or a long tail
-    ORR_BOUND_LAUNCH,      // most of the time no block had started yet
+    ORR_BOUND_LAUNCH, // most of the time no block had started yet, or blocks end faster than others start
     ORR_BOUNDS
 };
 extern const char *const orr_bound_name[ORR_BOUNDS]; // "none", "compute", "dram", ...
@@ -83,7 +83,7 @@ typedef struct orr_use { // how much of a resource was used while blocks ran
     double rate, peak; // NAN: only the percentage is known
     const char *unit;  // of both
 } orr_use;
-#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 10)
+#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 11)
 // In the order above; units that did nothing are left out. Returns how many.
 int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]);
 

@@ -59,6 +59,13 @@ static void sum_traffic(orr_timing *t, orr_sm_counts *n) {
     }
 }
 
+// Blocks that fit at first go out at another pace than those that replace one (launch.block_interval).
+static uint64_t refilling(const cycle *c, const run *x, const orr_occupancy_result *occ) {
+    uint64_t fit = (uint64_t)occ->blocks * c->nsms;
+    if (c->grids || x->sampler || x->blocks <= fit) return 0;
+    return (uint64_t)((double)(x->blocks - fit) * c->gpu->launch_block_interval);
+}
+
 static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
     orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
@@ -97,6 +104,7 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     t->tail = x->tail;
     for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
     t->issue_slots = t->sm_active * c->nsched;
+    t->refilling = refilling(c, x, occ);
     t->spans = orr_arena_alloc(&r->arena, (t->nspans + 1) * sizeof *t->spans);
     for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.spans.n)
         if (c->sms[n].tb.spans.n)
