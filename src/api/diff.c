@@ -137,6 +137,15 @@ static void read_launches(side *s, const orr_json *launches) {
     }
 }
 
+// A launch that was cut off is no measure of its kernel.
+static void leave_out_stopped(const side *s, const orr_json *launches) {
+    for (const orr_json *l = orr_json_first(launches); l; l = orr_json_next(l)) {
+        const char *name = string_at(l, "/kernel");
+        for (int k = 0; orr_json_at(l, "/stopped") && name && k < s->nkernels; k++)
+            if (!strcmp(s->kernels[k].name, name)) s->kernels[k].launches = NAN;
+    }
+}
+
 static bool read_side(diff *d, side *s, const char *what, orr_err *e) {
     s->tree = orr_json_parse(s->json, &d->arena);
     const orr_json *launches = at(s->tree, "/launches"), *kernels = at(s->tree, "/kernels");
@@ -154,6 +163,7 @@ static bool read_side(diff *d, side *s, const char *what, orr_err *e) {
     for (const orr_json *k = orr_json_first(kernels); k && s->nkernels < MOST_KERNELS; k = orr_json_next(k))
         read_kernel(d, s, k, &s->kernels[s->nkernels++]);
     if (!s->nkernels) read_launches(s, launches);
+    leave_out_stopped(s, launches);
     return true;
 }
 

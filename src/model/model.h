@@ -165,6 +165,8 @@ typedef struct orr_launch_result {
     orr_limits *limits; // NULL: only the analytic model has one
     uint8_t events;     // enum orr_events
     bool estimated;     // its counts are those of some of its blocks, times what the grid has of them
+    bool cut; // stopped by who watched, with `done` of its blocks done; all else is of the time until then
+    uint64_t done;
 } orr_launch_result;
 
 typedef struct orr_host {

@@ -15,6 +15,9 @@ typedef struct orr_report_options {
 
 void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text *out);
 void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *out);
+// "sources": {...}, as orr_result_json has them, of a report without: those of the n source files that are
+// there under their names, or beside the file `beside`.
+void orr_report_sources(const char *const *names, size_t n, const char *beside, orr_text *out);
 // Under the names that GPGPU-Sim and Accel-Sim print. False: a launch has no timing.
 bool orr_result_accelsim(const orr_result *r, orr_text *out, orr_err *e);
 // docs/reference/counters.md's table: every counter, its unit and meaning.
