@@ -138,6 +138,8 @@ uint64_t orr_hash64(const void *data, size_t n, uint64_t seed); // stable across
 
 // ---- host -----------------------------------------------------------------------------------
 double orr_seconds(void); // monotonic
+struct timespec;
+int orr_clock(int which, struct timespec *t); // the system's, whoever stands in for clock_gettime
 uint64_t orr_peak_rss(void);
 uint64_t orr_host_memory(void); // bytes that this process may hope for: the machine's, or its container's
 int orr_host_threads(void);
