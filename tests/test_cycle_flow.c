@@ -126,7 +126,7 @@ static void test_sync_again(void **state) {
             c->args[moves && !cases[n].saves ? 0 : 1].kind = ORR_ARG_B;
             c->args[moves && !cases[n].saves ? 0 : 1].reg = moves ? cases[n].moved : cases[n].met;
         }
-        k->k.codes = codes;
+        k->k.code.insts = codes;
         for (int on = 0; on < 2; on++) {
             ran x =
                 run_on(GPU("core.branch_taken=4", "core.branch_indirect=20", "core.reconverge_restored=13",

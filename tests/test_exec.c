@@ -333,9 +333,11 @@ static const orr_kernel *loaded(bench *b, const char *body) {
 
 // May its blocks run side by side, as far as the code tells?
 static bool apart(const orr_kernel *k) {
-    for (uint32_t n = 0; n < k->nbases; n++)
-        if ((k->bases[n].stores || k->bases[n].reduces) && k->bases[n].loads) return false;
-    return (!k->atomics || k->reduces) && !k->blocks_meet && !k->reads_anywhere;
+    for (uint32_t n = 0; n < k->effects.nbases; n++)
+        if ((k->effects.bases[n].stores || k->effects.bases[n].reduces) && k->effects.bases[n].loads)
+            return false;
+    return (!k->effects.atomics || k->effects.reduces) && !k->effects.blocks_meet &&
+           !k->effects.reads_anywhere;
 }
 
 #define TWO(body)                                                                                            \
@@ -416,7 +418,7 @@ static void which_kernels_are_regular(void **state) {
 #undef P
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         bench b;
-        if (loaded(&b, cases[n].ptx)->regular != cases[n].regular) fail_msg("%s", cases[n].what);
+        if (loaded(&b, cases[n].ptx)->effects.regular != cases[n].regular) fail_msg("%s", cases[n].what);
         close_bench(&b);
     }
 }
@@ -465,7 +467,7 @@ static void reductions_commute(void **state) {
         for (int threads = 1; threads <= 4; threads++) {
             bench b;
             open_bench(&b, ptx, "k", 160, 64, 32);
-            assert_true(b.launch.kernel->reduces);
+            assert_true(b.launch.kernel->effects.reduces);
             uint32_t *out = orr_mem_host(b.mem, b.out, 32 * 4);
             for (int n = 0; n < 32; n++) out[n] = cases[c].start;
             assert_memory_equal(run_bench(&b, threads), want, sizeof want);

@@ -239,7 +239,7 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);
     memcpy(l.cluster, &c->cluster, sizeof l.cluster);
-    if (!l.cluster[0]) memcpy(l.cluster, k->cluster, sizeof l.cluster);
+    if (!l.cluster[0]) memcpy(l.cluster, k->bounds.cluster, sizeof l.cluster);
     if (!l.image) return E_MEMORY;
     orr_err e = {0};
     if (a->asked.on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);

@@ -15,7 +15,7 @@ static uint32_t most_shared(const orr_gpu *g) {
 }
 
 bool orr_launch_prepare(orr_launch *l, const orr_gpu *g, orr_err *e) {
-    if (!l->cluster[0]) memcpy(l->cluster, l->kernel->cluster, sizeof l->cluster);
+    if (!l->cluster[0]) memcpy(l->cluster, l->kernel->bounds.cluster, sizeof l->cluster);
     if (!g) return true;
     l->sm_count = (uint32_t)g->sm_count;
     if (!orr_launch_check(l, most_shared(g), e)) return false;

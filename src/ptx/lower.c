@@ -225,7 +225,7 @@ static void *copy(orr_arena *a, const void *at, size_t n, size_t size) {
 
 static void lower_kernel(lowering *l, ptx_func *entry) {
     orr_kernel *k = l->k;
-    memcpy(k->cluster, entry->cluster, sizeof k->cluster);
+    memcpy(k->bounds.cluster, entry->cluster, sizeof k->bounds.cluster);
     collect(l, entry, false);
     if (l->indirect) collect(l, entry, true);
     k->shared_bytes = l->shared;
@@ -247,10 +247,10 @@ static void lower_kernel(lowering *l, ptx_func *entry) {
     k->params = k->funcs[0].params;
     k->nparams = k->funcs[0].nparams;
     k->param_bytes = (uint32_t)entry->param_bytes;
-    memcpy(k->maxntid, entry->maxntid, sizeof k->maxntid);
-    memcpy(k->reqntid, entry->reqntid, sizeof k->reqntid);
-    k->minctapersm = entry->minctapersm;
-    k->maxnreg = entry->maxnreg;
+    memcpy(k->bounds.maxntid, entry->maxntid, sizeof k->bounds.maxntid);
+    memcpy(k->bounds.reqntid, entry->reqntid, sizeof k->bounds.reqntid);
+    k->bounds.minctapersm = entry->minctapersm;
+    k->bounds.maxnreg = entry->maxnreg;
     if (!orr_kernel_finish(k, l->e)) longjmp(l->fail, 1);
 }
 

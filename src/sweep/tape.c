@@ -141,8 +141,8 @@ static void mix_kernel(orr_tape *t, const orr_kernel *k) {
         mix(t, words, sizeof words);
     }
     for (uint32_t n = 0; n < k->nnames; n++) mix_text(t, k->names[n]);
-    const uint32_t rest[] = {k->shared_bytes, k->shared_base, k->regs,   k->barriers,
-                             k->maxnreg,      k->machine,     k->control};
+    const uint32_t rest[] = {k->shared_bytes,   k->shared_base, k->regs,   k->barriers,
+                             k->bounds.maxnreg, k->machine,     k->control};
     mix(t, rest, sizeof rest);
 }
 

@@ -382,7 +382,8 @@ bool tasks_begin_kernel(tasks_parser *p) {
     k->func.name = o->name;
     o->barriers = 1;
     o->machine = true;
-    o->atomics = o->blocks_meet = o->reads_anywhere = o->untraced = true; // nobody executes it
+    o->effects.atomics = o->effects.blocks_meet = o->effects.reads_anywhere = o->effects.untraced =
+        true; // nobody executes it
     uint64_t threads = 0, regs = 32, shared = 0;
     while (!tasks_at_end(p)) {
         bool ok;

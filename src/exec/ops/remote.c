@@ -29,7 +29,7 @@ static void rank_of(warp *w, const uop *u) {
     for (uint32_t m = w->exec; m && !u->d.none; m &= m - 1) {
         int i = orr_ffs(m);
         uint32_t tag = (uint32_t)(address_of(w, u->a, i) >> 24) & 255;
-        DST(w, u, uint32_t)[i] = w->tb->prog->kernel->codes ? tag : tag ? tag - 1 : w->tb->rank;
+        DST(w, u, uint32_t)[i] = w->tb->prog->kernel->code.insts ? tag : tag ? tag - 1 : w->tb->rank;
     }
 }
 

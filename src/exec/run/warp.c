@@ -214,7 +214,7 @@ static bool gather(warp *w, frag *f) {
 // The fragment that ran last goes on first (depth first); with `oldest`, the one that has waited
 // longest.
 static frag *choose(warp *w, bool oldest) {
-    if (w->tb->prog->kernel->codes) return orr_sass_choose(w, oldest);
+    if (w->tb->prog->kernel->code.insts) return orr_sass_choose(w, oldest);
     for (;;) {
         frag *best = NULL, *waits = NULL;
         for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
@@ -484,7 +484,7 @@ static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
 // What the last instruction of a block does. Afterwards f may be gone, waiting, or elsewhere.
 static void run_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
-    if (w->tb->prog->kernel->codes) {
+    if (w->tb->prog->kernel->code.insts) {
         orr_sass_last(w, f, x);
         return;
     }
@@ -721,9 +721,9 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
             w->area[c] = orr_aligned_alloc(64, need);
             w->area_bytes[c] = need;
         }
-        uint32_t zero = p->kernel->codes ? p->zeroed[c] * reg_bytes(c) : need;
+        uint32_t zero = p->kernel->code.insts ? p->zeroed[c] * reg_bytes(c) : need;
         memset(w->area[c], 0,
-               grows || (!p->kernel->codes && p->kernel->nfuncs > 1) ? w->area_bytes[c] : zero);
+               grows || (!p->kernel->code.insts && p->kernel->nfuncs > 1) ? w->area_bytes[c] : zero);
     }
     w->used = 0;
     memset(w->bar_uop, 0, sizeof w->bar_uop);
