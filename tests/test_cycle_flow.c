@@ -262,8 +262,8 @@ static void test_partly_written(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_of(1, 32, cases[n].text);
         ran x = run_on(GPU(), k);
-        assert_int_equal(x.sm->l1_sectors[0][ORR_L1_LOAD], 1);
-        assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD], cases[n].hit);
+        assert_int_equal(x.sm->l1.sectors[0][ORR_L1_LOAD], 1);
+        assert_int_equal(x.sm->l1.hits[0][ORR_L1_LOAD], cases[n].hit);
         ran_free(&x);
         kern_free(k);
     }

@@ -268,12 +268,12 @@ static int next_block(orr_accel_writer *w, orr_trace *t, uint32_t *block, uint32
         if (r != 1) return r;
         w->has_then = true;
     }
-    bool ghost = w->body && w->then != w->body - 1;
-    *block = ghost ? w->body - 1 : w->then;
-    *mask = ghost ? 0 : w->then_mask;
+    bool off = w->body && w->then != w->body - 1;
+    *block = off ? w->body - 1 : w->then;
+    *mask = off ? 0 : w->then_mask;
     const orr_tblock *b = &w->p->blocks[*block];
     w->body = b->body;
-    if (ghost) {
+    if (off) {
         for (uint32_t i = 0; i < b->naccess; i++) w->access[i].mask = 0;
         return 1;
     }

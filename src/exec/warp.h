@@ -310,11 +310,10 @@ void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ..
     __attribute__((format(printf, 5, 6)));
 #define orr_fault(...) orr_fault_as(ORR_FAULT_OTHER, __VA_ARGS__)
 
-// Addresses. Computes base + disp for every active lane of a memory operand, translates to host
+// Addresses. Computes the first source + disp for every active lane of a memory operand, translates to host
 // pointers (global, shared, local, const, param, generic), checks bounds and alignment of `bytes`
 // per lane, records the access in the trace when streams are on. False after a fault.
-bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
-                   uint8_t *host[ORR_WARP]);
+bool orr_addresses(warp *w, const uop *u, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
 // orr_addresses where a handler has worked out each lane's address itself.
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]);

@@ -263,7 +263,7 @@ static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *ima
     if (ok && chosen)
         ok = in->work(in->arg, &w, e);
     else if (ok)
-        ok = orr_exec_run(&l, in->o->threads, false, NULL, NULL, NULL, e);
+        ok = orr_exec_run(&l, in->o->threads, NULL, NULL, e);
     free(l.params);
     return ok;
 }

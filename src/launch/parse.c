@@ -196,6 +196,25 @@ static int parse_arg_type(parser *p) {
     return ORR_T_NONE;
 }
 
+// An option of tensor() and texture() that stands once: a word with an expression behind it, or a word alone.
+typedef struct option {
+    const char *word;
+    expr **value; // NULL: it stands alone
+    bool *given;
+} option;
+
+static bool take_option(parser *p, const option *of, size_t n) {
+    for (const option *o = of; o < of + n; o++) {
+        if ((o->value ? *o->value != NULL : *o->given) || !orr_lex_take_word(p, o->word)) continue;
+        if (o->value)
+            *o->value = orr_expr(p);
+        else
+            *o->given = true;
+        return true;
+    }
+    return false;
+}
+
 // tensor(BUFFER dims e, ... box e, ... [strides e, ...] [steps e, ...] [swizzle e] [interleave e] [nan]),
 // of im2col
 // lower e, ... upper e, ... channels e pixels e instead of the box
@@ -204,6 +223,11 @@ static tensor *parse_tensor(parser *p) {
     tensor *t = orr_arena_alloc(&p->s->arena, sizeof *t);
     char buf[48];
     *t = (tensor){.line = p->t.line};
+    const option options[] = {{"swizzle", &t->swizzle, NULL},
+                              {"interleave", &t->interleave, NULL},
+                              {"channels", &t->channels, NULL},
+                              {"pixels", &t->pixels, NULL},
+                              {"nan", NULL, &t->nan}};
     orr_lex_need(p, '(', "'('");
     t->buffer = orr_expr(p);
     while (!orr_lex_take(p, ')')) {
@@ -212,21 +236,10 @@ static tensor *parse_tensor(parser *p) {
         if (which < TENSOR_LISTS) {
             do t->list[which][t->n[which]++] = orr_expr(p);
             while (t->n[which] < 5 && orr_lex_take(p, ','));
-        } else if (!t->swizzle && orr_lex_take_word(p, "swizzle")) {
-            t->swizzle = orr_expr(p);
-        } else if (!t->interleave && orr_lex_take_word(p, "interleave")) {
-            t->interleave = orr_expr(p);
-        } else if (!t->channels && orr_lex_take_word(p, "channels")) {
-            t->channels = orr_expr(p);
-        } else if (!t->pixels && orr_lex_take_word(p, "pixels")) {
-            t->pixels = orr_expr(p);
-        } else if (!t->nan && orr_lex_take_word(p, "nan")) {
-            t->nan = true;
-        } else {
+        } else if (!take_option(p, options, sizeof options / sizeof options[0])) {
             bad(p, p->t.line,
                 "dims, box, strides, steps, swizzle, interleave, nan, lower, upper, channels or pixels is "
-                "expected, "
-                "each once, not %s",
+                "expected, each once, not %s",
                 orr_lex_text(&p->t, buf));
         }
     }
@@ -241,6 +254,10 @@ static texture *parse_texture(parser *p) {
     char buf[48];
     bool addressed = false;
     *t = (texture){.line = p->t.line, .address = 1};
+    const option options[] = {{"channels", &t->channels, NULL},
+                              {"linear", NULL, &t->linear},
+                              {"normalized", NULL, &t->normalized},
+                              {"unit", NULL, &t->unit}};
     orr_lex_need(p, '(', "'('");
     t->buffer = orr_expr(p);
     while (!orr_lex_take(p, ')')) {
@@ -252,19 +269,10 @@ static texture *parse_texture(parser *p) {
         } else if (!t->dims[0] && orr_lex_take_word(p, "dims")) {
             t->dims[0] = orr_expr(p);
             if (orr_lex_take(p, ',')) t->dims[1] = orr_expr(p);
-        } else if (!t->channels && orr_lex_take_word(p, "channels")) {
-            t->channels = orr_expr(p);
-        } else if (!t->linear && orr_lex_take_word(p, "linear")) {
-            t->linear = true;
-        } else if (!t->normalized && orr_lex_take_word(p, "normalized")) {
-            t->normalized = true;
-        } else if (!t->unit && orr_lex_take_word(p, "unit")) {
-            t->unit = true;
-        } else {
+        } else if (!take_option(p, options, sizeof options / sizeof options[0])) {
             bad(p, p->t.line,
                 "dims, channels, linear, wrap, clamp, mirror, border, normalized or unit is expected, each "
-                "once, "
-                "not %s",
+                "once, not %s",
                 orr_lex_text(&p->t, buf));
         }
     }

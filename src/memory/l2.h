@@ -307,8 +307,11 @@ typedef struct orr_l2 {
     orr_memsys_stats stats;
 } orr_l2;
 
-void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
-                 uint32_t channels, uint32_t first_channel);
+typedef struct orr_l2_extent { // what a partition has
+    uint32_t slices, channels;
+    uint32_t first_channel; // the GPU's number of its first one
+} orr_l2_extent;
+void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, orr_l2_extent x);
 void orr_l2_free(orr_l2 *p);
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
 void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in order of time; r->line is a tag
@@ -323,9 +326,8 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);
 void orr_l2_warm_store(orr_l2 *p, uint32_t slice, uint64_t tag, const orr_touched *t);
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, const orr_touched *t, bool far);
 
-// ---- among the files above
-// ------------------------------------------------------------------------------------- Functions that return
-// false, or ORR_NO_LINE, have blocked the slice and done nothing else.
+// ---- among the files above ----------------------------------------------------------------------
+// Functions that return false, or ORR_NO_LINE, have blocked the slice and done nothing else.
 
 // The request that is being taken has to wait, and all behind it.
 static inline void orr_l2_block(const orr_l2 *p, orr_l2_slice *s, uint8_t until, enum orr_fail why) {
@@ -354,8 +356,12 @@ void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
 bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors);
 uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
-                      uint64_t t);
+typedef struct orr_l2_want { // sectors that are neither there nor on their way
+    uint64_t line;           // a tag
+    uint8_t sectors;
+    bool behind; // orr_l2_request.behind
+} orr_l2_want;
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t);
 bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t);
 // l2_write.c

@@ -24,16 +24,16 @@ static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint6
     return &p->channel[c];
 }
 
-static void ask_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write, uint64_t t,
-                     uint32_t user) {
+// Asks DRAM for sectors that an MSHR waits for; NONE: writes them.
+static void ask_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t, uint32_t mshr) {
     uint64_t line;
     orr_dram *d = channel_of(p, slice, tag, &line);
-    orr_dram_push(d, t + p->spec->to_dram, line, sectors, write, user);
+    orr_dram_push(d, t + p->spec->to_dram, line, sectors, mshr == NONE, mshr);
 }
 
 void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t) {
     p->stats.written_back += (uint64_t)orr_popc(sectors);
-    if (sectors) ask_dram(p, slice, tag, sectors, true, t, NONE);
+    if (sectors) ask_dram(p, slice, tag, sectors, t, NONE);
 }
 
 // A copy that is on its way gives up its place in the set of `tag`; who waits for it gets it all the same.
@@ -109,14 +109,13 @@ static uint32_t new_mshr(orr_l2 *p) {
     return m;
 }
 
-// Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
-// Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
-                      uint64_t t) {
+// Asks for sectors of line i that are neither there nor on their way: DRAM, or the other half. Returns the
+// MSHR; i may be ORR_NO_LINE for a copy that is not kept.
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
     uint32_t m = l ? l->user : NONE;
-    bool copy = tag & ORR_L2_FAR;
+    bool copy = want.line & ORR_L2_FAR;
     if (m == NONE) {
         m = new_mshr(p);
         p->mshrs.at[m] = (orr_l2_mshr){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
@@ -124,12 +123,16 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
         if (l) l->user = m;
     }
     p->mshrs.at[m].outstanding++;
-    if (l) l->pending |= want;
+    if (l) l->pending |= want.sectors;
     if (copy) {
-        orr_l2_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .behind = behind, .token = m};
+        orr_l2_request r = {.line = want.line,
+                            .sectors = want.sectors,
+                            .kind = ORR_REQ_READ,
+                            .behind = want.behind,
+                            .token = m};
         orr_l2_forward(p, slice, &r, t);
     } else {
-        ask_dram(p, slice, tag, want, false, t, m);
+        ask_dram(p, slice, want.line, want.sectors, t, m);
     }
     return m;
 }

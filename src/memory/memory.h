@@ -6,6 +6,7 @@
 #ifndef ORR_MEMORY_H
 #define ORR_MEMORY_H
 
+#include "program/program.h"
 #include "stream/stream.h"
 
 #define ORR_SECTOR         32  // bytes: the unit of transfer
@@ -67,6 +68,11 @@ void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out)
 // The bytes of its line that an access of local memory touches, with lines numbered as orr_coalesce_local
 // does.
 void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]);
+
+// The access of an instruction to any memory but shared, by its kind. `how`: of plain loads and stores; an
+// atomic is always a whole warp's.
+void orr_coalesce_inst(const orr_tinst *i, const orr_access *a, bool local, enum orr_coalescing how,
+                       orr_coalesced *out);
 
 typedef struct orr_traffic { // accesses to global memory
     uint64_t requests;       // of warps, with at least one lane

@@ -228,8 +228,8 @@ bool orr_tape_launch(orr_tape *t, const orr_launch *l, int threads, orr_progress
     orr_launch_info info = orr_info_of(l);
     recording r = {t, p};
     if (p) orr_progress_parts(p, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]);
-    return orr_tape_begin(t, &info, e) && orr_exec_run(l, threads, true, on_block, &r, NULL, e) &&
-           orr_tape_end(t, e);
+    return orr_tape_begin(t, &info, e) &&
+           orr_exec_run(l, threads, &(orr_visitor){on_block, &r, true}, NULL, e) && orr_tape_end(t, e);
 }
 
 bool orr_tape_source(orr_tape *t, orr_source *s, orr_progress *p, orr_err *e) {

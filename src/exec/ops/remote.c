@@ -63,7 +63,7 @@ static void put_async(warp *w, const uop *u) {
     bool red = u->inst->op == ORR_OP_REDASYNC;
     size_t head = w->trace ? w->trace->n : 0;
     uint32_t mbar[ORR_WARP] = {0};
-    if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, width * n, host)) return;
+    if (!orr_addresses(w, u, ORR_SPACE_SHARED, width * n, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         for (uint32_t e = 0; e < n; e++) {

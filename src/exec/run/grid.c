@@ -433,11 +433,13 @@ static bool visit_elsewhere(const orr_launch *l, orr_visit *visit, void *arg, or
     return ok && r == 0;
 }
 
-bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
-                  orr_exec_counts *counts, orr_err *e) {
-    if (l->elsewhere && visit) return visit_elsewhere(l, visit, arg, counts, e);
+bool orr_exec_run(const orr_launch *l, int threads, const orr_visitor *v, orr_exec_counts *counts,
+                  orr_err *e) {
+    if (l->elsewhere && v) return visit_elsewhere(l, v->visit, v->arg, counts, e);
     if (l->elsewhere) return l->elsewhere->run(l->elsewhere->self, l, counts, e);
-    return run(l, threads, &(consumer){.visit = visit, .arg = arg, .in_order = in_order}, counts, e);
+    consumer c = {0};
+    if (v) c = (consumer){.visit = v->visit, .arg = v->arg, .in_order = v->in_order};
+    return run(l, threads, &c, counts, e);
 }
 
 bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,

@@ -34,35 +34,25 @@ frag *orr_warp_part(warp *w, frag v) {
     return &w->frags[n];
 }
 
-static int32_t new_join(warp *w, join v) {
-    int32_t at = w->joins.free;
-    if (at >= 0) {
-        w->joins.free = w->joins.at[at].parent;
-    } else {
-        if (w->joins.n == w->joins.cap) {
-            w->joins.cap = w->joins.cap ? w->joins.cap * 2 : 16;
-            w->joins.at = orr_realloc(w->joins.at, w->joins.cap * sizeof *w->joins.at);
-        }
-        at = (int32_t)w->joins.n++;
+// A place of a pool of the warp's, whose free ones are chained by `parent`. It grows when there is none.
+#define NEW_OF(name, type, pool, least)                                                                      \
+    static int32_t name(warp *w, type v) {                                                                   \
+        int32_t at = w->pool.free;                                                                           \
+        if (at >= 0) {                                                                                       \
+            w->pool.free = w->pool.at[at].parent;                                                            \
+        } else {                                                                                             \
+            if (w->pool.n == w->pool.cap) {                                                                  \
+                w->pool.cap = w->pool.cap ? w->pool.cap * 2 : least;                                         \
+                w->pool.at = orr_realloc(w->pool.at, w->pool.cap * sizeof *w->pool.at);                      \
+            }                                                                                                \
+            at = (int32_t)w->pool.n++;                                                                       \
+        }                                                                                                    \
+        w->pool.at[at] = v;                                                                                  \
+        return at;                                                                                           \
     }
-    w->joins.at[at] = v;
-    return at;
-}
-
-static int32_t new_frame(warp *w, frame v) {
-    int32_t at = w->frames.free;
-    if (at >= 0) {
-        w->frames.free = w->frames.at[at].parent;
-    } else {
-        if (w->frames.n == w->frames.cap) {
-            w->frames.cap = w->frames.cap ? w->frames.cap * 2 : 4;
-            w->frames.at = orr_realloc(w->frames.at, w->frames.cap * sizeof *w->frames.at);
-        }
-        at = (int32_t)w->frames.n++;
-    }
-    w->frames.at[at] = v;
-    return at;
-}
+NEW_OF(new_join, join, joins, 16)
+NEW_OF(new_frame, frame, frames, 4)
+#undef NEW_OF
 
 static void free_join(warp *w, int32_t j) {
     w->joins.at[j].parent = w->joins.free;

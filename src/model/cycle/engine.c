@@ -25,11 +25,11 @@
 
 // ---- thread blocks ------------------------------------------------------------------------------
 static void fit_program(engine *x);
-static void look_at_code(engine *x, const tbuf *b);
+static void look_at_code(engine *x, const block_traces *b);
 
 static bool hand_out(engine *x, sm *s, bool now) {
     if (x->ended) return false;
-    tbuf *b = cyc_supply_take(x->supply);
+    block_traces *b = cyc_supply_take(x->supply);
     if (!b) {
         x->ended = true;
         return false;
@@ -152,9 +152,9 @@ static void collect_blocks(engine *x, orr_progress *progress) {
         s->tb.started_last = s->tb.started;
         x->clock += (uint64_t)(s->tb.started * x->c->gpu->launch_block_interval * 256);
         uint64_t done = 0;
-        for (tbuf *b = s->tb.done; b; b = b->next) done++;
-        for (tbuf *b = s->tb.done; b && notices; b = b->next) *ORR_PUSH(&x->ends) = b->ended;
-        for (tbuf *b = s->tb.done; b && x->out->sampler; b = b->next)
+        for (block_traces *b = s->tb.done; b; b = b->next) done++;
+        for (block_traces *b = s->tb.done; b && notices; b = b->next) *ORR_PUSH(&x->ends) = b->ended;
+        for (block_traces *b = s->tb.done; b && x->out->sampler; b = b->next)
             *ORR_PUSH(&x->spans) =
                 (orr_span){.block = b->index, .start = b->started, .end = b->ended, .sm = n};
         if (done && progress) orr_progress_part(progress, done);
@@ -219,9 +219,9 @@ static void end_unit(engine *x, uint64_t now) {
     *one = (orr_piece){now - x->unit.cycles, x->last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
     for (uint32_t b = 0; b < p->nblocks; b++) {
         uint64_t n = 0;
-        for (int k = 0; k < x->c->nworkers; k++)
+        for (int k = 0; k < x->c->host.n; k++)
             for (uint32_t i = p->blocks[b].first; i < p->blocks[b].first + p->blocks[b].count; i++)
-                if (i < x->c->workers[k].ninsts) n += x->c->workers[k].issued[i];
+                if (i < x->c->host.workers[k].ninsts) n += x->c->host.workers[k].issued[i];
         *ORR_PUSH(&u->insts) = n - x->unit.issued[b];
         x->unit.issued[b] = n;
     }
@@ -233,7 +233,7 @@ static void end_unit(engine *x, uint64_t now) {
 static void run_sm(void *arg, int worker, uint32_t i) {
     engine *x = arg;
     sm *s = &x->c->sms[x->busy[i]];
-    s->worker = &x->c->workers[worker];
+    s->worker = &x->c->host.workers[worker];
     cyc_sm_run(s, x->until);
 }
 
@@ -445,19 +445,19 @@ static void fit_worker(worker *k, uint32_t ninsts) {
 }
 
 static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
-    if (places <= c->places && accesses <= c->accesses) return;
-    uint32_t p = places > c->places ? places + 16 : c->places,
-             a = accesses > c->accesses ? accesses + 16 : c->accesses;
+    if (places <= c->room.places && accesses <= c->room.accesses) return;
+    uint32_t p = places > c->room.places ? places + 16 : c->room.places,
+             a = accesses > c->room.accesses ? accesses + 16 : c->room.accesses;
     for (uint32_t n = 0; n < c->nsms; n++)
         for (uint32_t q = 0; q < c->nsched; q++)
             for (uint32_t i = 0; i < c->per_sched; i++) {
                 warp *w = warp_of(&c->sms[n], warp_number(q, i));
                 w->board.reg = orr_realloc(w->board.reg, p * sizeof *w->board.reg);
                 w->pc.access = orr_realloc(w->pc.access, (a + 1) * sizeof *w->pc.access);
-                memset(w->board.reg + c->places, 0, (p - c->places) * sizeof *w->board.reg);
+                memset(w->board.reg + c->room.places, 0, (p - c->room.places) * sizeof *w->board.reg);
             }
-    c->places = p;
-    c->accesses = a;
+    c->room.places = p;
+    c->room.accesses = a;
 }
 
 static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
@@ -465,8 +465,8 @@ static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fe
 static void fit_program(engine *x) {
     cycle *c = x->c;
     const orr_program *p = c->program;
-    for (int n = 0; n < c->nworkers; n++) fit_worker(&c->workers[n], p->ninsts);
-    fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
+    for (int n = 0; n < c->host.n; n++) fit_worker(&c->host.workers[n], p->ninsts);
+    fit_warps(c, p->nplaces, c->traits.in_order ? 0 : p->max_access);
     uint64_t last = 0;
     c->net.fences = false;
     c->launch.program = p;
@@ -487,7 +487,7 @@ static void fit_program(engine *x) {
 // A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
 // it at most (H200: micro/icache, 48 KB were there, 96 KB were not; nor 97 KB of tests/features, sorts). Of
 // a larger program that is as much as its first thread block executes.
-static void look_at_code(engine *x, const tbuf *b) {
+static void look_at_code(engine *x, const block_traces *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
     x->looked = true;
@@ -564,8 +564,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool re
     memset(s->stalls, 0, sizeof s->stalls);
     if (!s->fresh || resized) reset_parts(c, s);
     s->fresh = true;
-    s->lsu.client.strong = c->strong ? is_strong : NULL;
-    s->worker = &c->workers[0];
+    s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
+    s->worker = &c->host.workers[0];
 }
 
 // The SMs of a GPC ask for the same code and parameters at the same time, and all have them at about the
@@ -679,7 +679,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
 // do, else a store. Of SMs that sent in the same cycle, the first.
 static void blame_tail(engine *x, uint64_t blocks_ended, const orr_memsys_stats *m) {
     const cycle *c = x->c;
-    bool atomics = m->atomic_last > blocks_ended * ORR_TICKS;
+    bool atomics = m->atomics.last > blocks_ended * ORR_TICKS;
     lsu_sender last = {0};
     for (int kind = atomics; kind >= 0 && !last.when; kind--)
         for (uint32_t i = 0; i < c->nsms; i++)
@@ -708,13 +708,13 @@ static void drain(engine *x) {
 
 // Each host thread starts a launch with sums of its own, all 0.
 static void prepare_workers(cycle *c, int n) {
-    if (n > c->nworkers) {
-        c->workers = orr_realloc(c->workers, (size_t)n * sizeof *c->workers);
-        memset(c->workers + c->nworkers, 0, (size_t)(n - c->nworkers) * sizeof *c->workers);
-        c->nworkers = n;
+    if (n > c->host.n) {
+        c->host.workers = orr_realloc(c->host.workers, (size_t)n * sizeof *c->host.workers);
+        memset(c->host.workers + c->host.n, 0, (size_t)(n - c->host.n) * sizeof *c->host.workers);
+        c->host.n = n;
     }
-    for (int i = 0; i < c->nworkers; i++) {
-        worker *k = &c->workers[i];
+    for (int i = 0; i < c->host.n; i++) {
+        worker *k = &c->host.workers[i];
         free(k->by_inst);
         free(k->issued);
         free(k->threads);
@@ -799,7 +799,7 @@ static void clear_slots(engine *x, sm *s) {
         cyc_supply_done(x->supply, s->tb.stock);
     s->tb.stock = NULL;
     for (uint32_t b = 0; b < s->tb.n; b++) {
-        tbuf *buf = s->tb.slot[b].buf;
+        block_traces *buf = s->tb.slot[b].buf;
         if (!buf) continue;
         buf->next = NULL;
         if (s->tb.slot[b].live) orr_step_end(s->tb.slot[b].live);
@@ -814,29 +814,29 @@ static void clear_slots(engine *x, sm *s) {
     s->damaged = false;
 }
 
-bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
-             orr_progress *progress, run *out, orr_err *e) {
-    engine x = {.c = c, .out = out, .crew = cyc_crew_new(threads)};
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_host host, run *out,
+             orr_err *e) {
+    engine x = {.c = c, .out = out, .crew = cyc_crew_new(host.threads)};
     prepare_workers(c, cyc_crew_size(x.crew));
-    c->in_order = c->kernel->machine;
-    c->hands_on = false;
+    c->traits.in_order = c->kernel->machine;
+    c->traits.hands_on = false;
     for (uint32_t n = 0; n < c->program->ninsts; n++) {
         const orr_tinst *i = &c->program->insts[n];
-        c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
+        c->traits.hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
-    c->strong = !c->perfect && orr_kernel_orders(c->kernel);
+    c->traits.strong = !c->perfect && orr_kernel_orders(c->kernel);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ, resized);
     restart_memory(c);
-    open_engine(&x, source, threads);
+    open_engine(&x, source, host.threads);
     uint64_t window = c->window;
     if (c->cluster > 1) c->window = cyc_cluster_window(c);
     for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
-    bool ok = windows(&x, progress, e);
+    bool ok = windows(&x, host.progress, e);
     c->window = window;
     for (uint32_t i = 0; i < c->nsms; i++) {
         clear_slots(&x, &c->sms[i]);

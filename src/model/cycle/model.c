@@ -59,27 +59,37 @@ static void sum_traffic(orr_timing *t, orr_sm_counts *n) {
     }
 }
 
-static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
-    orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
-    orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+orr_timing *cyc_timing_of_threads(const cycle *c, const orr_occupancy_result *occ, orr_raw *raw,
+                                  orr_arena *a) {
+    orr_timing *t = orr_arena_alloc(a, sizeof *t);
     const orr_program *p = c->program;
     t->program = p;
     t->ninsts = p->ninsts;
     t->raw = raw;
-    t->cycles = x->cycles;
     t->overhead = (uint64_t)c->gpu->launch_overhead;
     t->resident = occ->blocks;
     t->limiter = occ->limiter;
-    t->by_inst = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->by_inst);
-    t->issued = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->issued);
-    t->threads = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->threads);
-    t->traffic = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->traffic);
-    for (int n = 0; n < c->nworkers; n++) {
-        const worker *k = &c->workers[n];
+    t->by_inst = orr_arena_alloc(a, (p->ninsts + 1) * sizeof *t->by_inst);
+    t->issued = orr_arena_alloc(a, (p->ninsts + 1) * sizeof *t->issued);
+    t->threads = orr_arena_alloc(a, (p->ninsts + 1) * sizeof *t->threads);
+    for (int n = 0; n < c->host.n; n++) {
+        const worker *k = &c->host.workers[n];
         uint32_t m = k->ninsts < p->ninsts ? k->ninsts : p->ninsts;
         sum((uint64_t *)(void *)t->by_inst, k->by_inst, m * sizeof *t->by_inst);
         sum(t->issued, k->issued, m * sizeof *t->issued);
         sum(t->threads, k->threads, m * sizeof *t->threads);
+    }
+    return t;
+}
+
+static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
+    orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+    orr_timing *t = cyc_timing_of_threads(c, occ, raw, &r->arena);
+    t->cycles = x->cycles;
+    t->traffic = orr_arena_alloc(&r->arena, (t->ninsts + 1) * sizeof *t->traffic);
+    for (int n = 0; n < c->host.n; n++) {
+        const worker *k = &c->host.workers[n];
+        uint32_t m = k->ninsts < t->ninsts ? k->ninsts : t->ninsts;
         sum((uint64_t *)(void *)t->traffic, k->traffic, m * sizeof *t->traffic);
     }
     for (uint32_t n = 0; n < c->nsms; n++) {
@@ -159,7 +169,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * c->nsms, (uint64_t)gpu->launch_overhead);
     size_t units = w->pieces ? w->pieces->unit.n : 0;
     int threads = how >= 0 && how & ORR_STEP_AT_ISSUE ? 1 : w->threads;
-    bool ok = cyc_run(c, source, &occ, threads, w->progress, &x, e);
+    bool ok = cyc_run(c, source, &occ, (run_host){threads, w->progress}, &x, e);
     if (w->launch) source->close(source);
     cyc_step_finish(c);
     orr_step_free(live, &counts);
@@ -262,10 +272,10 @@ static void add_result(orr_member *m, const cycle *c, const grid *g, orr_result 
     m->result = r->launches.n - 1;
     l->time_ns = m->end - m->from;
     l->cycles = floor(l->time_ns * c->gpu->clock_sm / 1e3 + 0.5);
-    for (int n = 0; n < c->nworkers; n++)
+    for (int n = 0; n < c->host.n; n++)
         for (uint32_t i = g->code.first_inst; i < g->code.first_inst + g->code.ninsts; i++) {
-            warps += c->workers[n].issued[i];
-            threads += c->workers[n].threads[i];
+            warps += c->host.workers[n].issued[i];
+            threads += c->host.workers[n].threads[i];
         }
     for (uint32_t n = 0; n < c->grids->n; n++)
         if (c->grids->at[n].code.first_inst == g->code.first_inst) blocks += c->grids->at[n].done;
@@ -302,7 +312,7 @@ static bool run_joined(state *st, joined *j, grids *all, orr_result *r, orr_err 
     c->timeline = false;
     c->grids = all;
     cyc_step_begin(c, NULL);
-    bool ok = cyc_run(c, NULL, &j->most, threads, all->group->at[0].work.progress, &x, e);
+    bool ok = cyc_run(c, NULL, &j->most, (run_host){threads, all->group->at[0].work.progress}, &x, e);
     for (uint32_t n = 0; n < all->n && ok; n++)
         if (all->at[n].member->ran) add_result(all->at[n].member, c, &all->at[n], r);
     cyc_step_finish(c);

@@ -150,8 +150,8 @@ static void one(memory_share *s, const orr_request *r, orr_replies *out) {
         s->atomic_free = t + quarters * s->atomic_share / 4;
         done = t + takes;
         s->ready[at] = t + (uint64_t)((float)until * sharers);
-        s->n.atomic += sectors;
-        if (!miss) s->n.atomic_hit += sectors;
+        s->n.atomics.n += sectors;
+        if (!miss) s->n.atomics.hit += sectors;
     }
     }
     s->n.slice_busy += sectors * s->slice_sector;
