@@ -652,7 +652,7 @@ static void fills(void **state) {
     const char *sets[] = {"l2.fill_interval=10", NULL};
     bench *b = bench_of(sets);
     orr_request r[] = {reading(0, 0, 1), reading(0, 1, 1), storing(205, 2, 0, 32)};
-    r[2].told = true;
+    r[2].acks = true;
     go(b, r, COUNT(r));
     ANSWERED(b, 0, 200);
     ANSWERED(b, 1, 210);

@@ -145,6 +145,7 @@ struct orr_inst;
 // Where an instruction is counted: by its mnemonic (NULL: not known) and, of one that reads a special
 // register, by the kernel's instruction it is or came from (NULL: not known).
 enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const struct orr_inst *from);
+bool orr_sass_jumps(enum orr_sass s);    // lanes go somewhere else and do not come back
 bool orr_sass_branches(enum orr_sass s); // counted as a branch: it can change where lanes go on, or when
 // The operation of ops.def that is nearest to it, for counting (nearest.def); ORR_OP_NOP: none.
 static inline bool orr_sass_group_product(uint16_t s) { // of a group of warps

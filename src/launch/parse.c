@@ -183,16 +183,21 @@ static void parse_dims(parser *p, expr **d) {
     for (int k = 1; k < 3 && orr_lex_take(p, ','); k++) d[k] = orr_expr(p);
 }
 
-// TYPE ':' at the front of an argument. One token is looked ahead by remembering where we were.
+// One token is looked ahead by remembering where we were.
+static void go_back(parser *p, const parser *before) {
+    p->t = before->t;
+    p->at = before->at;
+    p->line = before->line;
+}
+
+// TYPE ':' at the front of an argument.
 static int parse_arg_type(parser *p) {
     int type = p->t.kind == T_NAME ? orr_elem_type(p->t.s, p->t.n) : ORR_T_NONE;
     if (type == ORR_T_NONE) return ORR_T_NONE;
     parser before = *p;
     orr_lex(p);
     if (orr_lex_take(p, ':')) return type;
-    p->t = before.t;
-    p->at = before.at;
-    p->line = before.line;
+    go_back(p, &before);
     return ORR_T_NONE;
 }
 
@@ -286,9 +291,7 @@ static bool at_object(parser *p, const char *word) {
     parser before = *p;
     orr_lex(p);
     if (p->t.kind == '(') return true;
-    p->t = before.t;
-    p->at = before.at;
-    p->line = before.line;
+    go_back(p, &before);
     return false;
 }
 
@@ -298,9 +301,7 @@ static bool take_local(parser *p) {
     parser before = *p;
     orr_lex(p);
     if (orr_lex_take(p, ':')) return true;
-    p->t = before.t;
-    p->at = before.at;
-    p->line = before.line;
+    go_back(p, &before);
     return false;
 }
 

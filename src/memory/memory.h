@@ -76,8 +76,8 @@ void orr_coalesce_inst(const orr_tinst *i, const orr_access *a, bool local, enum
 
 typedef struct orr_traffic { // accesses to global memory
     uint64_t requests;       // of warps, with at least one lane
-    uint64_t sectors;        // that they touch,
-    uint64_t ideal;          // and would, were their lanes' words side by side
+    uint64_t sectors;        // that they touch
+    uint64_t ideal;          // that they would touch, were their lanes' words side by side
 } orr_traffic;
 
 // Sectors that could hold what the lanes asked for if they asked for `lanes` different elements,

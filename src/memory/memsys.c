@@ -178,7 +178,7 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
                         .slow = q->slow,
                         .more = q->more,
                         .behind = q->behind,
-                        .acks = q->told,
+                        .acks = q->acks,
                         .live = q->live};
     orr_l2_push(&p->l2[to.half], to.slice, &r);
     *k = (key){to.tag, to.half, to.slice};

@@ -41,16 +41,16 @@ typedef struct orr_request {
     uint8_t kind;       // orr_request_kind
     uint8_t from;       // ORR_FROM_*
     uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
-    uint8_t quarters;   // and so many quarters of that
+    uint8_t quarters;   // work of the lanes, in quarters of an operation
     bool slow;          // the next one on the same sector has to wait for it (l2.atomic_float)
     bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_row)
-    bool told;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
+    bool acks;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
     bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
-    uint32_t open;      // and for how many ticks it waits to be joined by others
-    bool single;        // and whether a load that leaves behind it ends that
-    bool strong;        // for the sender too: it waits for no stores of its cluster
+    uint32_t open;      // ticks for which it waits to be merged with others
+    bool single;        // a load that leaves behind it ends that wait
+    bool strong;        // for the sender: it waits for no stores of its cluster
     uint32_t live;      // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 

@@ -511,3 +511,17 @@ bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_i
                     "of %s",
                     k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
 }
+
+// ---- of all kernels ------------------------------------------------------------------------------
+orr_program *orr_programs_get(orr_programs *all, const orr_kernel *k, const orr_gpu *g, orr_err *e) {
+    for (size_t n = 0; n < all->n; n++)
+        if (all->at[n]->kernel == k) return all->at[n];
+    orr_program *p = orr_program_new(k, g, e);
+    if (p) *ORR_PUSH(all) = p;
+    return p;
+}
+
+void orr_programs_free(orr_programs *all) {
+    for (size_t n = 0; n < all->n; n++) orr_program_free(all->at[n]);
+    free(all->at);
+}

@@ -183,9 +183,9 @@ void orr_polls(decoded *p) {
     for (uint32_t b = 0; b < k->nblocks; b++) {
         xblock *x = &p->blocks[b];
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-            x->looks |= looks(k, i);
-        x->looks |= x->spins;
-        x->polls |= x->looks;
+            x->only_polls |= looks(k, i);
+        x->only_polls |= x->spins;
+        x->polls |= x->only_polls;
         x->locks = !k->code.insts && locks(k, b);
     }
 }

@@ -300,15 +300,19 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
     f->pc = fn->entry;
 }
 
+// Only these lanes do what the block ends with: the others skip it, and all meet behind it.
+static void others_skip(warp *w, frag *f, const xblock *x, uint32_t lanes) {
+    if (lanes == f->mask) return;
+    uint32_t behind = (uint32_t)x->next;
+    int32_t j = new_join(w, (join){.mask = f->mask, .pc = behind, .frame = f->frame, .parent = f->join});
+    frag skip = {.mask = f->mask & ~lanes, .pc = behind, .join = j, .frame = f->frame};
+    f->mask = lanes;
+    f->join = j;
+    orr_warp_settle(w, orr_warp_part(w, skip));
+}
+
 static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t lanes) {
-    if (lanes != f->mask) { // guarded: the others skip the call; all meet behind it
-        int32_t j = new_join(
-            w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
-        frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
-        f->mask = lanes;
-        f->join = j;
-        orr_warp_settle(w, orr_warp_part(w, skip));
-    }
+    others_skip(w, f, x, lanes);
     if (u->inst->target >= 0) {
         enter(w, f, u, (uint32_t)u->inst->target, x->next);
         return;
@@ -508,14 +512,7 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     case ORR_OP_TRAP: orr_fault_as(ORR_FAULT_TRAP, w, u, orr_ffs(lanes), "trap"); return;
     case ORR_OP_CALL: do_call(w, f, u, x, lanes); return;
     case ORR_OP_BAR:
-        if (lanes != f->mask) { // the others go on; all meet behind it
-            int32_t j = new_join(
-                w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
-            frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
-            f->mask = lanes;
-            f->join = j;
-            orr_warp_settle(w, orr_warp_part(w, skip));
-        }
+        others_skip(w, f, x, lanes);
         f->pc = (uint32_t)x->next;
         if (orr_barrier_arrive(w, f, u)) orr_warp_settle(w, f);
         return;
@@ -596,7 +593,7 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     w->polls.budget -= takes;
     if (!again && w->polls.budget > 0) return false;
     w->polls.budget = POLL_QUANTUM;
-    w->polls.looked = x->looks || again;
+    w->polls.looked = x->only_polls || again;
     if (again || w->polls.polled >= PATIENCE) {
         orr_warp_release(w);
         w->polls.polled = 0;
@@ -664,7 +661,7 @@ int orr_warp_run(warp *w) {
             if (!run_block(w, f, x)) return RUN_HELD;
             run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
-            bool polled = x->polls && orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
+            bool polled = x->polls && orr_warp_polled(w, f, x, x->only_polls ? POLL_QUANTUM : 1);
             if (w->said.switches && !polled) {
                 w->said.switches = false;
                 f = choose(w, true);

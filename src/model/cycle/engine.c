@@ -21,11 +21,8 @@
 #include "model/dispatch.h"
 
 #define TELL_WINDOWS 64 // after so many windows: how far the resident thread blocks are
-#define MAX_SAMPLES  1024
 
 // ---- thread blocks ------------------------------------------------------------------------------
-static void fit_program(engine *x);
-static void look_at_code(engine *x, const block_traces *b);
 
 static bool hand_out(engine *x, sm *s, bool now) {
     if (x->ended) return false;
@@ -36,9 +33,9 @@ static bool hand_out(engine *x, sm *s, bool now) {
     }
     if (b->nblocks > x->c->program->nblocks) {
         cyc_supply_grow(x->supply, x->c->program);
-        fit_program(x);
+        cyc_fit_program(x);
     }
-    if (!x->looked && !x->c->live) look_at_code(x, b);
+    if (!x->looked && !x->c->live) cyc_look_at_code(x, b);
     b->earliest = 0;
     if (now) {
         if (x->clock < x->from * 256) x->clock = x->from * 256;
@@ -371,148 +368,6 @@ static void memory(engine *x) {
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
-// ---- over time ----------------------------------------------------------------------------------
-static void add_sample(orr_sample *to, const orr_sample *more, const orr_sample *less) {
-    uint64_t *t = (uint64_t *)(void *)to;
-    const uint64_t *a = (const uint64_t *)(const void *)more, *b = (const uint64_t *)(const void *)less;
-    for (size_t k = 0; k < sizeof *to / sizeof *t; k++) t[k] += a[k] - b[k];
-}
-
-static void halve_samples(run *r) {
-    static const orr_sample none;
-    for (uint32_t n = 0; n < r->nsamples; n++) {
-        orr_sample s = r->samples[n];
-        r->samples[n] = none;
-        add_sample(&r->samples[n / 2], &s, &none);
-    }
-    r->nsamples = (r->nsamples + 1) / 2;
-    r->sample_cycles *= 2;
-}
-
-// Block cycles of an SM up to `until`: of blocks that have ended, and of those that run.
-static uint64_t block_cycles(const sm *s, uint64_t until) {
-    uint64_t n = s->tb.block_cycles;
-    for (uint32_t b = 0; b < s->tb.n; b++)
-        if (s->tb.slot[b].buf && until > s->tb.slot[b].start) n += until - s->tb.slot[b].start;
-    return n;
-}
-
-static void sample(engine *x) {
-    cycle *c = x->c;
-    run *r = x->out;
-    orr_sample now = {0};
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        const sm *s = &c->sms[n];
-        for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
-        now.insts += s->n.issued;
-        for (int k = 0; k < ORR_L1_KINDS; k++)
-            now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
-        now.blocks += block_cycles(s, x->until);
-    }
-    for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
-    if (!c->perfect) orr_memsys_sectors(c->mem, &now.l2_sectors, &now.dram_sectors);
-    while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
-    uint64_t at = (x->until - 1) / r->sample_cycles;
-    if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
-    add_sample(&r->samples[at], &now, &x->last);
-    x->last = now;
-}
-
-// Whether what happens until then belongs to the sample of the window that is over: then one of both is
-// taken.
-static bool in_same_sample(const engine *x, uint64_t until) {
-    uint64_t cycles = x->out->sample_cycles;
-    while (until / cycles >= MAX_SAMPLES) cycles *= 2;
-    return !x->out->pieces && (x->until - 1) / cycles == (until - 1) / cycles;
-}
-
-// ---- room for a program that has grown ----------------------------------------------------------
-static void fit_worker(worker *k, uint32_t ninsts) {
-    if (k->ninsts >= ninsts) return;
-    uint32_t cap = ninsts + ninsts / 2 + 64;
-    k->by_inst = orr_realloc(k->by_inst, cap * sizeof *k->by_inst);
-    k->issued = orr_realloc(k->issued, cap * sizeof *k->issued);
-    k->threads = orr_realloc(k->threads, cap * sizeof *k->threads);
-    k->memo = orr_realloc(k->memo, cap * sizeof *k->memo);
-    k->traffic = orr_realloc(k->traffic, cap * sizeof *k->traffic);
-    uint32_t more = cap - k->ninsts;
-    memset(k->by_inst + k->ninsts, 0, more * sizeof *k->by_inst);
-    memset(k->issued + k->ninsts, 0, more * sizeof *k->issued);
-    memset(k->threads + k->ninsts, 0, more * sizeof *k->threads);
-    memset(k->memo + k->ninsts, 0, more * sizeof *k->memo);
-    memset(k->traffic + k->ninsts, 0, more * sizeof *k->traffic);
-    k->ninsts = cap;
-}
-
-static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
-    if (places <= c->room.places && accesses <= c->room.accesses) return;
-    uint32_t p = places > c->room.places ? places + 16 : c->room.places,
-             a = accesses > c->room.accesses ? accesses + 16 : c->room.accesses;
-    for (uint32_t n = 0; n < c->nsms; n++)
-        for (uint32_t q = 0; q < c->nsched; q++)
-            for (uint32_t i = 0; i < c->per_sched; i++) {
-                warp *w = warp_of(&c->sms[n], warp_number(q, i));
-                w->board.reg = orr_realloc(w->board.reg, p * sizeof *w->board.reg);
-                w->pc.access = orr_realloc(w->pc.access, (a + 1) * sizeof *w->pc.access);
-                memset(w->board.reg + c->room.places, 0, (p - c->room.places) * sizeof *w->board.reg);
-            }
-    c->room.places = p;
-    c->room.accesses = a;
-}
-
-static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
-
-static void fit_program(engine *x) {
-    cycle *c = x->c;
-    const orr_program *p = c->program;
-    for (int n = 0; n < c->host.n; n++) fit_worker(&c->host.workers[n], p->ninsts);
-    fit_warps(c, p->nplaces, c->traits.in_order ? 0 : p->max_access);
-    uint64_t last = 0;
-    c->net.fences = false;
-    c->launch.program = p;
-    c->launch.perfect = c->perfect;
-    c->sreg_unit = NO_UNIT;
-    for (uint32_t n = 0; n < p->ninsts; n++) {
-        if (p->insts[n].pc > last) last = p->insts[n].pc;
-        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->foreign;
-        if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
-    }
-    const fetch_spec *f = &c->core.fetch;
-    c->code.lines = last / f->line + 1;
-    c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
-    c->code.warm = !c->gpu->icache_warm ? 0 : x->runs_little ? UINT64_MAX : warm_lines(c);
-    if (c->grids && c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c))) c->code.warm = UINT64_MAX;
-}
-
-// A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
-// it at most (H200: micro/icache, 48 KB were there, 96 KB were not; nor 97 KB of tests/features, sorts). Of
-// a larger program that is as much as its first thread block executes.
-static void look_at_code(engine *x, const block_traces *b) {
-    cycle *c = x->c;
-    const orr_program *p = c->program;
-    x->looked = true;
-    if (!c->gpu->icache_warm || c->code.lines <= c->code.warm) return;
-    uint8_t *seen = orr_calloc(c->code.lines, 1);
-    uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
-    for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
-        orr_trace t = orr_trace_open(b->warps[w]);
-        uint32_t at, mask;
-        while (lines <= warm_lines(c) && orr_trace_block(&t, p->nblocks, &at, &mask) > 0) {
-            const orr_tblock *code = &p->blocks[at];
-            bool whole = true;
-            for (uint32_t a = 0; a < code->naccess && whole; a++) whole = orr_trace_skip(&t);
-            if (!whole) break; // it is damaged: whoever runs it says so
-            for (uint32_t i = code->first; i < code->first + code->count; i++) {
-                lines += !seen[p->insts[i].pc / line];
-                seen[p->insts[i].pc / line] = 1;
-            }
-        }
-    }
-    free(seen);
-    x->runs_little = lines <= warm_lines(c);
-    if (x->runs_little) c->code.warm = UINT64_MAX;
-}
-
 // ---- a launch -----------------------------------------------------------------------------------
 // Slots for as many thread blocks as the occupancy says; nothing is left of the launch before.
 static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_t first) {
@@ -648,7 +503,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         run_sms(x);
         memory(x);
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
-        if (x->out->pieces) sample(x);
+        if (x->out->pieces) cyc_sample(x);
         collect_blocks(x, progress);
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
@@ -665,7 +520,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         // Windows without anything to do are left out; the others begin where they would anyway, so that it
         // does not matter for the result whether somebody looks and finds nothing.
         if (t > x->from && t != NEVER) x->from += (t - x->from) / c->window * c->window;
-        if (!x->out->pieces && (over || t == NEVER || !in_same_sample(x, x->from + c->window))) sample(x);
+        if (!x->out->pieces && (over || t == NEVER || !cyc_in_same_sample(x, x->from + c->window)))
+            cyc_sample(x);
         if (over) return true;
         if (t == NEVER && !release_waits(c))
             return orr_fail(
@@ -703,7 +559,7 @@ static void drain(engine *x) {
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     blame_tail(x, blocks_ended, &m);
     if (x->out->cycles > x->until) x->until = x->out->cycles;
-    sample(x); // what the memory did after the last window
+    cyc_sample(x); // what the memory did after the last window
 }
 
 // Each host thread starts a launch with sums of its own, all 0.
@@ -829,7 +685,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
     c->traits.strong = !c->perfect && orr_kernel_orders(c->kernel);
-    fit_program(&x);
+    cyc_fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ, resized);
     restart_memory(c);
     open_engine(&x, source, host.threads);

@@ -6,7 +6,7 @@
 
 typedef struct run { // of one launch
     uint64_t cycles;
-    orr_blame tail;      // of them, as in orr_timing
+    orr_blame tail;      // of these cycles, as in orr_timing
     orr_sample *samples; // malloc'ed
     uint32_t nsamples;
     uint64_t sample_cycles;

@@ -11,13 +11,12 @@
 
 typedef struct state {
     cycle *machine;
-    ORR_VEC(orr_program *) programs; // of the kernels seen so far
+    orr_programs programs; // of the kernels seen so far
 } state;
 
 static void state_free(void *arg) {
     state *st = arg;
-    for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
-    free(st->programs.at);
+    orr_programs_free(&st->programs);
     cyc_free(st->machine);
     free(st);
 }
@@ -31,14 +30,6 @@ static state *state_of(const orr_gpu *gpu, orr_result *r, orr_err *e) {
     state *st = r->state;
     if (!st->machine) st->machine = cyc_new(gpu, e);
     return st->machine ? st : NULL;
-}
-
-static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
-    for (size_t n = 0; n < st->programs.n; n++)
-        if (st->programs.at[n]->kernel == k) return st->programs.at[n];
-    orr_program *p = orr_program_new(k, gpu, e);
-    if (p) *ORR_PUSH(&st->programs) = p;
-    return p;
 }
 
 static void sum(uint64_t *to, const void *from, size_t bytes) {
@@ -147,7 +138,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     int how = step_mode(c, w);
     if (how < 0) w = orr_work_rewritten(w, &own, r);
     c->kernel = w->info.kernel;
-    c->program = program_of(st, w->info.kernel, gpu, e);
+    c->program = orr_programs_get(&st->programs, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
@@ -244,7 +235,7 @@ static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_
         orr_member *m = &group->at[n];
         orr_work own;
         const orr_work *w = orr_work_rewritten(&m->work, &own, r);
-        const orr_program *p = program_of(st, w->info.kernel, gpu, e);
+        const orr_program *p = orr_programs_get(&st->programs, w->info.kernel, gpu, e);
         orr_occupancy_result o = {0};
         if (!p || !orr_program_fits(gpu, p, &w->info, &o, e)) return false;
         bool with = shares(w, p) && (!n || orr_program_joins(j->programs.at[0], p)) &&

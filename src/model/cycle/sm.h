@@ -68,13 +68,13 @@ typedef struct warp_registers { // that a warp has asked for and that are not th
 
 typedef struct warp_bulk_fence { // a fence that waits for bulk loads
     uint64_t last;               // of the SM's, up to this one; 0: it does not wait
-    uint64_t floor;              // and is not over before
+    uint64_t floor;              // the fence is not over before
 } warp_bulk_fence;
 
 typedef struct warp_arrivals {  // of a warp's copies at mbarriers (arrive.c), a ring
     uint8_t n;                  // how often copies were to arrive
     uint16_t open[MAX_GROUPS];  // those before the next time that are under way
-    uint64_t ready[MAX_GROUPS]; // and when the others are there
+    uint64_t ready[MAX_GROUPS]; // when the copies that are not open are there
 } warp_arrivals;
 
 typedef struct warp { // what each instruction looks at comes first, in as few host cache lines as it can
@@ -276,8 +276,8 @@ typedef struct cycle {     // one GPU, from launch to launch
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
-    core_launch launch; // what SMs know of it,
-    network net;        // and of the network and the memory
+    core_launch launch; // what SMs know of the launch
+    network net;        // what SMs know of the network and the memory
     fetch_code code;    // the program's
     kernel_traits traits;
     bool timeline;

@@ -17,7 +17,7 @@
 
 // The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
 static uint32_t asked_by(const memory_share *s, const orr_request *r) {
-    if (r->kind == ORR_REQ_REDUCE && !r->told && r->token < s->c->program->ninsts)
+    if (r->kind == ORR_REQ_REDUCE && !r->acks && r->token < s->c->program->ninsts)
         return s->c->program->insts[r->token].inst; // l1_atomic.c
     if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
     if (r->from == ORR_FROM_CONST) return UINT32_MAX;

@@ -21,15 +21,14 @@
 #define ROUNDS 3 // at most so many times once more, for blocks that are not side by side
 
 typedef struct state {
-    ORR_VEC(orr_program *) programs;
+    orr_programs programs;
     warmth l2;
     abt_state *gpu; // all SMs (portions.c); NULL: not used so far
 } state;
 
 static void state_free(void *arg) {
     state *st = arg;
-    for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
-    free(st->programs.at);
+    orr_programs_free(&st->programs);
     abt_state_free(st->gpu);
     free(st);
 }
@@ -40,14 +39,6 @@ static state *state_of(orr_result *r) {
         r->state_free = state_free;
     }
     return r->state;
-}
-
-static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
-    for (size_t n = 0; n < st->programs.n; n++)
-        if (st->programs.at[n]->kernel == k) return st->programs.at[n];
-    orr_program *p = orr_program_new(k, gpu, e);
-    if (p) *ORR_PUSH(&st->programs) = p;
-    return p;
 }
 
 // Do its blocks wait for each other? Then none can be left out when it is executed.
@@ -307,7 +298,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     int whole = !w->part || (w->launch && waits(k)) ? PULL_WHOLE : 0;
     // A trace shows its kernel only when it is read, and how many registers it has at once.
-    if (!k->grows) j->program = program_of(st, k, j->gpu, e);
+    if (!k->grows) j->program = orr_programs_get(&st->programs, k, j->gpu, e);
     if (k->grows) {
         uint64_t probes[REACH_PROBES];
         int n = residency_probes(w->info.grid, probes);
@@ -317,7 +308,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
         j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
         plan_inside(&j->p, w->info.grid);
         if (!pull_plan(&j->blocks, w, &j->p, NULL, whole | (n > 0 ? PULL_PROBES : 0), e)) return false;
-        j->program = program_of(st, k, j->gpu, e);
+        j->program = orr_programs_get(&st->programs, k, j->gpu, e);
         if (j->program) orr_program_grow(j->program);
     }
     if (!j->program || !orr_program_fits(j->gpu, j->program, &w->info, &j->occ, e)) return false;
