@@ -250,6 +250,40 @@ rc=0
 "$orrery" app ./static 2>err || rc=$?
 [ $rc -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "insists on NVIDIA's driver.*-cudart shared" err || { cat err; fail "a static runtime: $rc"; }
 
+# NVIDIA's management library, as monitors load it.
+cat >nvml.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#define F(name) int (*name)() = (int (*)())dlsym(so, #name)
+int main(void) {
+    void *so = dlopen("libnvidia-ml.so.1", RTLD_NOW), *gpu = NULL, *same = NULL;
+    if (!so) return 1;
+    F(nvmlInit_v2);
+    F(nvmlDeviceGetCount_v2);
+    F(nvmlDeviceGetHandleByIndex_v2);
+    F(nvmlDeviceGetName);
+    F(nvmlDeviceGetUUID);
+    F(nvmlDeviceGetHandleByUUID);
+    F(nvmlDeviceGetMemoryInfo);
+    F(nvmlDeviceGetTemperature);
+    unsigned n = 0, degrees;
+    char name[96], id[96], shorter[8];
+    unsigned long long memory[3];
+    if (nvmlInit_v2() || nvmlDeviceGetCount_v2(&n) || n != 1) return 2;
+    if (nvmlDeviceGetHandleByIndex_v2(0, &gpu) || nvmlDeviceGetHandleByIndex_v2(1, &same) != 6) return 3;
+    if (nvmlDeviceGetName(gpu, name, 96) || !strstr(name, "H200") || nvmlDeviceGetName(gpu, shorter, 8) != 7) return 4;
+    if (nvmlDeviceGetUUID(gpu, id, 96) || nvmlDeviceGetHandleByUUID(id, &same) || same != gpu) return 5;
+    if (nvmlDeviceGetMemoryInfo(gpu, memory) || memory[0] != memory[1] + memory[2] || memory[2]) return 6;
+    if (nvmlDeviceGetTemperature(gpu, 0, &degrees) != 3 || nvmlDeviceGetName((void *)99, name, 96) != 2) return 7;
+    return 0;
+}
+C
+"${CC:-cc}" -w nvml.c -o nvml -ldl
+rc=0
+"$orrery" app -q --gpu h200 ./nvml 2>err || rc=$?
+[ $rc -eq 0 ] || fail "NVML: $rc"
+
 # JSON alone on standard output, times without --model, statistics by line; what the program prints is beside it.
 "$orrery" app --json --lines ./program "$fatbin" axpy >j.json 2>err || fail "--json"
 head -c 1 j.json | grep -q '{' && grep -q '"cycles": *[1-9]' j.json && grep -q '"lines": *\[' j.json || fail "--json without -o: no report with cycles and lines"

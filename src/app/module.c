@@ -74,7 +74,7 @@ int app_module_ready(app_module *m) {
 
 // Unloaded or unregistered. What it was made of stays: the report and the timeline name its kernels.
 void app_module_close(app_module *m) {
-    app_queue_flush(); // its kernels
+    app_queue_flush_all(); // its kernels
     for (app_function **f = &the_app.functions; *f;)
         if ((*f)->module == m)
             *f = (*f)->next;

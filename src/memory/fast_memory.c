@@ -309,19 +309,25 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
     return ORR_NO_WAY;
 }
 
+// What is kept of the partial sectors of a line: words that were stored, and how they came.
+#define WORDS  63
+#define AGAIN  64  // a sector was stored to again
+#define SPREAD 128 // sectors came one by one, or became whole a part at a time
+
 // Room for one more dirty line: another is written back, and stays.
 static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
     if (!q->l2.dirty || l->at.set->sectors[l->way] >> 4) return;
     uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.dirty, false);
     if (way == ORR_NO_WAY) return;
-    write_dram(q, at, tag, l->at.set->sectors[way] >> 4, t);
+    uint8_t dirty = l->at.set->sectors[way] >> 4;
+    if (q->l2.partial.alone && l->at.merged[way] & SPREAD) { // one of its sectors, say: which is not kept
+        write_dram(q, at, tag, dirty & -dirty, t);
+        dirty &= (uint8_t)(dirty - 1);
+        l->at.merged[way] &= (uint8_t)~SPREAD;
+    }
+    if (dirty) write_dram(q, at, tag, dirty, t);
     l->at.set->sectors[way] &= 15;
 }
-
-// What is kept of the partial sectors of a line: words that were stored, and in how they came.
-#define WORDS  63
-#define AGAIN  64  // a sector was stored to again
-#define SPREAD 128 // sectors came one by one
 
 // Room for one more line that is there in part: the bytes that another lacks are read, and it is written
 // back. How long the slice's data are busy with it.
@@ -330,12 +336,16 @@ static uint64_t limit_partial(orr_fast_memory *q, uint32_t at, const line *l, ui
     uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.partial.lines, true);
     if (way == ORR_NO_WAY) return 0;
     uint8_t *sectors = &l->at.set->sectors[way], part = *sectors >> 4 & (uint8_t) ~*sectors & 15;
-    read_dram(q, at, tag + ELSEWHERE, part, t);
-    write_dram(q, at, tag, part, t);
+    uint64_t n = orr_sectors_in(part), elsewhere = tag;
+    for (uint8_t left = part, some; left; left &= (uint8_t)~some) {
+        some = q->l2.partial.alone && l->at.merged[way] & SPREAD ? left & -left : left;
+        elsewhere += ELSEWHERE;
+        read_dram(q, at, elsewhere, some, t);
+        write_dram(q, at, elsewhere, some, t);
+    }
     *sectors |= part;
     *sectors &= (uint8_t) ~(part << 4);
-    uint64_t n = orr_sectors_in(part), takes = l->at.merged[way] & SPREAD ? n * q->l2.partial.fill : 0;
-    return takes + (l->at.merged[way] & AGAIN ? n * q->l2.partial.again : 0);
+    return l->at.merged[way] & AGAIN ? n * q->l2.partial.again : 0;
 }
 
 // Words of part of sectors `part` are stored. Those that are whole now:
@@ -346,7 +356,9 @@ static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t wor
     if (were && part & (uint8_t)~were) *kept |= SPREAD;
     uint32_t all = (*kept & WORDS) + words, n = orr_sectors_in(were | part);
     *kept = (uint8_t)((*kept & ~WORDS) | (all < WORDS ? all : WORDS));
-    return all >= n * (ORR_SECTOR / 4) ? were | part : 0;
+    if (all < n * (ORR_SECTOR / 4)) return 0;
+    *kept |= SPREAD;
+    return were | part;
 }
 
 // A store at its line's slice, at t: how long the slice's data are busy. *made: the line was not there.
