@@ -120,7 +120,8 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         if (i == ORR_NO_LINE && !(behind && copy) &&
             (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
-        bool narrow = r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
+        bool narrow =
+            r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
         uint8_t all = narrow ? missing : orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
         miss = orr_l2_fetch(p, slice, i, (orr_l2_want){r->line, all, behind}, t);
         if (copy && r->live) { // it is served where the line belongs

@@ -31,9 +31,9 @@ static uint8_t stored_in_part(const uint64_t bytes[2]) {
     return part;
 }
 
-// Asks for sectors of a line, or writes them; how many requests that makes. With l2.partial_alone sectors that
-// were stored to in part have a request of their own, each of them where they came one by one, and of a line
-// that is not written as a whole each half has.
+// Asks for sectors of a line, or writes them; how many requests that makes. With l2.partial_alone sectors
+// that were stored to in part have a request of their own, each of them where they came one by one, and of a
+// line that is not written as a whole each half has.
 static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, const orr_cache_line *l,
                          const uint64_t bytes[2]) {
     orr_dram *d = channel_of(p, slice, l->tag, &r.line);
