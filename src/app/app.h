@@ -84,6 +84,7 @@ app_function *app_function_of(const void *host); // by stub, or one's own handle
 app_function *app_function_named(app_module *m, const char *name, int *error);
 app_variable *app_variable_of(const void *host);
 int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
+bool app_variable_around(uint64_t p, uint64_t *addr, uint64_t *bytes); // of any module; false: none is there
 
 // ---- time ---------------------------------------------------------------------------------------------
 enum { STREAM_ATTRIBUTES = 10 };

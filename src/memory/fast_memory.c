@@ -166,7 +166,13 @@ static void write_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t se
     uint64_t line;
     orr_fast_dram *d = channel_of(q, at, tag + ELSEWHERE, &line);
     q->stats.dram_write += orr_sectors_in(sectors);
-    orr_fast_dram_write(d, &q->dram, line, sectors, t + q->l2.to_dram);
+    bool halves = q->l2.partial.alone && sectors != 15; // as l2_mshr.c: each in a row of its own
+    for (uint8_t half = 3; half < 16; half = halves ? half << 2 : 16) {
+        uint8_t some = halves ? sectors & half : sectors;
+        if (some)
+            orr_fast_dram_write(d, &q->dram, halves ? line + half * ELSEWHERE : line, some,
+                                t + q->l2.to_dram);
+    }
 }
 
 // ---- L2 ----------------------------------------------------------------------------------------
@@ -312,20 +318,14 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
 // What is kept of the partial sectors of a line: words that were stored, and how they came.
 #define WORDS  63
 #define AGAIN  64  // a sector was stored to again
-#define SPREAD 128 // sectors came one by one, or became whole a part at a time
+#define SPREAD 128 // sectors came one by one
 
 // Room for one more dirty line: another is written back, and stays.
 static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
     if (!q->l2.dirty || l->at.set->sectors[l->way] >> 4) return;
     uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.dirty, false);
     if (way == ORR_NO_WAY) return;
-    uint8_t dirty = l->at.set->sectors[way] >> 4;
-    if (q->l2.partial.alone && l->at.merged[way] & SPREAD) { // one of its sectors, say: which is not kept
-        write_dram(q, at, tag, dirty & -dirty, t);
-        dirty &= (uint8_t)(dirty - 1);
-        l->at.merged[way] &= (uint8_t)~SPREAD;
-    }
-    if (dirty) write_dram(q, at, tag, dirty, t);
+    write_dram(q, at, tag, l->at.set->sectors[way] >> 4, t);
     l->at.set->sectors[way] &= 15;
 }
 
@@ -356,9 +356,7 @@ static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t wor
     if (were && part & (uint8_t)~were) *kept |= SPREAD;
     uint32_t all = (*kept & WORDS) + words, n = orr_sectors_in(were | part);
     *kept = (uint8_t)((*kept & ~WORDS) | (all < WORDS ? all : WORDS));
-    if (all < n * (ORR_SECTOR / 4)) return 0;
-    *kept |= SPREAD;
-    return were | part;
+    return all >= n * (ORR_SECTOR / 4) ? were | part : 0;
 }
 
 // A store at its line's slice, at t: how long the slice's data are busy. *made: the line was not there.

@@ -123,7 +123,7 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         bool narrow =
             r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
         uint8_t all = narrow ? missing : orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
-        miss = orr_l2_fetch(p, slice, i, (orr_l2_want){r->line, all, behind}, t);
+        miss = orr_l2_fetch(p, slice, i, (orr_l2_want){.line = r->line, .sectors = all, .behind = behind}, t);
         if (copy && r->live) { // it is served where the line belongs
             orr_l2_request *asks = &p->crossing.at[p->crossing.n - 1].r;
             asks->sm = r->sm;
@@ -190,10 +190,10 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->write_back && p->spec->partial.completed && l->valid == 15)
+        if (miss->write_back && p->spec->partial.completed && e->sectors == 15)
             l->used |= ORR_LINE_WHOLE;
         else if (miss->write_back)
-            orr_l2_write_back(p, miss->slice, miss->line, e->sectors & l->dirty, e->time);
+            orr_l2_write_back(p, miss->slice, l, e->sectors & l->dirty, e->time);
     }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {

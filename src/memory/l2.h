@@ -45,7 +45,7 @@ typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes a
     uint32_t completing;             // that are being read from DRAM at a time; 0: any number
     uint32_t completed;              // that have been, and are not written back yet
     uint64_t again; // the slice's time for a sector of one of which a sector was stored to again
-    bool alone;     // such sectors are read and written one by one (l2.partial_alone)
+    bool alone;     // rows are opened for what is less than a line (l2.partial_alone)
 } orr_l2_partial_spec;
 
 typedef struct orr_l2_atomic_spec {
@@ -360,17 +360,17 @@ uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
 typedef struct orr_l2_want { // sectors that are neither there nor on their way
     uint64_t line;           // a tag
     uint8_t sectors;
-    bool behind; // orr_l2_request.behind
+    bool behind;    // orr_l2_request.behind
+    bool completes; // those of a line that is there in part, to be written back
 } orr_l2_want;
 uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t);
 bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag);
-void orr_l2_write_dram(orr_l2 *p, uint32_t slice, const orr_cache_line *l, const uint64_t bytes[2],
-                       uint64_t t);
+void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t);
 // l2_write.c
 uint8_t orr_l2_whole_sectors(const orr_l2_request *r);
 bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t);
 bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t);
-void orr_l2_write_back(orr_l2 *p, uint32_t slice, uint32_t line, uint8_t sectors, uint64_t t);
+void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t);
 // l2_atomic.c
 uint64_t orr_l2_atomic_time(const orr_l2_spec *c, uint64_t ops, uint64_t quarters);
 uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);
