@@ -16,12 +16,12 @@
 //   record.c          launches that are kept (--record)
 //   clock.c           simulated time: when each of them would have started and ended
 //   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
-//   copies
-//                     between them on the node's links
-//   rank.c            a program of several ranks in one process (orrery cluster): whose turn it is, SimGrid's
-//   clock nccl*.c           libnccl.so.2: collectives between the node's GPUs graph.c           captured and
-//   hand-made graphs: lists of such operations device.c          the GPU, its memory, options from the
-//   environment, the report when the program ends
+//                     copies between them on the node's links
+//   rank.c            a program of several ranks in one process (orrery cluster): whose turn it is
+//   nccl*.c           libnccl.so.2: collectives between the node's GPUs
+//   nvml.c            libnvidia-ml.so.1: what monitors ask
+//   graph.c           captured and hand-made graphs: lists of such operations
+//   device.c          the GPU, its memory, options from the environment, the report when it ends
 //
 // The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
 // same addresses for host and kernels (exec/run/memory.c), so managed and pinned memory are nothing special.
@@ -84,6 +84,7 @@ app_function *app_function_of(const void *host); // by stub, or one's own handle
 app_function *app_function_named(app_module *m, const char *name, int *error);
 app_variable *app_variable_of(const void *host);
 int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
+bool app_variable_around(uint64_t p, uint64_t *addr, uint64_t *bytes); // of any module; false: none is there
 
 // ---- time ---------------------------------------------------------------------------------------------
 enum { STREAM_ATTRIBUTES = 10 };

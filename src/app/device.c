@@ -85,7 +85,8 @@ static void claim_forms(app *a) {
 // that the program sees, so that it ends by itself and the launches that are done are reported.
 static void on_signal(int number) {
     app *a = &the_app;
-    if (number == SIGINT && !a->asked.quiet && !a->progress.stopped && a->result.launches.n) {
+    bool some = a->result.launches.n || a->progress.parts; // done, or under way
+    if (number == SIGINT && !a->asked.quiet && !a->progress.stopped && some) {
         a->progress.stopped = true;
         return;
     }
