@@ -173,7 +173,7 @@ static int fault_code(int fault) {
 }
 
 // *least: what it takes at least, for what it does beside what the model sees.
-static bool simulate(app *a, const orr_launch *l, int device, double *least, orr_err *e) {
+static bool simulate(app *a, const orr_launch *l, int device, bool far, double *least, orr_err *e) {
     *least = 0;
     orr_work w = {.launch = l,
                   .threads = a->asked.threads,
@@ -181,7 +181,7 @@ static bool simulate(app *a, const orr_launch *l, int device, double *least, orr
                   .part = a->asked.only_time};
     w.info = orr_info_of(l);
     if (a->record) return app_record_launch(a, l, w, e);
-    if (a->devices[device].peers && !a->asked.counts_only && !l->elsewhere)
+    if ((a->devices[device].peers || far) && !a->asked.counts_only && !l->elsewhere)
         return app_peer_run(l, &w, device, least, e);
     if (!a->asked.counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     return orr_launch_count(&w, a->gpu, &a->result, e);
@@ -293,11 +293,13 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     if (known) a->counts.nalike++;
     exchange(a, true);
     orr_err e = {0};
-    bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
+    bool watched = simulated && !known && !a->record && !a->asked.counts_only && !l.elsewhere;
+    bool far = watched && app_managed_far(s->device, c);
+    bool queued = simulated && !a->devices[s->device].peers && !far && app_queue_takes(&l);
     if (queued && app_queue_groups())
         ok = app_queue_launch(s, &l, c->early, &e);
     else if (!known || !a->asked.only_time)
-        ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
+        ok = simulated && !known ? simulate(a, &l, s->device, far, &least, &e)
                                  : orr_exec_run(&l, a->asked.threads, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     exchange(a, false);

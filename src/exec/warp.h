@@ -192,7 +192,7 @@ struct warp {
     uint32_t products;            // of a group of warps that it has executed (ops/wgmma.c)
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
-    uint64_t ticks;               // clock reads
+    uint64_t ticks;               // clock reads, and looks at flags
     uint64_t entered;             // blocks of code, ever
     row_shape shapes[SHAPES + 1];
     warp_joins joins;

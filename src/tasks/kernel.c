@@ -279,14 +279,15 @@ static bool begin_loop(tasks_parser *p) {
     if (p->depth == MAX_DEPTH) return tasks_bad(p, "loops nest at most 8 deep");
     if (!tasks_amount(p, "rounds of a loop", 1, MAX_RUN, &n)) return false;
     uint64_t most = n;
-    if (tasks_take_word(p, "to") && !tasks_amount(p, "the most rounds of a loop", n, MAX_RUN, &most))
-        return false;
+    bool differ = tasks_take_word(p, "to");
+    if (differ && !tasks_amount(p, "the most rounds of a loop", n, MAX_RUN, &most)) return false;
+    bool blocks = differ && tasks_take_word(p, "blocks");
     uint64_t times = times_here(p) * most;
     if (times > MAX_RUN) return tasks_bad(p, "a warp runs more than 64 million rounds");
     end_block(p);
     p->loop[p->depth].item = (uint32_t)p->k->items.n;
     p->loop[p->depth++].times = times;
-    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n, .most = most};
+    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n, .most = most, .blocks = blocks};
     return true;
 }
 

@@ -66,8 +66,8 @@ static void read_lane(warp *w, const uop *u) {
 }
 
 // Where a kernel is executed as it is timed (step.c) clocks are simulated time. Else there is no time here:
-// clocks count the instructions the warp has executed, at one a cycle and one a nanosecond, so that they
-// never stand still.
+// clocks count the instructions the warp has executed, at one a cycle and one a nanosecond, and what looking
+// at flags takes (run/warp.c), so that they never stand still and a wait with a limit comes to it.
 static uint64_t clock_of(warp *w) { return w->step ? w->step->now : w->insts + ++w->ticks; }
 static uint64_t nanoseconds_of(warp *w) {
     return w->step ? (uint64_t)((double)w->step->now * w->step->ns) : clock_of(w);
