@@ -306,6 +306,7 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     tell_strays(a, k);
     a->counts.skipped += !simulated;
     orr_progress_step(&a->progress, a->counts.nlaunches);
+    app_cluster_stops();
     if (!ok) {
         app_say("%s", e.text);
         return a->sticky = fault_code(fault);
