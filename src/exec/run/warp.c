@@ -586,7 +586,7 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
-    if (x->looks) w->ticks += LOOK;
+    if (x->only_polls) w->ticks += LOOK;
     bool found = x->spins && f->state == FRAG_READY && w->tb->prog->blocks[f->pc].spin_loop != x->spin_loop;
     if (found)
         w->polls.polled = 0;
