@@ -175,6 +175,8 @@ bool orr_correlate_rows(const orr_options *o, orr_hardware *h, orr_comparison *c
 const char *orr_app_player(orr_arena *a, orr_err *e);
 char **orr_app_cluster_environment(const char *program, const orr_options *o, const char *forms,
                                    const char *const *more, orr_err *e);
-bool orr_app_wait(char *const *argv, char **env, int *status, orr_err *e); // runs it to its end
+// Runs it to its end. With `stop`, the first Ctrl-C makes that file and the program looks for it; the second
+// ends the program. NULL: Ctrl-C is the program's.
+bool orr_app_wait(char *const *argv, char **env, const char *stop, int *status, orr_err *e);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -401,13 +402,28 @@ static void hand_on(int number) {
     if (running > 0) kill((pid_t)running, number);
 }
 
-// SIGINT comes from the terminal, which sends it to the program too.
+static const char *stop_file; // of orr_app_wait; NULL: SIGINT comes from the terminal to the program too
+static void ask_to_stop(int number) {
+    static const char text[] = "\norrery: stopping; what is there follows (Ctrl-C again: at once)\n";
+    int fd = open(stop_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    (void)number;
+    if (fd < 0) {
+        hand_on(SIGTERM);
+        return;
+    }
+    close(fd);
+    ssize_t got = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)got;
+}
+
 enum { SIGNALS = 3 };
 static const int handed[SIGNALS] = {SIGTERM, SIGHUP, SIGINT};
 
 static void take_signals(struct sigaction was[SIGNALS]) {
     for (int i = 0; i < SIGNALS; i++) {
-        struct sigaction act = {.sa_handler = handed[i] == SIGINT ? SIG_IGN : hand_on,
+        struct sigaction act = {.sa_handler = handed[i] != SIGINT ? hand_on
+                                              : stop_file         ? ask_to_stop
+                                                                  : SIG_IGN,
                                 .sa_flags = SA_RESTART};
         sigemptyset(&act.sa_mask);
         sigaction(handed[i], &act, &was[i]);
@@ -418,15 +434,17 @@ static void give_signals(const struct sigaction was[SIGNALS]) {
     for (int i = 0; i < SIGNALS; i++) sigaction(handed[i], &was[i], NULL);
 }
 
-bool orr_app_wait(char *const *argv, char **env, int *status, orr_err *e) {
+bool orr_app_wait(char *const *argv, char **env, const char *stop, int *status, orr_err *e) {
     struct sigaction was[SIGNALS];
     fflush(NULL);
     running = 0;
+    stop_file = stop;
     take_signals(was);
     pid_t child = fork();
     running = child;
     if (!child) {
         give_signals(was);
+        if (stop) setpgid(0, 0);          // the terminal's SIGINT does not come to it
         prctl(PR_SET_PDEATHSIG, SIGTERM); // whatever ends the one ends the other
         execvpe(argv[0], argv, env);
         dprintf(STDERR_FILENO, "orrery: %s: %s\n", argv[0], strerror(errno));
@@ -449,7 +467,7 @@ static orr_report *run_sampled(char *const *argv, const orr_options *o, const ch
                                orr_err *e) {
     wanted w = {.record = o->files.record ? o->files.record : temp, .sampled = true};
     char **env = environment(argv[0], o, &w, e);
-    bool ok = env && orr_app_wait(argv, env, status, e);
+    bool ok = env && orr_app_wait(argv, env, NULL, status, e);
     free(env);
     if (ok && !orr_stream_probe(w.record))
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: made no launches that --sample could look at", argv[0]);
@@ -483,7 +501,7 @@ static orr_report *run_plain(char *const *argv, const orr_options *o, const char
                              orr_err *e) {
     wanted w = {.output = o->files.output, .record = o->files.record, .forms = temp};
     char **env = environment(argv[0], o, &w, e);
-    bool ok = env && orr_app_wait(argv, env, status, e);
+    bool ok = env && orr_app_wait(argv, env, NULL, status, e);
     free(env);
     if (!ok) return NULL;
     orr_text text = {0}, json = {0};

@@ -38,6 +38,7 @@ typedef struct cluster {
     const char *fabric, *temp;
     const char *player; // what is started where there is no program
     bool trace;         // but an execution trace
+    bool stopped;       // by who watches
     unsigned launches, alike;
     rank_line *rank;
     total_lines kernels, calls;
@@ -228,7 +229,10 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         o.in.nsets = 0;
     }
     char **env = orr_app_cluster_environment(started, &o, c->temp, cuda, e);
-    bool ok = env && orr_app_wait((char *const *)argv.at, env, status, e);
+    const char *stop = o.files.quiet ? NULL : orr_arena_printf(a, "%s/stop", c->temp);
+    bool ok = env && orr_app_wait((char *const *)argv.at, env, stop, status, e);
+    c->stopped = ok && stop && access(stop, F_OK) == 0;
+    if (c->stopped) orr_note(&o.notes, "cluster: stopped; this is what the ranks had done by then");
     free(env);
     free(argv.at);
     return ok;
@@ -390,7 +394,7 @@ static bool all_ended(const cluster *c, int *status, orr_err *e) {
 }
 
 static orr_report *report(cluster *c, int *status, orr_err *e) {
-    if (!read_ranks(c, *status, e) || !all_ended(c, status, e)) return NULL;
+    if (!read_ranks(c, *status, e) || !(c->stopped || all_ended(c, status, e))) return NULL;
     orr_text text = {0}, json = {0};
     text_of(c, &text);
     json_of(c, &json);

@@ -405,6 +405,7 @@ void app_managed_here(app_stream *s, const app_call *c); // what it has touched 
 void app_copy_on_links(app_stream *s, int engine, const char *name, int gpu, uint64_t bytes);
 orr_image *app_module_image(app_module *m, int device); // its variables there; NULL: there is no room
 bool app_in_cluster(void);                              // the program's ranks are SimGrid's
+void app_cluster_stops(void); // who started the ranks wants no more of them: reports, and does not return
 // Runs it with its accesses to other devices counted; *ns is what those take on the links.
 bool app_peer_run(const orr_launch *l, orr_work *w, int device, double *ns, orr_err *e);
 void app_rank_network(double *bandwidth, double *latency); // from node to node: GB/s, us; 0: not known

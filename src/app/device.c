@@ -115,6 +115,13 @@ void app_no_time(void) {
             a->model->name);
 }
 
+// The ranks of a cluster are stopped by a file, because SimGrid's smpirun ends with the first signal.
+static bool cluster_watch(void *line, const orr_status *s) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/stop", the_app.asked.forms);
+    return (!isatty(STDERR_FILENO) || orr_progress_line(line, s)) && access(path, F_OK) != 0;
+}
+
 // The GPU of --node, unless --gpu says another.
 static bool open_node(app *a, const char **gpu, orr_err *e) {
     const char *node = option("NODE");
@@ -165,7 +172,8 @@ static bool open_device(app *a, orr_err *e) {
     catch_signals();
     static bool line; // on the terminal
     orr_watcher terminal = {orr_progress_line, &line};
-    if (!a->asked.quiet && isatty(STDERR_FILENO))
+    if (!a->asked.quiet && a->asked.forms && app_in_cluster()) terminal.tell = cluster_watch;
+    if (!a->asked.quiet && (isatty(STDERR_FILENO) || terminal.tell == cluster_watch))
         orr_progress_start(&a->progress, terminal, a->result.input, "launches", "blocks", 0);
     a->progress.what = a->result.input; // also where nobody watches
     return app_record_open(a, option("RECORD"), option("FORMAT"), e);
@@ -444,6 +452,15 @@ static void write_report(app *a) {
     app_record_close(a, &e);
     if (e.status) app_say("%s", e.text);
     free(out.s);
+}
+
+__attribute__((destructor)) static void close_device(void);
+void app_cluster_stops(void) {
+    if (!app_in_cluster() || !the_app.progress.stopped) return;
+    the_app.progress.stopped = false; // what is queued is not asked for any more
+    close_device();
+    fflush(NULL);
+    _exit(130);
 }
 
 __attribute__((destructor)) static void close_device(void) {

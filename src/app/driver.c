@@ -643,10 +643,9 @@ API int cuGraphExecDestroy(void *exec) { return BY_RUNTIME(orr_cudaGraphDestroy(
 API int cuGraphUpload(void *exec, void *stream) { return BY_RUNTIME(orr_cudaGraphUpload(exec, stream)); }
 API int cuGraphLaunch(void *exec, void *stream) { return BY_RUNTIME(orr_cudaGraphLaunch(exec, stream)); }
 
-// ---- a default stream for each thread
-// ----------------------------------------------------------------------- Programs that are compiled so call
-// NAME_ptsz, or NAME_ptds where no stream is named (cuda.h). Here the two streams are one, as in the runtime
-// (rt.h).
+// ---- a default stream for each thread -----------------------------------------------------------
+// Programs that are compiled so call NAME_ptsz, or NAME_ptds where no stream is named (cuda.h). Here the
+// two streams are one, as in the runtime (rt.h).
 #define SAME(name, suffix) __asm__(".globl " #name #suffix "\n.set " #name #suffix ", " #name);
 // clang-format off
 SAME(cuEventRecordWithFlags, _ptsz)

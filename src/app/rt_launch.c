@@ -112,7 +112,7 @@ int app_function_attributes(app_function *f, func_attributes *a) {
     if (error) return error;
     const orr_kernel *k = f->kernel;
     const orr_gpu *g = the_app.gpu;
-    const uint32_t *most = k->reqntid[0] ? k->reqntid : k->maxntid;
+    const uint32_t *most = k->bounds.reqntid[0] ? k->bounds.reqntid : k->bounds.maxntid;
     uint64_t threads = (uint64_t)most[0] * (most[1] ? most[1] : 1) * (most[2] ? most[2] : 1);
     // As many as its registers allow; the limit is per block.
     int by_registers =
@@ -234,7 +234,7 @@ RT_12_13(cudaOccupancyMaxActiveClusters)(int *clusters, const void *func, const 
     if (!f || !clusters || !config) return app_leave(f ? E_VALUE : E_DEVICE_FUNCTION);
     int error = app_function_ready(f);
     if (error) return app_leave(error);
-    const uint32_t *asks = f->kernel->cluster;
+    const uint32_t *asks = f->kernel->bounds.cluster;
     uint64_t size = asks[0] ? (uint64_t)asks[0] * asks[1] * asks[2] : 1;
     for (unsigned i = 0; i < config->nattributes; i++) {
         dim3 d = config->attributes[i].value.cluster;

@@ -233,9 +233,8 @@ RT_S(cudaStreamAttachMemAsync)(void *stream, void *p, size_t bytes, unsigned fla
     return hint(p);
 }
 
-// ---- copying
-// -------------------------------------------------------------------------------------------------- `wait`:
-// the call returns when it is done.
+// ---- copying ------------------------------------------------------------------------------------
+// `wait`: the call returns when it is done.
 static int submit(const app_call *c, void *stream, bool wait) {
     app_stream *s = app_stream_of(stream);
     if (!s) return E_HANDLE;

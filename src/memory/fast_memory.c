@@ -252,13 +252,14 @@ static inline void put(orr_fast_memory *q, uint32_t slice, uint64_t tag, uint8_t
 }
 
 // A line that is not there takes the place of another: the way.
-static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint32_t ways,
-                        uint16_t name, uint64_t tag, uint64_t t) {
-    uint32_t way = (uint32_t)(set->order >> 4 * (ways - 1)) & 15;
+static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, const orr_tag *l, uint64_t tag,
+                        uint64_t t) {
+    orr_tag_set *set = l->set;
+    uint32_t way = (uint32_t)(set->order >> 4 * (q->tags[slice].ways - 1)) & 15;
     uint8_t dirty = set->sectors[way] >> 4;
     bool old = set->tag[way] != 0;
     put(q, slice, tag, old ? dirty : 0);
-    set->tag[way] = name;
+    set->tag[way] = l->tag;
     set->sectors[way] = 0;
     set->coming &= (uint16_t) ~(1u << way);
     if (old && dirty) write_dram(q, at, tag, dirty, t);
@@ -271,7 +272,7 @@ __attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, ui
     const orr_tags *tags = &q->tags[slice];
     line l = {.at = orr_tags_of(tags, tag)};
     l.way = orr_tags_find(&l.at);
-    if (l.way == ORR_NO_WAY) l.way = replace(q, at, slice, l.at.set, tags->ways, l.at.tag, tag, t);
+    if (l.way == ORR_NO_WAY) l.way = replace(q, at, slice, &l.at, tag, t);
     orr_tags_touch(&l.at, l.way);
     return l;
 }
@@ -359,8 +360,10 @@ static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t wor
 }
 
 // A store at its line's slice, at t: how long the slice's data are busy. *made: the line was not there.
-static uint64_t store(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole,
+static uint64_t store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
                       uint64_t t, bool *made) {
+    uint32_t at = p->unit;
+    uint64_t tag = p->tag;
     const orr_tags *tags = &q->tags[q->map.unit[at].slice];
     line l = {.at = orr_tags_of(tags, tag)};
     *made = orr_tags_find(&l.at) == ORR_NO_WAY;
@@ -421,7 +424,7 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic.op;
     uint32_t unit = orr_l2_atomic_unit(&q->l2, tag);
     slice *s = &q->slice[q->map.unit[at].slice];
-    q->stats.atomic += n;
+    q->stats.atomics.n += n;
     limit_dirty(q, at, &l, tag, t);
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
     if (q->l2.atomic.switching) { // the sectors of another piece are read first, while the work goes on
@@ -536,7 +539,7 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
     } else { // while it waits at the input, all that is behind it does
         t = book(&s->in, then, max(max(own, q->least), then > t ? q->l2.store.again : 0));
     }
-    uint64_t more = store(q, p->unit, r, p->tag, whole, t, &made);
+    uint64_t more = store(q, p, r, whole, t, &made);
     if (masked && made && q->l2.store.allocate) book(&s->masked[p->far], t, q->l2.store.allocate);
     uint64_t data = (n - part) * q->l2.store.sector + part * (masked ? q->l2.cycle : q->l2.store.partial);
     *done = q->l2.fill ? book(&s->data, t, data + more) : t;

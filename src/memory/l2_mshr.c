@@ -121,31 +121,34 @@ static uint32_t new_mshr(orr_l2 *p) {
     return m;
 }
 
-// Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
-// Sectors that complete a line are read in a row that is opened for them (l2.partial_alone), each in its own
-// where they came one by one. Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, uint32_t how,
-                      uint64_t t) {
+// Asks for sectors of line i that are neither there nor on their way: DRAM, or the other half. Sectors that
+// complete a line are read in a row that is opened for them (l2.partial_alone), each in its own where they
+// came one by one. Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
     uint32_t m = l ? l->user : NONE;
-    bool copy = tag & ORR_L2_FAR;
+    bool copy = want.line & ORR_L2_FAR;
     if (m == NONE) {
         m = new_mshr(p);
         p->mshrs.at[m] = (orr_l2_mshr){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
         s->front.mshrs += !copy;
         if (l) l->user = m;
     }
-    if (l) l->pending |= want;
+    if (l) l->pending |= want.sectors;
     if (copy) {
         p->mshrs.at[m].outstanding++;
-        orr_l2_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .token = m};
-        r.behind = how & ORR_L2_BEHIND;
+        orr_l2_request r = {.line = want.line,
+                            .sectors = want.sectors,
+                            .kind = ORR_REQ_READ,
+                            .behind = want.behind,
+                            .token = m};
         orr_l2_forward(p, slice, &r, t);
     } else {
-        bool alone = how & ORR_L2_COMPLETES && p->spec->partial.alone;
-        orr_dram_request r = {.time = t, .user = m, .sectors = want, .alone = alone};
-        p->mshrs.at[m].outstanding += ask_dram(p, slice, r, tag, alone && l->used & ORR_LINE_SPREAD ? 1 : 4);
+        bool alone = want.completes && p->spec->partial.alone;
+        orr_dram_request r = {.time = t, .user = m, .sectors = want.sectors, .alone = alone};
+        p->mshrs.at[m].outstanding +=
+            ask_dram(p, slice, r, want.line, alone && l->used & ORR_LINE_SPREAD ? 1 : 4);
     }
     return m;
 }

@@ -77,7 +77,8 @@ static bool limit_partial(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     if (old != ORR_NO_LINE) orr_l2_write_back(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
     s->front.completing++;
     uint8_t want = partial_sectors(l);
-    uint32_t m = orr_l2_fetch(p, slice, i, l->tag, want, ORR_L2_COMPLETES, t);
+    uint32_t m =
+        orr_l2_fetch(p, slice, i, (orr_l2_want){.line = l->tag, .sectors = want, .completes = true}, t);
     p->mshrs.at[m].write_back = true;
     uint64_t n = (uint64_t)orr_popc(want);
     p->stats.fetched_for_write += n;
@@ -131,12 +132,12 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {
-        orr_l2_fetch(p, slice, i, r->line, want, 0, t);
+        orr_l2_fetch(p, slice, i, (orr_l2_want){.line = r->line, .sectors = want}, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
     if (part && !p->spec->fetch) write_part(c, i, part, r->bytes);
     if (r->far) {
-        p->stats.far_write += (uint64_t)orr_popc(r->sectors);
+        p->stats.far.write += (uint64_t)orr_popc(r->sectors);
         return true;
     }
     p->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);

@@ -113,6 +113,7 @@ void play_wait_gpus(uint64_t gpus) {
 
 double play_time(const orr_tasks *list, const orr_task_step *s) {
     app *a = &the_app;
+    app_cluster_stops();
     uint64_t key = orr_tasks_digest(list, s);
     double ns = 0;
     if (app_alike_find(key, &ns, NULL)) {

@@ -153,7 +153,7 @@ void ptx_l_call(lowering *l) {
         l->in.op = ORR_OP_SYSCALL;
         l->in.sub = sys->sys;
     } else if (callee) {
-        l->in.target = (int32_t)callee->index;
+        l->in.target = (int32_t)callee->reached.index;
     } else {
         ptx_src(l, target, ORR_D, ORR_T_U64);
     }
@@ -181,7 +181,7 @@ void ptx_call_with(lowering *l, const ptx_func *fn, const orr_operand *args, uin
                        .vec = 1,
                        .imm = fn->nparams,
                        .guard = -1,
-                       .target = (int32_t)fn->index};
+                       .target = (int32_t)fn->reached.index};
     for (uint32_t i = 0; i < fn->nparams; i++) copies(l, s[i]);
     copies(l, result);
     ptx_end(l);

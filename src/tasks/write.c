@@ -162,30 +162,36 @@ static void vote(seen *s, const orr_access *a) {
     }
 }
 
-static void global_access(orr_task_writer *w, orr_cache *l1, const orr_tinst *t, const orr_access *a, seen *s,
-                          uint32_t turn, uint32_t block) {
+typedef struct reading { // a thread block that is looked at
+    orr_task_writer *w;
+    profile *f;
+    orr_cache *l1;
+    uint32_t block;
+} reading;
+
+static void global_access(const reading *r, const orr_tinst *t, const orr_access *a, seen *s, uint32_t turn) {
     orr_coalesced c;
     orr_coalesce(a, t->bytes, ORR_WHOLE_WARP, &c);
     s->sectors += c.sectors;
     s->lines += c.lines;
     vote(s, a);
     bool looks = t->flags & ORR_TF_LOAD && !(t->flags & (ORR_TF_BYPASS | ORR_TF_ATOMIC));
-    if (follows(s, &c, turn, block) && looks) return;
+    if (follows(s, &c, turn, r->block) && looks) return;
     s->leaders++;
     s->lead_sectors += c.sectors;
     for (uint32_t i = 0; i < c.lines; i++)
         for (uint8_t bit = 1; bit < 16; bit = (uint8_t)(bit << 1)) {
             if (!(c.line[i].sectors & bit)) continue;
-            if (looks && has(l1, c.line[i].line, bit))
+            if (looks && has(r->l1, c.line[i].line, bit))
                 s->l1++;
             else
-                s->l2 += has(&w->l2, c.line[i].line, bit);
+                s->l2 += has(&r->w->l2, c.line[i].line, bit);
         }
 }
 
 // ---- what a launch did -------------------------------------------------------------------------------
-static bool read_access(orr_task_writer *w, profile *f, orr_cache *l1, way *x, const orr_tblock *b,
-                        uint32_t at, uint32_t block) {
+static bool read_access(const reading *r, way *x, const orr_tblock *b, uint32_t at) {
+    profile *f = r->f;
     orr_access a;
     if (!orr_trace_access(&x->t, &a)) return false;
     for (uint32_t i = b->first; i < b->first + b->count && !a.fields; i++) {
@@ -203,14 +209,15 @@ static bool read_access(orr_task_writer *w, profile *f, orr_cache *l1, way *x, c
             s->passes += y.passes;
             s->phases += y.phases;
         } else if (space == ORR_SPACE_GLOBAL) {
-            global_access(w, l1, in, &a, s, turn, block);
+            global_access(r, in, &a, s, turn);
         }
     }
     return true;
 }
 
 // A basic block of a warp; 0: it has ended.
-static int read_some(orr_task_writer *w, profile *f, orr_cache *l1, way *x, uint32_t number) {
+static int read_some(const reading *r, way *x) {
+    profile *f = r->f;
     const orr_kernel *k = f->k;
     uint32_t block, mask;
     int more = orr_trace_block(&x->t, k->nblocks, &block, &mask);
@@ -220,13 +227,14 @@ static int read_some(orr_task_writer *w, profile *f, orr_cache *l1, way *x, uint
     if (x->last != UINT32_MAX && block <= x->last) f->back[(size_t)x->last * k->nblocks + block]++;
     x->last = block;
     for (uint32_t at = 0; at < k->blocks[block].nmem; at++)
-        if (!read_access(w, f, l1, x, &f->p->blocks[block], at, number)) return -1;
+        if (!read_access(r, x, &f->p->blocks[block], at)) return -1;
     return 1;
 }
 
 // Its warps in turns, a basic block each: as they share an SM.
 static bool read_block(orr_task_writer *w, profile *f, orr_cache *l1, const orr_tb *tb) {
     size_t accesses = f->p->ninsts + 1, blocks = f->k->nblocks + 1;
+    reading r = {.w = w, .f = f, .l1 = l1, .block = (uint32_t)tb->index};
     way *x = orr_calloc(tb->nwarps, sizeof *x);
     uint32_t *counts = orr_calloc(tb->nwarps * (accesses + blocks), sizeof *counts), left = tb->nwarps;
     for (uint32_t i = 0; i < tb->nwarps; i++)
@@ -236,7 +244,7 @@ static bool read_block(orr_task_writer *w, profile *f, orr_cache *l1, const orr_
     while (ok && left)
         for (uint32_t i = 0; i < tb->nwarps && ok; i++) {
             if (x[i].ended) continue;
-            int more = read_some(w, f, l1, &x[i], (uint32_t)tb->index);
+            int more = read_some(&r, &x[i]);
             ok = more >= 0;
             x[i].ended = more == 0;
             left -= more == 0;
