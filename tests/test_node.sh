@@ -65,6 +65,13 @@ is copies --node dgx_h200 --model functional <<'X'
 357.1 us
 179.5 us
 X
+# Peer access is not enabled: 63 GB/s x 0.87: 1,224.4 us, and twice 1.5 us; the same way out is shared, and so is the
+# uplink of the switch above GPU 0 and 1, but 0 to 1 and 2 to 3 meet nowhere
+is staged --node dgx_h200 --model functional <<'X'
+1227.4 us
+2451.8 us
+1227.4 us
+X
 # 31.5 GB/s x 0.8: 2,663.05 us, staged: twice 1.8 us
 is copies --node pcie_4090 --model functional <<'X'
 2666.7 us

@@ -395,7 +395,8 @@ int app_device_now(void);              // of this thread, as the program counts 
 bool app_device_use(int device);       // false: there is none of that number
 app_device *app_device_at(int device); // as the program counts them; NULL: there is none
 int app_device_index(int device);      // in the_app.devices
-void app_device_peer(app_stream *s, int from, int to, uint64_t bytes); // times a copy between devices
+// Times a copy between devices; staged: by host memory.
+void app_device_peer(app_stream *s, int from, int to, bool staged, uint64_t bytes);
 // Managed memory from `p` on to a device by its index, -1: to the host.
 void app_managed_move(app_stream *s, app_block *b, int to, uint64_t p, uint64_t bytes);
 bool app_managed_far(int device,

@@ -73,10 +73,13 @@ void app_copy_on_links(app_stream *s, int engine, const char *name, int gpu, uin
     on_path(s, engine, name, &p, bytes);
 }
 
-void app_device_peer(app_stream *s, int from, int to, uint64_t bytes) {
+void app_device_peer(app_stream *s, int from, int to, bool staged, uint64_t bytes) {
     orr_path p;
     int n = app_device_count();
-    orr_node_path(the_app.node, from % n, to % n, &p);
+    if (staged)
+        orr_node_staged(the_app.node, from % n, to % n, &p);
+    else
+        orr_node_path(the_app.node, from % n, to % n, &p);
     on_path(s, ENGINE_PEER, "copy between devices", &p, bytes);
 }
 
@@ -141,7 +144,7 @@ void app_managed_move(app_stream *s, app_block *b, int to, uint64_t p, uint64_t 
     for (int i = -1; i < a->ndevices; i++) {
         if (!from[i + 1]) continue;
         if (i >= 0 && to >= 0)
-            app_device_peer(s, i, to, from[i + 1]);
+            app_device_peer(s, i, to, false, from[i + 1]);
         else
             app_copy_on_links(s, i < 0 ? ENGINE_IN : ENGINE_OUT, "managed memory moves", i < 0 ? to : i,
                               from[i + 1]);

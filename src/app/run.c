@@ -95,7 +95,11 @@ static int copy(app_stream *s, const app_call *c) {
     if (in && out) return E_OK; // the host's own work
     int from_gpu = owner(s, c->src.ptr), to_gpu = owner(s, c->dst.ptr);
     if (!in && !out && from_gpu != to_gpu) {
-        app_device_peer(s, from_gpu, to_gpu, bytes);
+        // Where neither has asked to reach the other's memory, the driver goes by the host's.
+        int n = app_device_count();
+        bool reach = the_app.devices[from_gpu].peers >> to_gpu % n & 1 ||
+                     the_app.devices[to_gpu].peers >> from_gpu % n & 1;
+        app_device_peer(s, from_gpu, to_gpu, from_gpu != to_gpu && !reach, bytes);
         return E_OK;
     }
     int engine = in ? ENGINE_IN : out ? ENGINE_OUT : ENGINE_WITHIN;

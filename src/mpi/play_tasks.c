@@ -91,7 +91,7 @@ static void copy(player *p, const orr_task_step *s) {
     app_device_use(gpu);
     if (s->kind == ORR_TASKS_COPY_PEER) {
         app_stream *to = play_stream(s->peer);
-        if (s->peer != gpu) app_device_peer(stream, gpu, s->peer, s->bytes);
+        if (s->peer != gpu) app_device_peer(stream, gpu, s->peer, false, s->bytes);
         if (stream->end > to->end) to->end = stream->end; // what follows there needs the data
         p->busy |= 1ull << gpu | 1ull << s->peer;
     } else {

@@ -44,15 +44,15 @@ static void to_root(const orr_node *n, int gpu, bool up, bool past_switch, orr_p
     add(p, OF_GPU * n->gpus + 2 * (gpu / n->pcie_switch_gpus) + !up, uplink * n->hostlink_share);
 }
 
-static void over_pcie(const orr_node *n, int from, int to, orr_path *p) {
-    bool same = from >= 0 && to >= 0 && n->peer && n->pcie_switch_gpus &&
+static void over_pcie(const orr_node *n, int from, int to, bool peer, orr_path *p) {
+    bool same = from >= 0 && to >= 0 && peer && n->pcie_switch_gpus &&
                 from / n->pcie_switch_gpus == to / n->pcie_switch_gpus;
     p->latency = n->hostlink_latency * 1e3;
     if (from >= 0) to_root(n, from, true, !same, p);
     if (from >= 0 && to >= 0) {
         int a = orr_node_socket(n, from), b = orr_node_socket(n, to);
         if (a != b) add(p, OF_GPU * n->gpus + 2 * switches(n) + a * n->numa_nodes + b, n->numa_bandwidth);
-        if (!n->peer) p->latency *= 2; // staged in host memory
+        if (!peer) p->latency *= 2; // staged in host memory
     }
     if (to >= 0) to_root(n, to, false, !same, p);
 }
@@ -60,7 +60,7 @@ static void over_pcie(const orr_node *n, int from, int to, orr_path *p) {
 void orr_node_path(const orr_node *n, int from, int to, orr_path *p) {
     *p = (orr_path){0};
     if (!orr_node_nvlinked(n, from, to)) {
-        over_pcie(n, from, to, p);
+        over_pcie(n, from, to, n->peer, p);
         return;
     }
     double rate = n->nvlink_bandwidth * n->nvlink_share;
@@ -71,6 +71,11 @@ void orr_node_path(const orr_node *n, int from, int to, orr_path *p) {
     }
     add(p, OF_GPU * from + NV_OUT, rate);
     add(p, OF_GPU * to + NV_IN, rate);
+}
+
+void orr_node_staged(const orr_node *n, int from, int to, orr_path *p) {
+    *p = (orr_path){0};
+    over_pcie(n, from, to, false, p);
 }
 
 double orr_path_bandwidth(const orr_path *p) {

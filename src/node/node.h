@@ -51,8 +51,9 @@ typedef struct orr_path {
 } orr_path;
 // From the memory of a GPU (or ORR_NODE_HOST: that of its own socket) to that of another.
 void orr_node_path(const orr_node *n, int from, int to, orr_path *p);
-double orr_path_bandwidth(const orr_path *p);         // of the slowest link
-bool orr_node_peers(const orr_node *n, int a, int b); // they reach each other's memory
+void orr_node_staged(const orr_node *n, int from, int to, orr_path *p); // from GPU to GPU by host memory
+double orr_path_bandwidth(const orr_path *p);                           // of the slowest link
+bool orr_node_peers(const orr_node *n, int a, int b);                   // they reach each other's memory
 bool orr_node_nvlinked(const orr_node *n, int a, int b);
 int orr_node_socket(const orr_node *n, int gpu);
 int orr_node_links(const orr_node *n); // how many there are: the numbers in orr_path.link are below it

@@ -110,7 +110,17 @@ static void test_devices(void) {
 }
 
 // 64 MiB, between events: one copy; two that use the same way out; two that share nothing.
-static void test_copies(void) {
+static void reach(int n) { // all others, where they can be reached
+    for (int d = 0; d < n; d++)
+        for (int o = 0; o < n; o++) {
+            int can = 0;
+            if (o != d) cudaDeviceCanAccessPeer(&can, d, o);
+            cudaSetDevice(d);
+            if (can) cudaDeviceEnablePeerAccess(o, 0);
+        }
+}
+
+static void test_copies(int reached) {
     enum { BYTES = 64 << 20 };
     static const int pairs[3][2][2] = {{{0, 1}, {0, 1}}, {{0, 1}, {0, 2}}, {{0, 1}, {2, 3}}};
     void *p[4];
@@ -119,6 +129,7 @@ static void test_copies(void) {
         cudaSetDevice(d);
         cudaMalloc(&p[d], BYTES);
     }
+    if (reached) reach(4);
     cudaSetDevice(0);
     cudaEventCreate(&from), cudaEventCreate(&to), cudaEventCreate(&other);
     cudaStreamCreate(&s[0]), cudaStreamCreate(&s[1]);
@@ -330,6 +341,7 @@ static void test_clock(void) {
     struct timeval day;
     void *p[2];
     for (int d = 0; d < 2; d++) cudaSetDevice(d), cudaMalloc(&p[d], BYTES);
+    reach(2);
     cudaSetDevice(0);
     clock_gettime(CLOCK_MONOTONIC, &from);
     cudaMemcpyPeerAsync(p[1], 1, p[0], 0, BYTES, NULL);
@@ -513,7 +525,8 @@ int main(int argc, char **argv) {
     if (argc < 3) return 2;
     registers(argv[1]);
     if (!strcmp(argv[2], "devices")) test_devices();
-    if (!strcmp(argv[2], "copies")) test_copies();
+    if (!strcmp(argv[2], "copies")) test_copies(1);
+    if (!strcmp(argv[2], "staged")) test_copies(0);
     if (!strcmp(argv[2], "kernel")) test_kernel();
     if (!strcmp(argv[2], "nccl")) test_nccl();
     if (!strcmp(argv[2], "threads")) test_threads();
