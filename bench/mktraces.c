@@ -71,8 +71,7 @@ static uint32_t below(uint32_t n) {
     return r;
 }
 
-// ---- one warp's lines, behind its header once they are counted
-// ---------------------------------------------
+// ---- one warp's lines, behind its header once they are counted ----------------------------------
 static FILE *out;
 static char *text; // of the warp
 static size_t used, room;
@@ -151,8 +150,7 @@ static void header(const char *name, int id, int gx, int gy, int bx, int by, int
           out);
 }
 
-// ---- the kernels
-// ---------------------------------------------------------------------------------------------
+// ---- the kernels --------------------------------------------------------------------------------
 #define A 0x7f5800000000ull // where most buffers begin
 
 static void saxpy_at(uint64_t x, uint64_t y) {
@@ -394,8 +392,7 @@ static void powreal(void) {
     }
 }
 
-// ---- the command
-// -----------------------------------------------------------------------------------------------
+// ---- the command --------------------------------------------------------------------------------
 static const struct {
     const char *name;
     void (*write)(void);

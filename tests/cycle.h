@@ -559,6 +559,13 @@ static inline uint64_t cycles_of(orr_gpu *g, kern *k) {
     return cycles;
 }
 
+// A load, an instruction that needs it, EXIT: the load's latency + 2.
+static inline kern *use_of(const char *load) {
+    kern *k = kern_new(1, 32);
+    more(k, "%s\nFFMA R3 <- R1\nEXIT", load);
+    return k;
+}
+
 // ---- copies from the host ----------------------------------------------------------------------
 static inline void warm(ran *x, uint64_t addr, uint64_t bytes) {
     orr_err e = {0};

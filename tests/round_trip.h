@@ -116,10 +116,10 @@ static void trip_kernel(const char *path, const orr_kernel *k, const orr_kernel 
     }
     TRIP_SAME(k->name, k->param_bytes, l->param_bytes);
     TRIP_SAME(k->name, k->shared_bytes, l->shared_bytes);
-    TRIP_SAME(k->name, k->minctapersm, l->minctapersm);
-    TRIP_SAME(k->name, k->maxnreg, l->maxnreg);
-    for (int i = 0; i < 3; i++) TRIP_SAME(k->name, k->maxntid[i], l->maxntid[i]);
-    for (int i = 0; i < 3; i++) TRIP_SAME(k->name, k->reqntid[i], l->reqntid[i]);
+    TRIP_SAME(k->name, k->bounds.minctapersm, l->bounds.minctapersm);
+    TRIP_SAME(k->name, k->bounds.maxnreg, l->bounds.maxnreg);
+    for (int i = 0; i < 3; i++) TRIP_SAME(k->name, k->bounds.maxntid[i], l->bounds.maxntid[i]);
+    for (int i = 0; i < 3; i++) TRIP_SAME(k->name, k->bounds.reqntid[i], l->bounds.reqntid[i]);
     trip_insts(path, k, l);
 }
 

@@ -52,7 +52,7 @@ static void bits_and_text(void **state) {
 static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     (void)arg;
     (void)c;
-    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
+    return orr_exec_run(l, 1, NULL, NULL, e);
 }
 
 // The module with these instructions in its slots, between R2P and P2R.

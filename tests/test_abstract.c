@@ -50,9 +50,8 @@ static kern *chain(uint32_t grid, uint32_t threads) { // 20 that need each other
     return k;
 }
 
-// ---- issue
-// ------------------------------------------------------------------------------------------------------ At
-// 0, 10 ... 190, EXIT at 191.
+// ---- issue --------------------------------------------------------------------------------------
+// At 0, 10 ... 190, EXIT at 191.
 static void test_chain(void **state) {
     (void)state;
     assert_int_equal(takes(GPU(), chain(1, 32)), 192);
@@ -213,9 +212,8 @@ static void test_control(void **state) {
     assert_int_equal(takes(GPU(), k), 6 + 25 + 1);
 }
 
-// ---- memory
-// ----------------------------------------------------------------------------------------------------- A
-// load, one that needs it, EXIT.
+// ---- memory -------------------------------------------------------------------------------------
+// A load, one that needs it, EXIT.
 static uint64_t load(orr_gpu *g, const char *what) {
     kern *k = kern_new(1, 32);
     more(k, "%s\nFFMA R2 <- R1\nEXIT", what);

@@ -442,7 +442,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     orr_program_free(r->p);
     r->p = orr_program_new(l->kernel, r->gpu, e);
     bool ok = r->p && orr_accel_begin(r->w, &info, r->p, e) &&
-              orr_exec_run(l, 2, true, on_block, r, NULL, e) && orr_accel_end(r->w, e);
+              orr_exec_run(l, 2, &(orr_visitor){on_block, r, true}, NULL, e) && orr_accel_end(r->w, e);
     *ORR_PUSH(&r->launches) = r->all.n;
     return ok;
 }

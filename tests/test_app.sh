@@ -67,6 +67,9 @@ linked: 10 7 2 100
 twice: CUDA_ERROR_INVALID_PTX third.ptx:5: 'total' is defined in second.ptx too; link only one of them
 pool: 2 0
 X
+# A kernel's versions are those of the code that runs: sm_90's on an H200, its PTX's on a B200.
+[ "$("$orrery" app -q --gpu h200 ./driver "$fatbin" versions)" = "PTX 90, binary 90, 0 of 16 bytes" ] || fail "versions of machine code"
+[ "$("$orrery" app -q --gpu b200 ./driver "$fatbin" versions)" = "PTX 90, binary 100, 0 of 16 bytes" ] || fail "versions of PTX"
 "$orrery" app -q --model functional -- ./program "$fatbin" axpy >got 2>err && grep -q '^wrong: 0' got || fail "-- before the program"
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
@@ -242,6 +245,10 @@ echo 'int cudaGetDeviceCount(int *); int devices(void) { int n = 0; cudaGetDevic
 printf '#include <stdio.h>\nint devices(void); int main(void) { printf("%%d\\n", devices()); return 0; }' >main.c
 "${CC:-cc}" main.c -L. -l:libuser.so "-Wl,-rpath,$dir,-rpath-link,$dir/own" -o main
 [ "$(./main)" = 77 ] && [ "$("$orrery" app -q ./main)" = 1 ] || fail "DT_RPATH"
+
+# PyTorch takes its own attention where cuDNN cannot run, unless it is told otherwise.
+[ "$("$orrery" app sh -c 'echo $TORCH_CUDNN_SDPA_DEPRIORITIZED' 2>err)" = 1 ] &&
+    [ "$(TORCH_CUDNN_SDPA_DEPRIORITIZED=0 "$orrery" app sh -c 'echo $TORCH_CUDNN_SDPA_DEPRIORITIZED' 2>err)" = 0 ] || fail "attention"
 
 # A program with the runtime in it cannot be run: one line says so.
 printf 'const char *text = "no CUDA-capable device is detected"; int main(void) { return text[0]; }' >static.c

@@ -126,7 +126,7 @@ static void test_sync_again(void **state) {
             c->args[moves && !cases[n].saves ? 0 : 1].kind = ORR_ARG_B;
             c->args[moves && !cases[n].saves ? 0 : 1].reg = moves ? cases[n].moved : cases[n].met;
         }
-        k->k.codes = codes;
+        k->k.code.insts = codes;
         for (int on = 0; on < 2; on++) {
             ran x =
                 run_on(GPU("core.branch_taken=4", "core.branch_indirect=20", "core.reconverge_restored=13",
@@ -262,8 +262,8 @@ static void test_partly_written(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_of(1, 32, cases[n].text);
         ran x = run_on(GPU(), k);
-        assert_int_equal(x.sm->l1_sectors[0][ORR_L1_LOAD], 1);
-        assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD], cases[n].hit);
+        assert_int_equal(x.sm->l1.sectors[0][ORR_L1_LOAD], 1);
+        assert_int_equal(x.sm->l1.hits[0][ORR_L1_LOAD], cases[n].hit);
         ran_free(&x);
         kern_free(k);
     }

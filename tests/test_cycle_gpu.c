@@ -234,11 +234,10 @@ static void test_warps_to_schedulers(void **state) {
         52);
 }
 
-// ---- instruction caches
-// -------------------------------------------------------------------------------------- 16 bytes an
-// instruction, lines of 128 bytes: 8 instructions. A line that is in no cache is there after 200 (L2) + 30
-// (from the SM's cache to the scheduler's); one that the SM's cache has after 30. The fetch of a line begins
-// when the last instruction of the line before is issued.
+// ---- instruction caches -------------------------------------------------------------------------
+// 16 bytes an instruction, lines of 128 bytes: 8 instructions. A line that is in no cache is there after
+// 200 (L2) + 30 (from the SM's cache to the scheduler's); one that the SM's cache has after 30. The fetch
+// of a line begins when the last instruction of the line before is issued.
 static kern *code_of(int lines, int rounds) { // all the same length; the last instruction of all is EXIT
     kern *k = kern_new(1, 32);
     if (rounds > 1) more(k, "block x%d", rounds - 1);
@@ -260,9 +259,9 @@ static void test_fetch(void **state) {
     ran x = run_on(GPU(FETCH), k);
     assert_int_equal(x.cycles, 230 + 9 * 237 + 7 + 1);
     assert_int_equal(stalled(&x, ORR_STALL_FETCH), 230 + 9 * 229);
-    assert_int_equal(x.sm->icache_fetches, 10);
-    assert_int_equal(x.sm->icache_l0_miss, 10);
-    assert_int_equal(x.sm->icache_l1_miss, 10);
+    assert_int_equal(x.sm->fetch.fetches, 10);
+    assert_int_equal(x.sm->fetch.l0_misses, 10);
+    assert_int_equal(x.sm->fetch.l1_misses, 10);
     ran_free(&x);
     kern_free(k);
     // Four lines, three rounds: the second and third find them: 32 cycles each.
@@ -281,13 +280,13 @@ static void test_fetch(void **state) {
     k->threads = 64;
     x = run_on(GPU(FETCH), k);
     assert_int_equal(x.cycles, 230 + 16);
-    assert_int_equal(x.sm->icache_l0_miss, 1);
+    assert_int_equal(x.sm->fetch.l0_misses, 1);
     ran_free(&x);
     kern_free(k);
 }
 
-// Code that ran before is in the SM's cache, as far as it fits into half of it: 30 cycles a line, and 7 to its
-// last instruction. Of ten lines that are eight where the cache has 16; the other two come from L2.
+// Code that ran before is in the SM's cache, as far as it fits into half of it: 30 cycles a line, and 7 to
+// its last instruction. Of ten lines that are eight where the cache has 16; the other two come from L2.
 static void test_warm_code(void **state) {
     (void)state;
     assert_int_equal(cycles_of(GPU(FETCH, "profiler.warm_code=yes"), code_of(10, 1)), 30 + 9 * 37 + 7 + 1);
@@ -395,11 +394,10 @@ static void test_prefetch(void **state) {
                      547);
 }
 
-// ---- whoever runs it
-// ----------------------------------------------------------------------------------------------- A bit of
-// everything on all SMs of a V100, an H200 and a GTX 480: barriers, shared memory, atomics, stores, local
-// memory, lanes switched off, blocks of different length. run_on runs it on one, two and three host threads
-// and compares.
+// ---- whoever runs it ----------------------------------------------------------------------------
+// A bit of everything on all SMs of a V100, an H200 and a GTX 480: barriers, shared memory, atomics,
+// stores, local memory, lanes switched off, blocks of different length. run_on runs it on one, two and
+// three host threads and compares.
 static kern *mixture(void) {
     kern *k = kern_of(333, 192,
                       "LDG R1 <- R2 @0 +8 w256\n"

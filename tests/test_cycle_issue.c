@@ -302,9 +302,9 @@ static void test_two_level_long_wait(void **state) {
     }
 }
 
-// ---- control bits
-// ------------------------------------------------------------------------------------------ The code says
-// how long to wait, not the registers: a chain with stall 2 issues every 2 cycles, latency 10 or not.
+// ---- control bits -------------------------------------------------------------------------------
+// The code says how long to wait, not the registers: a chain with stall 2 issues every 2 cycles, latency
+// 10 or not.
 static void test_stall_counts(void **state) {
     (void)state;
     kern *k = kern_new(1, 32);
@@ -386,11 +386,11 @@ static void test_yield(void **state) {
     }
 }
 
-// ---- registers: the modern core
-// ----------------------------------------------------------------------------- Two banks (even, odd), one
-// read a cycle each, and three cycles for an instruction to read in. 20 instructions that read n registers of
-// a bank each: 20 n reads, the last of which must be done three cycles after the last instruction got in. So
-// that is at 20 n - 3, or at 19 when nobody waits; EXIT is one later. What they waited is the difference.
+// ---- registers: the modern core -----------------------------------------------------------------
+// Two banks (even, odd), one read a cycle each, and three cycles for an instruction to read in. 20
+// instructions that read n registers of a bank each: 20 n reads, the last of which must be done three
+// cycles after the last instruction got in. So that is at 20 n - 3, or at 19 when nobody waits; EXIT is
+// one later. What they waited is the difference.
 static void test_register_banks(void **state) {
     (void)state;
     static const struct {
@@ -495,10 +495,9 @@ static void test_late_results(void **state) {
         }
 }
 
-// ---- on the way to the units
-// --------------------------------------------------------------------------------- A unit with a queue:
-// three MUFUs (8 cycles each) are issued at 0, 1, 2 and begin at 0, 8, 16; the third's result is there at 16
-// + 25. A fourth finds room at 8.
+// ---- on the way to the units --------------------------------------------------------------------
+// A unit with a queue: three MUFUs (8 cycles each) are issued at 0, 1, 2 and begin at 0, 8, 16; the
+// third's result is there at 16 + 25. A fourth finds room at 8.
 static void test_queue(void **state) {
     (void)state;
     const char *three = "MUFU R2 <- R1\nMUFU R3 <- R1\nMUFU R4 <- R1\n";

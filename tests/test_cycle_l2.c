@@ -285,10 +285,9 @@ static void test_store_turns(void **state) {
     orr_gpu_free(g);
 }
 
-// ---- rows
-// ---------------------------------------------------------------------------------------------------- One
-// channel with one bank. A row that is open: no activation, 10 less than a load at rest; another row: 10
-// more, to close the first (it has been open for longer than tRAS and tRC by then).
+// ---- rows ---------------------------------------------------------------------------------------
+// One channel with one bank. A row that is open: no activation, 10 less than a load at rest; another row:
+// 10 more, to close the first (it has been open for longer than tRAS and tRC by then).
 static void test_rows(void **state) {
     (void)state;
     static const struct {
@@ -372,8 +371,8 @@ static void test_atomics(void **state) {
     k = kern_of(1, 32, "LDG R1 <- R2 @0 +0\nATOMG R3 <- R1 @0 +0\nLDG R4 <- R3 @0 +0\nFFMA R5 <- R4\nEXIT");
     ran x = run_warm(GPU(), k, 128);
     assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], 2);
-    assert_int_equal(x.mem->atomic, 1);
-    assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD], 0);
+    assert_int_equal(x.mem->atomics.n, 1);
+    assert_int_equal(x.sm->l1.hits[0][ORR_L1_LOAD], 0);
     assert_int_equal(x.cycles, 200 + 232 + 200 + 2);
     ran_free(&x);
     kern_free(k);
@@ -425,7 +424,7 @@ static void test_atomic_words(void **state) {
         for (int m = 0; m < 2; m++) {
             kern *k = kern_of(8u << m, 32, cases[n].text);
             ran x = run_warm(GPU("sm.count=4", "l2.atomic_words=yes", "xbar.request=4096"), k, 128);
-            assert_int_equal(x.mem->atomic, (8u << m) * cases[n].sectors);
+            assert_int_equal(x.mem->atomics.n, (8u << m) * cases[n].sectors);
             cycles[m] = x.cycles;
             ran_free(&x);
             kern_free(k);
@@ -558,7 +557,7 @@ static void test_store_head(void **state) {
     for (size_t n = 0; n < 3; n++) {
         kern *k = kern_of(1, 32, "STG <- R2 R3 @0\nSTG <- R2 R3 @256 m65535\nEXIT");
         ran x = run_on(GPU(cases[n].head), k);
-        assert_int_equal(x.sm->sent_bytes, cases[n].bytes);
+        assert_int_equal(x.sm->port.sent_bytes, cases[n].bytes);
         ran_free(&x);
         kern_free(k);
     }
@@ -672,10 +671,9 @@ static void test_l2_store_hits(void **state) {
     kern_free(k);
 }
 
-// ---- from launch to launch
-// ----------------------------------------------------------------------------------------- A second launch
-// of the same loads: L2 has kept them (L1 is emptied: 200), or has not (l2.flush: 400), or even L1 has (30).
-// A copy of other data does not help.
+// ---- from launch to launch ----------------------------------------------------------------------
+// A second launch of the same loads: L2 has kept them (L1 is emptied: 200), or has not (l2.flush: 400),
+// or even L1 has (30). A copy of other data does not help.
 static void test_launches(void **state) {
     (void)state;
     static const struct {
@@ -688,7 +686,7 @@ static void test_launches(void **state) {
         for (int launches = 0; launches < 3; launches++) {
             launch(&x, k, 1 + launches);
             assert_int_equal(x.cycles, (launches ? cases[n].second : 400) + 2);
-            assert_int_equal(x.sm->loads, 1); // counted from 0 each time
+            assert_int_equal(x.sm->l1.loads, 1); // counted from 0 each time
         }
         ran_free(&x);
         kern_free(k);

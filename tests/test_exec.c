@@ -50,7 +50,7 @@ static void open_bench(bench *b, const char *ptx, const char *kernel, uint32_t g
 
 static const uint32_t *run_bench(bench *b, int threads) {
     bool ok = orr_launch_check(&b->launch, 232448, &b->err) &&
-              orr_exec_run(&b->launch, threads, false, NULL, NULL, NULL, &b->err);
+              orr_exec_run(&b->launch, threads, NULL, NULL, &b->err);
     if (!ok) fail_msg("%s", b->err.text);
     return orr_mem_host(b->mem, b->out, b->words * 4);
 }
@@ -333,9 +333,11 @@ static const orr_kernel *loaded(bench *b, const char *body) {
 
 // May its blocks run side by side, as far as the code tells?
 static bool apart(const orr_kernel *k) {
-    for (uint32_t n = 0; n < k->nbases; n++)
-        if ((k->bases[n].stores || k->bases[n].reduces) && k->bases[n].loads) return false;
-    return (!k->atomics || k->reduces) && !k->blocks_meet && !k->reads_anywhere;
+    for (uint32_t n = 0; n < k->effects.nbases; n++)
+        if ((k->effects.bases[n].stores || k->effects.bases[n].reduces) && k->effects.bases[n].loads)
+            return false;
+    return (!k->effects.atomics || k->effects.reduces) && !k->effects.blocks_meet &&
+           !k->effects.reads_anywhere;
 }
 
 #define TWO(body)                                                                                            \
@@ -416,7 +418,7 @@ static void which_kernels_are_regular(void **state) {
 #undef P
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         bench b;
-        if (loaded(&b, cases[n].ptx)->regular != cases[n].regular) fail_msg("%s", cases[n].what);
+        if (loaded(&b, cases[n].ptx)->effects.regular != cases[n].regular) fail_msg("%s", cases[n].what);
         close_bench(&b);
     }
 }
@@ -465,7 +467,7 @@ static void reductions_commute(void **state) {
         for (int threads = 1; threads <= 4; threads++) {
             bench b;
             open_bench(&b, ptx, "k", 160, 64, 32);
-            assert_true(b.launch.kernel->reduces);
+            assert_true(b.launch.kernel->effects.reduces);
             uint32_t *out = orr_mem_host(b.mem, b.out, 32 * 4);
             for (int n = 0; n < 32; n++) out[n] = cases[c].start;
             assert_memory_equal(run_bench(&b, threads), want, sizeof want);
@@ -481,7 +483,7 @@ static void expect_fault(const char *ptx, uint32_t grid, uint32_t block, uint64_
         bench b;
         open_bench(&b, ptx, "k", grid, block, 16);
         b.launch.max_insts = max_insts;
-        assert_false(orr_exec_run(&b.launch, threads, false, NULL, NULL, NULL, &b.err));
+        assert_false(orr_exec_run(&b.launch, threads, NULL, NULL, &b.err));
         assert_int_equal(b.err.status, ORR_PROGRAM_FAILED);
         for (; *parts && threads == 1; parts++)
             if (!strstr(b.err.text, *parts)) fail_msg("'%s' is not in: %s", *parts, b.err.text);
@@ -628,8 +630,8 @@ static void streams_do_not_depend_on_threads(void **state) {
     open_bench(&b, ptx, "k", 37, 96, 37 * 96);
     digest one[1] = {{0}}, two[3] = {{0}};
     orr_exec_counts c1, c2;
-    assert_true(orr_exec_run(&b.launch, 1, false, add_block, one, &c1, &b.err));
-    assert_true(orr_exec_run(&b.launch, 3, false, add_block, two, &c2, &b.err));
+    assert_true(orr_exec_run(&b.launch, 1, &(orr_visitor){.visit = add_block, .arg = one}, &c1, &b.err));
+    assert_true(orr_exec_run(&b.launch, 3, &(orr_visitor){.visit = add_block, .arg = two}, &c2, &b.err));
     assert_int_equal(one[0].sum, two[0].sum + two[1].sum + two[2].sum);
     assert_int_equal(one[0].blocks, 37);
     assert_int_equal(c1.warp_insts, c2.warp_insts);
@@ -644,7 +646,7 @@ static void streams_do_not_depend_on_threads(void **state) {
     assert_int_equal(pulled.sum, one[0].sum);
     assert_int_equal(c1.warp_insts, c2.warp_insts);
     uint64_t next = 0;
-    assert_true(orr_exec_run(&b.launch, 3, true, in_order, &next, NULL, &b.err));
+    assert_true(orr_exec_run(&b.launch, 3, &(orr_visitor){in_order, &next, true}, NULL, &b.err));
     assert_int_equal(next, 37);
     close_bench(&b);
 }

@@ -42,7 +42,7 @@ static void strided(uint64_t addr[32], uint64_t base, uint64_t stride) {
     for (uint64_t i = 0; i < 32; i++) addr[i] = base + i * stride;
 }
 
-static void event(hand *h, int warp, uint32_t block, uint32_t mask, uint32_t amask, uint64_t base,
+static void visit(hand *h, int warp, uint32_t block, uint32_t mask, uint32_t amask, uint64_t base,
                   uint64_t stride) {
     uint64_t addr[32];
     strided(addr, base, stride);
@@ -60,14 +60,14 @@ static void three_warps(hand *h, const orr_kernel *k) {
     h->base.next = hand_next;
     h->base.close = hand_close;
     h->nwarps = 3;
-    event(h, 0, 0, ALL, ALL, ORR_GLOBAL_BASE, 4);          // 4 sectors, 4 would do
-    event(h, 0, 2, ALL, ALL, ORR_SHARED_WINDOW, 0);        // shared atomics on one word: 32 passes
-    event(h, 1, 0, ALL, ALL, ORR_GLOBAL_BASE + 4096, 128); // 32 sectors, 4 would do
-    event(h, 1, 1, 0x0000ffff, 0x0000ffff, 0, 8);          // one half warp: a phase, no conflict
-    event(h, 1, 2, ALL, ALL, ORR_GLOBAL_BASE + 8192, 4);   // 4 sectors
-    event(h, 2, 0, 0xff, 0xff, ORR_GLOBAL_BASE + 16, 4);   // bytes 16..47: 2 sectors, 1 would do
-    event(h, 2, 1, 0xff, 0x0f, 0, 128);                    // four lanes on the same two banks: 4 passes
-    event(h, 2, 2, 0xff, 0x01, ORR_LOCAL_WINDOW + 4, 0);   // one lane, local: 1 sector
+    visit(h, 0, 0, ALL, ALL, ORR_GLOBAL_BASE, 4);          // 4 sectors, 4 would do
+    visit(h, 0, 2, ALL, ALL, ORR_SHARED_WINDOW, 0);        // shared atomics on one word: 32 passes
+    visit(h, 1, 0, ALL, ALL, ORR_GLOBAL_BASE + 4096, 128); // 32 sectors, 4 would do
+    visit(h, 1, 1, 0x0000ffff, 0x0000ffff, 0, 8);          // one half warp: a phase, no conflict
+    visit(h, 1, 2, ALL, ALL, ORR_GLOBAL_BASE + 8192, 4);   // 4 sectors
+    visit(h, 2, 0, 0xff, 0xff, ORR_GLOBAL_BASE + 16, 4);   // bytes 16..47: 2 sectors, 1 would do
+    visit(h, 2, 1, 0xff, 0x0f, 0, 128);                    // four lanes on the same two banks: 4 passes
+    visit(h, 2, 2, 0xff, 0x01, ORR_LOCAL_WINDOW + 4, 0);   // one lane, local: 1 sector
 }
 
 static void free_hand(hand *h) {
@@ -159,13 +159,13 @@ static void nested_divergence(void **state) {
     h.nwarps = 1;
     h.base.info = (orr_launch_info){.kernel = &g.kernel, .grid = {1, 1, 1}, .block = {32, 1, 1}};
     h.base.next = hand_next;
-    event(&h, 0, 0, ALL, 0, 0, 0);        // A: splits 16 / 16
-    event(&h, 0, 1, 0x0000ffff, 0, 0, 0); //    first half
-    event(&h, 0, 0, 0x0000ffff, 0, 0, 0); // B: of the first half, splits 8 / 8
-    event(&h, 0, 1, 0x000000ff, 0, 0, 0); //
-    event(&h, 0, 0, 0xffff0000, 0, 0, 0); // C: the second half of A comes back here, and stays together
-    event(&h, 0, 2, 0xffffff00, 0, 0, 0); //    with the second half of B
-    event(&h, 0, 2, 0x000000ff, 0, 0, 0);
+    visit(&h, 0, 0, ALL, 0, 0, 0);        // A: splits 16 / 16
+    visit(&h, 0, 1, 0x0000ffff, 0, 0, 0); //    first half
+    visit(&h, 0, 0, 0x0000ffff, 0, 0, 0); // B: of the first half, splits 8 / 8
+    visit(&h, 0, 1, 0x000000ff, 0, 0, 0); //
+    visit(&h, 0, 0, 0xffff0000, 0, 0, 0); // C: the second half of A comes back here, and stays together
+    visit(&h, 0, 2, 0xffffff00, 0, 0, 0); //    with the second half of B
+    visit(&h, 0, 2, 0x000000ff, 0, 0, 0);
     h.base.close = hand_close;
     orr_result r = {0};
     run_hand(&h, &r);
@@ -318,7 +318,7 @@ static void executed(void **state) {
     assert_string_equal(text[0], text[2]);
     for (int i = 0; i < 3; i++) free(text[i]);
     orr_exec_counts counts;
-    assert_true(orr_exec_run(&l, 1, false, NULL, NULL, &counts, &e)); // and the executor's own count agrees
+    assert_true(orr_exec_run(&l, 1, NULL, &counts, &e)); // and the executor's own count agrees
     assert_int_equal(counts.warp_insts, 6 * 18);
     assert_int_equal(counts.thread_insts, 6 * (17 * 32 + 24));
     orr_image_free(mem, image);

@@ -72,9 +72,10 @@ static bool note(void *arg, orr_work *w, orr_err *e) {
     seen *s = arg;
     s->grids[s->n++] = w->info.grid[0];
     if (!w->launch) return true;
-    if (!s->writer) return orr_exec_run(w->launch, 1, false, NULL, NULL, NULL, e);
+    if (!s->writer) return orr_exec_run(w->launch, 1, NULL, NULL, e);
     return orr_stream_begin(s->writer, &w->info, e) &&
-           orr_exec_run(w->launch, 1, true, write_block, s->writer, NULL, e) && orr_stream_end(s->writer, e);
+           orr_exec_run(w->launch, 1, &(orr_visitor){write_block, s->writer, true}, NULL, e) &&
+           orr_stream_end(s->writer, e);
 }
 
 static bool go(const char *name, const orr_input_options *o, seen *s, orr_input *in, orr_err *e) {

@@ -567,7 +567,7 @@ static void halves_any_windows(void **state) {
             assert_memory_equal(at[0], at[k], TRAFFIC * sizeof **at);
             assert_memory_equal(&stats[0], &stats[k], sizeof *stats);
         }
-        assert_true(stats[0].far_read > 0 && stats[0].far_write > 0 && stats[0].far_atomic > 0);
+        assert_true(stats[0].far.read > 0 && stats[0].far.write > 0 && stats[0].far.atomic > 0);
         for (int k = 0; k < 2; k++) free(at[k]);
         free(r);
         free(sent);
@@ -652,7 +652,7 @@ static void fills(void **state) {
     const char *sets[] = {"l2.fill_interval=10", NULL};
     bench *b = bench_of(sets);
     orr_request r[] = {reading(0, 0, 1), reading(0, 1, 1), storing(205, 2, 0, 32)};
-    r[2].told = true;
+    r[2].acks = true;
     go(b, r, COUNT(r));
     ANSWERED(b, 0, 200);
     ANSWERED(b, 1, 210);

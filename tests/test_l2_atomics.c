@@ -27,8 +27,8 @@ static void atomics(void **state) {
     ANSWERED(b, 6, 3001);
     ANSWERED(b, 7, 3002); // looked up at 3001, when the other answer takes the port
     assert_int_equal(b->out.n, 7);
-    assert_int_equal(b->s.atomic, 6);
-    assert_int_equal(b->s.atomic_hit, 5);
+    assert_int_equal(b->s.atomics.n, 6);
+    assert_int_equal(b->s.atomics.hit, 5);
     assert_int_equal(b->s.dram_read, 1);
     bench_free(b);
     const char *sets[] = {"l2.atomic=16", NULL};

@@ -42,11 +42,11 @@ static void halves(void **state) {
     ANSWERED(b, 10, 7041);
     // The SMs' own halves were asked for seven sectors, the other one for four of them again.
     assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 8);
-    assert_int_equal(b->s.far_read, 3);
+    assert_int_equal(b->s.far.read, 3);
     assert_int_equal(b->s.write[ORR_FROM_GLOBAL], 2);
-    assert_int_equal(b->s.far_write, 1);
-    assert_int_equal(b->s.atomic, 1);
-    assert_int_equal(b->s.far_atomic, 1);
+    assert_int_equal(b->s.far.write, 1);
+    assert_int_equal(b->s.atomics.n, 1);
+    assert_int_equal(b->s.far.atomic, 1);
     assert_int_equal(b->s.dram_read, 2);
     bench_free(b);
 }
@@ -73,7 +73,7 @@ static void halves_told(void **state) {
     for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 1 || i == 4 || i == 6 || i == 7 ? 16 : 0;
     go(b, r, COUNT(r));
     assert_int_equal(b->s.notified, 3);
-    assert_int_equal(b->s.far_write, 3);
+    assert_int_equal(b->s.far.write, 3);
     // SM 0 has asked the only slice of its half for its own lines, SM 16 for those of the other
     assert_int_equal(b->s.asked[0], 1);
     assert_int_equal(b->s.asked[1], 1);
@@ -112,7 +112,7 @@ static void halves_copies_told(void **state) {
     static const uint32_t at[] = {1, 1040, 2041, 3001, 4040, 5040, 6000, 7040, 8000, 9040, 10040, 11041};
     for (size_t i = 0; i < COUNT(r); i++) {
         r[i].sm = i == 1 || (i >= 4 && i <= 6) || i == 9 || i == 10 ? 16 : 0;
-        r[i].told = r[i].kind == ORR_REQ_WRITE;
+        r[i].acks = r[i].kind == ORR_REQ_WRITE;
     }
     go(b, r, COUNT(r));
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
@@ -173,13 +173,13 @@ static void store_turns(void **state) {
     };
     for (size_t i = 0; i < COUNT(r); i++) {
         r[i].sm = i == 0 || i == 6 ? 16 : 0;
-        r[i].told = r[i].kind == ORR_REQ_WRITE;
+        r[i].acks = r[i].kind == ORR_REQ_WRITE;
     }
     go(b, r, COUNT(r));
     static const uint32_t at[] = {40, 60, 61, 62, 61, 66, 170, 100, 120, 130, 190};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
     assert_int_equal(b->s.write[ORR_FROM_GLOBAL], 9);
-    assert_int_equal(b->s.far_write, 2);
+    assert_int_equal(b->s.far.write, 2);
     bench_free(b);
 }
 
@@ -196,7 +196,7 @@ static void store_turns_far(void **state) {
                        storing(140, near, 4, 8), storing(280, near, 0, 4), storing(400, near, 4, 8)};
     for (size_t i = 0; i < COUNT(r); i++) {
         r[i].sm = i == 0 || i == 4 ? 16 : 0;
-        r[i].told = true;
+        r[i].acks = true;
     }
     go(b, r, COUNT(r));
     static const uint32_t at[] = {135 + 20, 100, 120, 175, 300 + 20, 400};
@@ -216,7 +216,7 @@ static void store_ports(void **state) {
     orr_memsys_copy(b->m, near * 128, 128);
     orr_request r[] = {storing(0, near, 0, 4), storing(0, near + 1, 28, 36), reading(0, near, 1),
                        storing(0, near, 0, 4)};
-    for (size_t i = 0; i < COUNT(r); i++) r[i].told = r[i].kind == ORR_REQ_WRITE;
+    for (size_t i = 0; i < COUNT(r); i++) r[i].acks = r[i].kind == ORR_REQ_WRITE;
     go(b, r, COUNT(r));
     static const uint32_t at[] = {0, 4, 5, 11};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);

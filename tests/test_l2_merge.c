@@ -139,7 +139,7 @@ static void stores_held(void **state) {
         storing(1020, 0, 0, 32), // at 1060
         reading(1030, 1, 1),     // a cycle later
     };
-    for (size_t i = 0; i < COUNT(r); i++) r[i].told = r[i].kind == ORR_REQ_WRITE;
+    for (size_t i = 0; i < COUNT(r); i++) r[i].acks = r[i].kind == ORR_REQ_WRITE;
     go(b, r, COUNT(r));
     static const uint32_t at[] = {200, 260, 261, 1000, 1010, 1060, 1061};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);

@@ -480,10 +480,9 @@ static void test_damaged(void **s) {
     }
 }
 
-// ---- the schedule
-// ------------------------------------------------------------------------------------------ An abstract
-// machine: a register holds a hash of the instruction that wrote it and of what that read; a space of memory
-// holds a hash of its stores. Two orders are the same if they leave the same hashes.
+// ---- the schedule -------------------------------------------------------------------------------
+// An abstract machine: a register holds a hash of the instruction that wrote it and of what that read; a
+// space of memory holds a hash of its stores. Two orders are the same if they leave the same hashes.
 enum { REGS = 24, SPACES = 3, LENGTH = 60 };
 typedef struct outcome {
     uint64_t reg[REGS], memory[SPACES];

@@ -76,6 +76,8 @@ wrong: 0, at least what 400000 bytes take: 1
 X
 is managed --node dgx_h200 --model partial <<'X'
 wrong: 0, from GPU to GPU: 1
+a quarter: 1
+the rest: 1
 X
 NCCL_ALGO=Ring is train --node dgx_h200 --model functional <<'X'
 group: 0

@@ -21,7 +21,7 @@ static bool by_the_manual(const char *text) {
 static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     (void)arg;
     (void)c;
-    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
+    return orr_exec_run(l, 1, NULL, NULL, e);
 }
 
 static orr_module *ptx_of(orr_text *ptx) {

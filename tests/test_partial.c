@@ -81,11 +81,12 @@ static uint64_t two_blocks(uint64_t l2_lines, const pace *pace, uint64_t *late) 
     look l = {.g = &g, .p = &p, .w = &w, .pace = pace, .sum = sum, .longest = 100};
     l.entries.at = list;
     l.entries.n = 10;
-    tags t = {0};
+    warmth cold = {.n = 0};
+    tags t = {.was = &cold};
     orr_cache_init(&t.l2, (uint64_t)g.l2_size, ORR_LINE, (uint32_t)l2_lines, true, false);
     t.since = orr_calloc((size_t)t.l2.sets * t.l2.ways, sizeof *t.since);
     uint64_t lookups = 0;
-    run_waves(&l, &t, &(warmth){0}, &lookups);
+    run_waves(&l, &t, &lookups);
     assert_int_equal(sum[0].asked, 20);
     assert_int_equal(lookups, 20);
     *late = sum[0].late;

@@ -99,5 +99,17 @@ list() { # WORKLOAD SOURCE PERCENT
 }
 for w in saxpy histogram sgemm_tiled scan fft btree gesummv lavamd; do list $w sass 15; done
 list softmax ptx 15
-"$ORRERY" show softmax --size small --tasks -q | grep -q '^launch softmax grid' || fail "a list launches"
+"$ORRERY" show softmax --size small --tasks -q >"$work/soft.tasks"
+grep -q '^launch softmax grid' "$work/soft.tasks" || fail "a list launches"
+# What a list cannot have is said in it: locks, and blocks that differ
+grep -q '^ *#.*wait for each other' "$work/soft.tasks" && fail "nobody waits in softmax"
+"$ORRERY" show bucket_lock --size small --tasks -q | grep -q '^ *#.*wait for each other' || fail "a lock is not said"
+"$ORRERY" show gridding --size small --tasks -q | grep -q 'loop .* to .* blocks' || fail "blocks of gridding do not differ"
+# Of a grid's blocks some go round once and some twice: as many instructions as with one round and a half
+rounds() { # LOOP
+    printf 'kernel k threads 64\n loop %s\n 0: sp\n sync\n end\nend\nlaunch k grid 100\n' "$1" >"$work/rounds.tasks"
+    "$ORRERY" run "$work/rounds.tasks" --gpu k40 --model functional -q --json | grep -o '"warp_insts": [0-9]*' | head -1 | awk '{ print $2 }'
+}
+one=$(rounds 1) two=$(rounds 2) some=$(rounds '1 to 2 blocks')
+[ $((2 * some)) = $((one + two)) ] || fail "blocks differ: $one, $two, $some"
 if message=$("$ORRERY" show softmax --tasks --ptx 2>&1); then fail "takes --tasks with --ptx"; fi

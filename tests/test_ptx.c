@@ -108,11 +108,11 @@ static void test_directives(void **state) {
 
     orr_kernel *k = load(m, "everything");
     assert_ptr_equal(k, load(m, "everything"));
-    assert_int_equal(k->maxntid[0], 128);
-    assert_int_equal(k->maxntid[1], 2);
-    assert_int_equal(k->maxntid[2], 1);
-    assert_int_equal(k->minctapersm, 3);
-    assert_int_equal(k->maxnreg, 64);
+    assert_int_equal(k->bounds.maxntid[0], 128);
+    assert_int_equal(k->bounds.maxntid[1], 2);
+    assert_int_equal(k->bounds.maxntid[2], 1);
+    assert_int_equal(k->bounds.minctapersm, 3);
+    assert_int_equal(k->bounds.maxnreg, 64);
     assert_int_equal(k->nparams, 4);
     const uint32_t offsets[4] = {0, 8, 16, 40}, sizes[4] = {8, 1, 24, 8};
     for (int i = 0; i < 4; i++) {
@@ -136,9 +136,9 @@ static void test_directives(void **state) {
     assert_int_equal(st->srcline, 44);
 
     orr_kernel *sized = load(m, "sized");
-    assert_int_equal(sized->reqntid[0], 32);
-    assert_int_equal(sized->reqntid[1], 4);
-    assert_int_equal(sized->reqntid[2], 2);
+    assert_int_equal(sized->bounds.reqntid[0], 32);
+    assert_int_equal(sized->bounds.reqntid[1], 4);
+    assert_int_equal(sized->bounds.reqntid[2], 2);
     assert_int_equal(sized->shared_bytes, 0); // uses none of the module's
     m->free(m);
 }
@@ -371,11 +371,11 @@ static void test_clusters(void **state) {
         parse(HEAD ".entry k() .reqnctapercluster 2 { ret; }\n.entry l() .reqnctapercluster 2, 4 { ret; }\n"
                    ".entry plain() { ret; }");
     const orr_kernel *k = load(m, "k"), *l = load(m, "l");
-    assert_int_equal(k->cluster[0], 2);
-    assert_true(k->cluster[1] <= 1 && k->cluster[2] <= 1);
-    assert_int_equal(l->cluster[0], 2);
-    assert_int_equal(l->cluster[1], 4);
-    assert_int_equal(load(m, "plain")->cluster[0], 0);
+    assert_int_equal(k->bounds.cluster[0], 2);
+    assert_true(k->bounds.cluster[1] <= 1 && k->bounds.cluster[2] <= 1);
+    assert_int_equal(l->bounds.cluster[0], 2);
+    assert_int_equal(l->bounds.cluster[1], 4);
+    assert_int_equal(load(m, "plain")->bounds.cluster[0], 0);
     m->free(m);
 }
 

@@ -146,7 +146,7 @@ static void run_told(rig *r, const char *name, uint64_t counts, uint64_t blocks)
     control[ORR_CONTROL_BLOCKS] = blocks;
     fill(r);
     orr_launch l = launch_of(r, true, name);
-    if (!orr_exec_run(&l, 1, false, NULL, NULL, NULL, &e)) fail_msg("%s", e.text);
+    if (!orr_exec_run(&l, 1, NULL, NULL, &e)) fail_msg("%s", e.text);
 }
 
 // ---- a warp's events ----------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ static void counts_are_the_executors(void **state) {
     fill(&r);
     orr_launch l = launch_of(&r, false, "mix");
     orr_exec_counts want;
-    assert_true(orr_exec_run(&l, 1, false, NULL, NULL, &want, &e));
+    assert_true(orr_exec_run(&l, 1, NULL, &want, &e));
     const orr_kernel *k = l.kernel;
     size_t row = (size_t)k->nblocks * ORR_COUNT_WORDS;
     uint64_t counts = orr_mem_alloc(r.mem, row * ORR_COUNT_COPIES * 8, "counts", &e);

@@ -149,15 +149,15 @@ static void counters(void **state) {
     bench *b = bench_new();
     orr_launch_result *l = add_launch(b);
     orr_raw *raw = &b->raw[0];
-    raw->sm.l1_requests[0][ORR_L1_LOAD] = 250;
-    raw->sm.l1_sectors[0][ORR_L1_LOAD] = 1000;
-    raw->sm.l1_hit[0][ORR_L1_LOAD] = 500;
-    raw->sm.l1_pending[0][ORR_L1_LOAD] = 100;
-    raw->sm.l1_miss[0][ORR_L1_LOAD] = 400;
-    raw->sm.l1_busy = 300;
-    raw->sm.shared_busy = 250;
-    raw->sm.loads = 250;
-    raw->sm.load_latency = 50000;
+    raw->sm.l1.requests[0][ORR_L1_LOAD] = 250;
+    raw->sm.l1.sectors[0][ORR_L1_LOAD] = 1000;
+    raw->sm.l1.hits[0][ORR_L1_LOAD] = 500;
+    raw->sm.l1.pending[0][ORR_L1_LOAD] = 100;
+    raw->sm.l1.misses[0][ORR_L1_LOAD] = 400;
+    raw->sm.l1.busy = 300;
+    raw->sm.shared.busy = 250;
+    raw->sm.l1.loads = 250;
+    raw->sm.l1.load_latency = 50000;
     raw->mem.read[ORR_FROM_GLOBAL] = 400;
     raw->mem.read_hit[ORR_FROM_GLOBAL] = 90;
     raw->mem.read_pending[ORR_FROM_GLOBAL] = 10;
@@ -275,22 +275,22 @@ CHANGE(l2_slice) { // one is busy for 70 %, all together are for 7 %
 }
 CHANGE(l2_atomics) { // one of the units; its slice for less; SMs have long ended
     UNUSED, r->mem.slice_busy = r->mem.slice_busiest = 80 * RUNNING / 100 * ORR_TICKS;
-    r->mem.atomic_busy = r->mem.atomic_busiest = 95 * RUNNING / 100 * ORR_TICKS;
+    r->mem.atomics.busy = r->mem.atomics.busiest = 95 * RUNNING / 100 * ORR_TICKS;
     t->sm_active = SM_CYCLES / 3;
     t->stalls[ORR_STALL_DRAIN] = 17 * SM_CYCLES;
 }
-CHANGE(crossbar_busy) { UNUSED, r->sm.received_bytes = 64 * SM_CYCLES * 70 / 100; }
-CHANGE(crossbar_out) { UNUSED, r->sm.sent_bytes = 32 * SM_CYCLES * 70 / 100; }
-CHANGE(l1_busy) { UNUSED, r->sm.l1_busy = SM_CYCLES * 65 / 100; }
-CHANGE(shared_busy) { UNUSED, r->sm.shared_busy = SM_CYCLES * 65 / 100; }
+CHANGE(crossbar_busy) { UNUSED, r->sm.port.received_bytes = 64 * SM_CYCLES * 70 / 100; }
+CHANGE(crossbar_out) { UNUSED, r->sm.port.sent_bytes = 32 * SM_CYCLES * 70 / 100; }
+CHANGE(l1_busy) { UNUSED, r->sm.l1.busy = SM_CYCLES * 65 / 100; }
+CHANGE(shared_busy) { UNUSED, r->sm.shared.busy = SM_CYCLES * 65 / 100; }
 CHANGE(lsu_shared) {
     UNUSED, t->unit_busy[unit(b->gpu, "lsu")] = SM_CYCLES * 90 / 100;
-    r->sm.shared_requests[ORR_L1_LOAD] = 2;
-    r->sm.l1_requests[0][ORR_L1_LOAD] = 1;
+    r->sm.shared.requests[ORR_L1_LOAD] = 2;
+    r->sm.l1.requests[0][ORR_L1_LOAD] = 1;
 }
 CHANGE(lsu_global) {
     UNUSED, t->unit_busy[unit(b->gpu, "lsu")] = SM_CYCLES * 90 / 100;
-    r->sm.l1_requests[0][ORR_L1_LOAD] = 1;
+    r->sm.l1.requests[0][ORR_L1_LOAD] = 1;
 }
 CHANGE(at_barriers) {
     UNUSED, t->stalls[ORR_STALL_LONG] = 5 * SM_CYCLES;
@@ -403,8 +403,8 @@ static void latency_text(void **state) {
     (void)state;
     bench *b = bench_new();
     orr_launch_result *l = add_launch(b);
-    b->raw[0].sm.loads = 10;
-    b->raw[0].sm.load_latency = 13000;
+    b->raw[0].sm.l1.loads = 10;
+    b->raw[0].sm.l1.load_latency = 13000;
     orr_verdict v;
     orr_judge(b->gpu, l, &v);
     assert_string_equal(

@@ -335,7 +335,7 @@ static void regions_of_figure_6(void **state) {
         }
     }
     uint32_t n;
-    orr_region *r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, false, &n);
+    orr_region *r = orr_regions(insts, requests, 32, (orr_region_rule){4, 0.2, 0.3, false}, &n);
     assert_int_equal(n, 2);
     assert_true(r[0].first == 0 && r[0].end == 8);
     assert_true(r[1].first == 16 && r[1].end == 32);
@@ -344,25 +344,25 @@ static void regions_of_figure_6(void **state) {
     // A variation factor of 0.3 allows blocks of 100 and 180 (mean 140, deviation 40: 0.286), but not of 190
     // (0.31).
     for (int b = 0; b < 32; b++) insts[b] = b % 2 ? 180 : 100, requests[b] = 20;
-    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, false, &n);
+    r = orr_regions(insts, requests, 32, (orr_region_rule){4, 0.2, 0.3, false}, &n);
     assert_int_equal(n, 1);
     free(r);
     for (int b = 0; b < 32; b++) insts[b] = b % 2 ? 190 : 100;
-    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, false, &n);
+    r = orr_regions(insts, requests, 32, (orr_region_rule){4, 0.2, 0.3, false}, &n);
     assert_int_equal(n, 0);
     free(r);
     // Mixed: it is the same everywhere, and a region; not if the last quarter has another half of it to do.
-    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, true, &n);
+    r = orr_regions(insts, requests, 32, (orr_region_rule){4, 0.2, 0.3, true}, &n);
     assert_true(n == 1 && r[0].first == 0 && r[0].end == 32);
     free(r);
     for (int b = 24; b < 32; b++) insts[b] = b % 2 ? 285 : 150, requests[b] = 30;
-    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, true, &n);
+    r = orr_regions(insts, requests, 32, (orr_region_rule){4, 0.2, 0.3, true}, &n);
     assert_int_equal(n, 0);
     free(r);
     for (int b = 24; b < 32; b++) requests[b] = 20;
     // A last epoch that is not full belongs to its region.
     for (int b = 0; b < 32; b++) insts[b] = 100;
-    r = orr_regions(insts, requests, 30, 4, 0.2, 0.3, false, &n);
+    r = orr_regions(insts, requests, 30, (orr_region_rule){4, 0.2, 0.3, false}, &n);
     assert_true(n == 1 && r[0].end == 30);
     free(r);
 }

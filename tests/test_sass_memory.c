@@ -24,8 +24,10 @@ static uint32_t word(uint32_t at) {
 static uint64_t wide(uint32_t at) { return (uint64_t)word(at + 4) << 32 | word(at); }
 
 static void fill(unsigned sm, uint32_t bytes, uint32_t param_base) {
-    orr_kernel k = {
-        .shared_bytes = STATIC, .param_bytes = PARAMS, .param_base = param_base, .bank_var = {[3] = 1}};
+    orr_kernel k = {.shared_bytes = STATIC,
+                    .param_bytes = PARAMS,
+                    .code.param_base = param_base,
+                    .code.bank_var = {[3] = 1}};
     orr_image image = {.var_addr = &where_constants_are};
     orr_launch l = {.kernel = &k,
                     .image = &image,

@@ -38,7 +38,7 @@ static orr_kernel *load(orr_module *m, const char *name) {
 // What holds for every kernel.
 static void check_kernel(const orr_kernel *k) {
     assert_true(k->machine && k->control);
-    assert_non_null(k->codes);
+    assert_non_null(k->code.insts);
     uint32_t inst = 0;
     for (uint32_t b = 0; b < k->nblocks; b++) {
         const orr_block *x = &k->blocks[b];
@@ -47,9 +47,9 @@ static void check_kernel(const orr_kernel *k) {
         uint32_t mem = 0;
         for (uint32_t n = inst; n < inst + x->count; n++) {
             mem += orr_inst_traced(&k->insts[n]);
-            if (n + 1 < inst + x->count) assert_false(orr_code_ends_block(&k->codes[n]));
-            assert_int_equal(k->insts[n].line, k->codes[n].address);
-            assert_int_equal(k->insts[n].sass, k->codes[n].op);
+            if (n + 1 < inst + x->count) assert_false(orr_code_ends_block(&k->code.insts[n]));
+            assert_int_equal(k->insts[n].line, k->code.insts[n].address);
+            assert_int_equal(k->insts[n].sass, k->code.insts[n].op);
         }
         assert_int_equal(x->nmem, mem);
         inst += x->count;
@@ -97,14 +97,14 @@ static void kernels(void **state) {
             assert_int_equal(k->params[p].pointer, bytes[p] == 8);
         }
         assert_int_equal(k->param_bytes, 24);
-        assert_int_equal(k->param_base, made[i].base);
-        assert_int_equal(k->bank0_bytes, made[i].base + 24);
+        assert_int_equal(k->code.param_base, made[i].base);
+        assert_int_equal(k->code.bank0_bytes, made[i].base + 24);
         assert_int_equal(k->shared_bytes, 256);
         assert_int_equal(k->shared_base, made[i].shared_base);
         assert_int_equal(k->barriers, 1);
-        assert_int_equal(k->maxntid[0], 128);
-        assert_true(k->atomics); // atomicAdd(&count, 1)
-        assert_true(k->bank_var[3] && k->bank_var[4] && !k->bank_var[2]);
+        assert_int_equal(k->bounds.maxntid[0], 128);
+        assert_true(k->effects.atomics); // atomicAdd(&count, 1)
+        assert_true(k->code.bank_var[3] && k->code.bank_var[4] && !k->code.bank_var[2]);
         const orr_inst *bar = find(k, "BAR.SYNC", 0);
         assert_non_null(bar);
         assert_int_equal(bar->imm, 0);
@@ -162,7 +162,7 @@ static void variables(void **state) {
     assert_false(orr_image_symbol(image, "nothing", &at, &bytes));
     // bank 4 is where the kernel finds its address
     const orr_kernel *k = load(m, "mix");
-    uint32_t bank4 = k->bank_var[4] - 1;
+    uint32_t bank4 = k->code.bank_var[4] - 1;
     assert_int_equal(m->vars[bank4].space, ORR_SPACE_CONST);
     assert_int_equal(m->vars[bank4].bytes, 8);
     uint64_t held;
@@ -187,11 +187,11 @@ static void linked(void **state) {
     const orr_inst *call = find(k, "CALL.ABS", 0);
     assert_int_equal(call->line, 0x60);
     assert_int_equal(call->target, twice);
-    assert_int_equal(k->codes[6].args[1].value, k->funcs[twice].address);
+    assert_int_equal(k->code.insts[6].args[1].value, k->funcs[twice].address);
     // 0x40 and 0x50 make the return address, calls+0x70
     assert_true(begins(k, 0, 0x70) && begins(k, 0, 0x110));
-    assert_int_equal(k->codes[4].args[1].value, k->funcs[0].address + 0x70);
-    assert_int_equal(k->codes[5].args[1].value, 0);
+    assert_int_equal(k->code.insts[4].args[1].value, k->funcs[0].address + 0x70);
+    assert_int_equal(k->code.insts[5].args[1].value, 0);
 
     orr_err e = {0};
     orr_mem *mem = orr_mem_new(&e);
@@ -204,7 +204,7 @@ static void linked(void **state) {
     assert_int_equal(*(int *)orr_mem_host(mem, total, 4), 40);
     // 0x70, 0x80: UMOV UR4, 32@lo(chosen); UMOV UR5, 32@hi(chosen)
     orr_code buf;
-    assert_ptr_equal(orr_code_placed(k, 6, image->var_addr, &buf), &k->codes[6]);
+    assert_ptr_equal(orr_code_placed(k, 6, image->var_addr, &buf), &k->code.insts[6]);
     const orr_code *c = orr_code_placed(k, 7, image->var_addr, &buf);
     assert_int_equal(c->op, ORR_SASS_UMOV);
     assert_int_equal((uint32_t)c->args[1].value, (uint32_t)chosen);
@@ -222,8 +222,8 @@ static void pointers(void **state) {
     orr_module *m = open_module(FEATURES "control.cubin", 0);
     orr_kernel *k = load(m, "pointers");
     check_kernel(k);
-    assert_true(k->bank_var[2] != 0);
-    const orr_var *bank = &m->vars[k->bank_var[2] - 1];
+    assert_true(k->code.bank_var[2] != 0);
+    const orr_var *bank = &m->vars[k->code.bank_var[2] - 1];
     assert_string_equal(bank->name, ".nv.constant2.pointers");
     assert_int_equal(bank->bytes, 0xb8);
     for (uint32_t at = 8; at < bank->bytes; at += 8) { // the first entry is no function
@@ -233,7 +233,7 @@ static void pointers(void **state) {
     }
     assert_true(k->recursive);
     k = load(m, "tables"); // switches: 4-byte addresses in its bank 2
-    bank = &m->vars[k->bank_var[2] - 1];
+    bank = &m->vars[k->code.bank_var[2] - 1];
     assert_string_equal(bank->name, ".nv.constant2.tables");
     for (uint32_t at = 0; at < bank->bytes; at += 4) {
         uint32_t address;

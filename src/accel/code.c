@@ -38,7 +38,8 @@ code *code_new(trace_head *h, const char *path) {
     k->regs = h->regs;
     k->shared_bytes = h->shared;
     k->barriers = 1;
-    k->atomics = k->blocks_meet = k->reads_anywhere = k->untraced = true; // nobody looked
+    k->effects.atomics = k->effects.blocks_meet = k->effects.reads_anywhere = k->effects.untraced =
+        true; // nobody looked
     k->machine = k->grows = true;
     c->lineinfo = h->lineinfo;
     c->words = h->words;

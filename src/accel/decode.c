@@ -211,20 +211,20 @@ static bool predicate_first(enum orr_sass s) {
 }
 
 // Address first, data last. A single register beside a uniform address is the data of a store.
-static void memory_regs(const orr_inst *i, mnemonic m, const uint16_t *dst, int ndst, const uint16_t *src,
-                        int nsrc, regs *d, regs *s) {
+static void memory_regs(const orr_inst *i, mnemonic m, const traced_inst *t, regs *d, regs *s) {
+    int ndst = t->ndst, nsrc = t->nsrc;
     int bytes = i->width * i->vec, data = bytes > 4 ? bytes / 4 : 1;
     bool load = i->op == ORR_OP_LD || i->op == ORR_OP_ATOM, store = i->op == ORR_OP_ST || i->op == ORR_OP_RED;
     bool matrix = i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX;
     if (matrix) data = (int)i->imm, load = i->op == ORR_OP_LDMATRIX, store = !load;
     bool wide =
         has(m, "E") && (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC); // 64-bit addresses
-    if (ndst) add(d, dst[0], load ? data : 1);
-    for (int k = 1; k < ndst; k++) add(d, dst[k], 1);
+    if (ndst) add(d, t->dst[0], load ? data : 1);
+    for (int k = 1; k < ndst; k++) add(d, t->dst[k], 1);
     for (int k = 0; k < nsrc; k++) {
         bool value = store ? k == nsrc - 1 : i->op == ORR_OP_ATOM ? k > 0 : false;
         bool address = i->op == ORR_OP_CPASYNC ? k == nsrc - 1 : k == 0 && !(store && nsrc == 1);
-        add(s, src[k], value ? data : address && wide ? 2 : 1);
+        add(s, t->src[k], value ? data : address && wide ? 2 : 1);
     }
 }
 
@@ -241,43 +241,42 @@ static void put_regs(orr_kernel *k, uint32_t *cap, const regs *r) {
     }
 }
 
-bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char *name, size_t n,
-                 const uint16_t *dst, int ndst, const uint16_t *src, int nsrc, int width, int64_t imm) {
-    mnemonic m = split(name, n);
-    enum orr_sass sass = orr_sass_find(name, n);
+bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const traced_inst *traced) {
+    traced_inst t = *traced;
+    mnemonic m = split(t.name, t.n);
+    enum orr_sass sass = orr_sass_find(t.name, t.n);
     *i = (orr_inst){.op = ORR_OP_NOP, .guard = -1, .target = -1, .sass = (uint16_t)sass};
     if (sass) {
         i->tclass = orr_sass[sass].cls;
         i->tkind = orr_sass[sass].kind;
     } else {
-        orr_sass_guess(name, n, &i->tclass, &i->tkind);
+        orr_sass_guess(t.name, t.n, &i->tclass, &i->tkind);
     }
     orr_sass_nearest(sass, &i->op, &i->type);
-    if (width && (!sass || i->tkind == ORR_TK_MEM) && i->op == ORR_OP_NOP) {
+    if (t.width && (!sass || i->tkind == ORR_TK_MEM) && i->op == ORR_OP_NOP) {
         i->op = memory_op(m.root);
         if (i->op != ORR_OP_NOP) i->tclass = ORR_TC_MEM, i->tkind = ORR_TK_MEM;
     }
-    if (i->tkind == ORR_TK_MEM && (!width || i->op == ORR_OP_NOP)) { // a constant load: no addresses
+    if (i->tkind == ORR_TK_MEM && (!t.width || i->op == ORR_OP_NOP)) { // a constant load: no addresses
         i->tkind = ORR_TK_ALU;
         i->op = ORR_OP_NOP;
     }
     i->unit = orr_tclass_unit[i->tclass];
-    if (ndst == 0 && nsrc > 0 && predicate_first(sass)) {
-        dst = src++;
-        ndst = 1;
-        nsrc--;
+    if (t.ndst == 0 && t.nsrc > 0 && predicate_first(sass)) {
+        t.dst = t.src++;
+        t.ndst = 1;
+        t.nsrc--;
     }
     regs d = {.n = 0}, s = {.n = 0};
     if (i->tkind == ORR_TK_MEM) {
         memory_fields(i, m);
-        memory_regs(i, m, dst, ndst, src, nsrc, &d, &s);
+        memory_regs(i, m, &t, &d, &s);
     } else {
         int size[5];
         operand_sizes(sass, m, size);
-        for (int r = 0; r < ndst; r++) add(&d, dst[r], r ? 1 : size[0]);
-        for (int r = 0; r < nsrc; r++) add(&s, src[r], r < 4 ? size[r + 1] : 1);
-        if (imm < 0) imm = 0;
-        i->imm = imm > 0xffff ? 0xffff : (uint32_t)imm;
+        for (int r = 0; r < t.ndst; r++) add(&d, t.dst[r], r ? 1 : size[0]);
+        for (int r = 0; r < t.nsrc; r++) add(&s, t.src[r], r < 4 ? size[r + 1] : 1);
+        i->imm = t.imm < 0 ? 0 : t.imm > 0xffff ? 0xffff : (uint32_t)t.imm;
         if (i->op == ORR_OP_BRX) i->imm = 0;
     }
     if (sass == ORR_SASS_BAR) {
@@ -296,5 +295,6 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
 
 bool orr_accel_inst(orr_kernel *k, orr_inst *i, const char *mnemonic, int width) {
     uint32_t cap = k->noperands; // it has no operands: none are added
-    return decode_inst(k, &cap, i, mnemonic, strlen(mnemonic), NULL, 0, NULL, 0, width, 0);
+    traced_inst t = {.name = mnemonic, .n = strlen(mnemonic), .width = width};
+    return decode_inst(k, &cap, i, &t);
 }

@@ -263,55 +263,69 @@ static bool read_special(import *m, int n, special *s) {
     return f[0] != 0 && s->count > 0;
 }
 
-static void units(import *m) {
-    int64_t n_sp = import_int(m, "-gpgpu_num_sp_units", 1, 1, 256);
-    int64_t n_dp = import_int(m, "-gpgpu_num_dp_units", 0, 0, 256);
-    int64_t n_int = import_int(m, "-gpgpu_num_int_units", 0, 0, 256);
-    int64_t n_sfu = import_int(m, "-gpgpu_num_sfu_units", 1, 1, 256);
-    int64_t n_tensor = import_int(m, "-gpgpu_num_tensor_core_units", 0, 0, 256);
-    bool tr = m->trace;
-    timing t_int = tr ? traced(m, "int", "4,1") : by_ptx(m, "int", 0, "1,1,19,25,145,32", "1,1,4,4,32,4");
-    timing t_sp = tr ? traced(m, "sp", "4,1") : by_ptx(m, "fp", 3, "1,1,1,1,30", "1,1,1,1,5");
-    timing t_dp = tr ? traced(m, "dp", "4,1") : by_ptx(m, "dp", 3, "8,8,8,8,335", "8,8,8,8,130");
-    timing t_sfu = tr ? traced(m, "sfu", "4,1") : by_ptx(m, "sfu", 0, "8", "8");
-    m->int_latency = t_int.latency;
+typedef struct unit_set { // the execution units that a configuration has
+    int64_t n_sp, n_dp, n_int, n_sfu, n_tensor;
+    timing t_int, t_sp, t_dp, t_sfu, t_tensor;
+    special found[8]; // those that trace.config adds,
+    int n;
+    special *bra, *tex, *tensor, *udp; // and of them, by what Accel-Sim's opcode tables use them for
+} unit_set;
 
-    // The units that trace.config adds, by the names Accel-Sim's opcode tables use them for.
-    special found[8], *bra = NULL, *tex = NULL, *tensor = NULL, *udp = NULL;
-    int n = 0;
-    for (int i = 1; tr && i <= 8; i++) {
-        if (!read_special(m, i, &found[n])) continue;
-        special *s = &found[n];
+static void special_units(import *m, unit_set *u) {
+    for (int i = 1; i <= 8; i++) {
+        special *s = &u->found[u->n];
+        if (!read_special(m, i, s)) continue;
         bool taken = false; // a name twice, or one of the usual units'
         static const char *const own[] = {"sp", "int", "dp", "sfu", "lsu"};
         for (int k = 0; k < 5; k++) taken |= strcmp(s->name, own[k]) == 0;
-        for (int k = 0; k < n; k++) taken |= strcmp(s->name, found[k].name) == 0;
+        for (int k = 0; k < u->n; k++) taken |= strcmp(s->name, u->found[k].name) == 0;
         if (taken) snprintf(s->name, sizeof s->name, "special%d", i);
-        if (strcmp(s->name, "bra") == 0) bra = s;
-        if (strcmp(s->name, "tex") == 0) tex = s;
-        if (strcmp(s->name, "tensor") == 0) tensor = s;
-        if (strcmp(s->name, "udp") == 0) udp = s;
-        n++;
+        if (strcmp(s->name, "bra") == 0) u->bra = s;
+        if (strcmp(s->name, "tex") == 0) u->tex = s;
+        if (strcmp(s->name, "tensor") == 0) u->tensor = s;
+        if (strcmp(s->name, "udp") == 0) u->udp = s;
+        u->n++;
     }
+}
 
+static void read_units(import *m, unit_set *u) {
+    u->n_sp = import_int(m, "-gpgpu_num_sp_units", 1, 1, 256);
+    u->n_dp = import_int(m, "-gpgpu_num_dp_units", 0, 0, 256);
+    u->n_int = import_int(m, "-gpgpu_num_int_units", 0, 0, 256);
+    u->n_sfu = import_int(m, "-gpgpu_num_sfu_units", 1, 1, 256);
+    u->n_tensor = import_int(m, "-gpgpu_num_tensor_core_units", 0, 0, 256);
+    bool tr = m->trace;
+    u->t_int = tr ? traced(m, "int", "4,1") : by_ptx(m, "int", 0, "1,1,19,25,145,32", "1,1,4,4,32,4");
+    u->t_sp = tr ? traced(m, "sp", "4,1") : by_ptx(m, "fp", 3, "1,1,1,1,30", "1,1,1,1,5");
+    u->t_dp = tr ? traced(m, "dp", "4,1") : by_ptx(m, "dp", 3, "8,8,8,8,335", "8,8,8,8,130");
+    u->t_sfu = tr ? traced(m, "sfu", "4,1") : by_ptx(m, "sfu", 0, "8", "8");
+    m->int_latency = u->t_int.latency;
+    if (tr) special_units(m, u);
+}
+
+static void put_units(import *m, unit_set *u) {
     import_heading(m, "units; latencies are without core.collect and core.writeback");
-    put_unit(m, "sp", n_sp, t_sp.interval, import_from(m, "-gpgpu_num_sp_units"));
-    if (n_int) put_unit(m, "int", n_int, t_int.interval, import_from(m, "-gpgpu_num_int_units"));
-    if (n_dp) put_unit(m, "dp", n_dp, t_dp.interval, import_from(m, "-gpgpu_num_dp_units"));
-    put_unit(m, "sfu", n_sfu, t_sfu.interval, import_from(m, "-gpgpu_num_sfu_units"));
+    put_unit(m, "sp", u->n_sp, u->t_sp.interval, import_from(m, "-gpgpu_num_sp_units"));
+    if (u->n_int) put_unit(m, "int", u->n_int, u->t_int.interval, import_from(m, "-gpgpu_num_int_units"));
+    if (u->n_dp) put_unit(m, "dp", u->n_dp, u->t_dp.interval, import_from(m, "-gpgpu_num_dp_units"));
+    put_unit(m, "sfu", u->n_sfu, u->t_sfu.interval, import_from(m, "-gpgpu_num_sfu_units"));
     put_unit(m, "lsu", 1, 1, "one load/store unit takes an instruction a cycle: ldst_unit");
-    for (int i = 0; i < n; i++)
-        put_unit(m, found[i].name, found[i].count, found[i].t.interval, found[i].from);
-    timing t_tensor = {0};
-    if (!tensor && n_tensor) {
-        t_tensor = tr ? traced(m, "tensor", "4,1") : by_ptx(m, "tensor", 0, "64", "64");
-        put_unit(m, "tensor", n_tensor, t_tensor.interval, import_from(m, "-gpgpu_num_tensor_core_units"));
+    for (int i = 0; i < u->n; i++)
+        put_unit(m, u->found[i].name, u->found[i].count, u->found[i].t.interval, u->found[i].from);
+    if (!u->tensor && u->n_tensor) {
+        u->t_tensor = m->trace ? traced(m, "tensor", "4,1") : by_ptx(m, "tensor", 0, "64", "64");
+        put_unit(m, "tensor", u->n_tensor, u->t_tensor.interval,
+                 import_from(m, "-gpgpu_num_tensor_core_units"));
     }
+}
 
-    import_heading(m, "instructions, as Accel-Sim's opcode tables class them");
-    const char *alu = n_int ? "int" : "sp";
-    const char *alu_why = n_int ? "integer unit" : "without integer units: the SP unit";
-    put_op(m, "int", alu, t_int, alu_why);
+static void put_classes(import *m, const unit_set *u) {
+    const char *alu = u->n_int ? "int" : "sp";
+    const timing t_int = u->t_int, t_sp = u->t_sp,
+                 one = {1, 1, "latency and initiation 1: trace_config::set_latency"};
+    const special *bra = u->bra, *udp = u->udp, *tex = u->tex;
+    bool tr = m->trace;
+    put_op(m, "int", alu, t_int, u->n_int ? "integer unit" : "without integer units: the SP unit");
     if (!tr)
         put_op(m, "int.mul", alu, by_ptx(m, "int", 2, "1,1,19,25,145,32", "1,1,4,4,32,4"),
                "third value: MUL");
@@ -319,35 +333,45 @@ static void units(import *m) {
     timing t_half = t_sp;
     if (tr) t_half.interval = t_sp.interval < 4 ? 1 : floor(t_sp.interval / 2);
     put_op(m, "fp16", "sp", t_half, "two a lane: trace_warp_inst_t::parse_from_trace_struct halves it");
-    put_op(m, "fp64", n_dp ? "dp" : "sfu", t_dp, n_dp ? "DP unit" : "without DP units: the SFU");
-    put_op(m, "sfu", "sfu", t_sfu, "SFU_OP");
+    put_op(m, "fp64", u->n_dp ? "dp" : "sfu", u->t_dp, u->n_dp ? "DP unit" : "without DP units: the SFU");
+    put_op(m, "sfu", "sfu", u->t_sfu, "SFU_OP");
     put_op(m, "conv", alu, t_int, "ALU_OP");
     put_op(m, "move", alu, t_int, "ALU_OP");
     put_op(m, "vote", alu, t_int, "ALU_OP");
     put_op(m, "shfl", alu, tr ? t_int : by_ptx(m, "int", 5, "1,1,19,25,145,32", "1,1,4,4,32,4"),
            tr ? "ALU_OP" : "sixth value: SHFL");
     put_op(m, "misc", alu, t_int, "ALU_OP");
-    timing one = {1, 1, "latency and initiation 1: trace_config::set_latency"};
     put_op(m, "barrier", alu, one, "BARRIER_OP");
     put_op(m, "exit", alu, one, "EXIT_OPS");
     put_op(m, "branch", bra ? bra->name : alu, bra ? bra->t : t_int, bra ? "unit BRA" : "BRANCH_OP");
     put_op(m, "uniform", udp ? udp->name : alu, udp ? udp->t : t_int, udp ? "unit UDP" : "no uniform unit");
-    if (tensor)
-        put_op(m, "tensor", tensor->name, tensor->t, "unit TENSOR");
-    else if (n_tensor)
-        put_op(m, "tensor", "tensor", t_tensor, "TENSOR_CORE_OP");
+    if (u->tensor)
+        put_op(m, "tensor", u->tensor->name, u->tensor->t, "unit TENSOR");
+    else if (u->n_tensor)
+        put_op(m, "tensor", "tensor", u->t_tensor, "TENSOR_CORE_OP");
     else
         put_op(m, "tensor", "sp", t_sp, "no tensor cores: as multiply-adds");
     put_op(m, "mem", "lsu", one, "a cycle in the dispatch register; the caches' latencies count from issue");
     put_op(m, "mem.const", alu, t_int, "LDC is ALU_OP");
     if (tex) put_op(m, "mem.tex", tex->name, tex->t, "unit TEX");
+}
 
-    // Opcodes that Accel-Sim's tables put elsewhere than their class is here.
+// Opcodes that Accel-Sim's tables put elsewhere than their class is here.
+static void put_opcodes(import *m, const unit_set *u) {
     static const char *const on_sp[] = {"fmnmx", "fsel", "fset", "fsetp", "hmnmx2", "hmul2"};
     static const char *const on_udp[] = {"s2ur", "voteu", "redux"};
-    for (int i = 0; tr && i < 6; i++) put_op(m, on_sp[i], "sp", t_sp, "SP_OP");
-    for (int i = 0; udp && i < 3; i++) put_op(m, on_udp[i], udp->name, udp->t, "unit UDP");
-    if (bra) put_op(m, "nanosleep", bra->name, bra->t, "unit BRA");
+    for (int i = 0; m->trace && i < 6; i++) put_op(m, on_sp[i], "sp", u->t_sp, "SP_OP");
+    for (int i = 0; u->udp && i < 3; i++) put_op(m, on_udp[i], u->udp->name, u->udp->t, "unit UDP");
+    if (u->bra) put_op(m, "nanosleep", u->bra->name, u->bra->t, "unit BRA");
+}
+
+static void units(import *m) {
+    unit_set u = {0};
+    read_units(m, &u);
+    put_units(m, &u);
+    import_heading(m, "instructions, as Accel-Sim's opcode tables class them");
+    put_classes(m, &u);
+    put_opcodes(m, &u);
 }
 
 void import_core(import *m) {

@@ -219,8 +219,15 @@ static uint32_t line_add(reader *r, uint32_t pc, uint32_t srcline, const fields 
     }
     line *l = ORR_PUSH(&c->lines);
     *l = (line){.pc = pc, .srcline = srcline, .n = UINT32_MAX};
-    bool known = decode_inst(&c->kernel, &c->operands_cap, &l->inst, f->name, f->name_n, f->dst, (int)f->ndst,
-                             f->src, (int)f->nsrc, (int)f->width, f->imm);
+    traced_inst t = {.name = f->name,
+                     .n = f->name_n,
+                     .dst = f->dst,
+                     .ndst = (int)f->ndst,
+                     .src = f->src,
+                     .nsrc = (int)f->nsrc,
+                     .width = (int)f->width,
+                     .imm = f->imm};
+    bool known = decode_inst(&c->kernel, &c->operands_cap, &l->inst, &t);
     words_inst(&c->words, &c->kernel, &c->operands_cap, &l->inst, pc);
     l->inst.line = pc;
     l->inst.srcline = srcline;

@@ -76,8 +76,15 @@ typedef struct line { // an instruction as the text has it: PC and all that foll
 
 // Fills inst (all but line, srcline) from a mnemonic and its registers; appends operands to k. False when
 // nobody knows the mnemonic and its class was guessed.
-bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, const char *name, size_t n,
-                 const uint16_t *dst, int ndst, const uint16_t *src, int nsrc, int width, int64_t imm);
+typedef struct traced_inst {
+    const char *name;
+    size_t n; // bytes of its name
+    const uint16_t *dst, *src;
+    int ndst, nsrc;
+    int width; // bytes of a lane's access; 0: it has none
+    int64_t imm;
+} traced_inst;
+bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, const traced_inst *t);
 
 // The same, put right by the machine code at its PC, where the trace has it and it is the same instruction:
 // all registers, predicates, constants and control bits.

@@ -119,8 +119,8 @@ static named registers(const orr_program *p, const orr_tinst *i) {
     named r = {.ndst = 0};
     const orr_kernel *k = p->kernel;
     bool store = i->kind == ORR_TK_MEM && i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
-    if (k->machine && k->codes && i->inst < k->ninsts) {
-        name_operands(&k->codes[i->inst], store, &r);
+    if (k->machine && k->code.insts && i->inst < k->ninsts) {
+        name_operands(&k->code.insts[i->inst], store, &r);
     } else {
         r.ndst = first_registers(p, i, true, 1, &r.dst);
         r.nsrc = first_registers(p, i, false, SOURCES, r.src);

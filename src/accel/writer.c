@@ -196,9 +196,9 @@ static void prepare(orr_accel_writer *w) { // also instructions that the program
 // of their own have the same PCs.
 static bool write_code(orr_accel_writer *w, orr_err *e) {
     const orr_kernel *k = w->p->kernel;
-    if (!k->machine || !k->codes || k->nfuncs != 1) return true;
+    if (!k->machine || !k->code.insts || k->nfuncs != 1) return true;
     for (uint32_t n = 0; n < k->ninsts; n++) {
-        const orr_code *c = &k->codes[n];
+        const orr_code *c = &k->code.insts[n];
         if (!room(w, e)) return false;
         if (n % 4 == 0) put(w, "%s-orrery code = %u %04" PRIx32, n ? "\n" : "", c->sm, c->address);
         put(w, " %016" PRIx64 " %016" PRIx64, c->lo, c->hi);
@@ -268,12 +268,12 @@ static int next_block(orr_accel_writer *w, orr_trace *t, uint32_t *block, uint32
         if (r != 1) return r;
         w->has_then = true;
     }
-    bool ghost = w->body && w->then != w->body - 1;
-    *block = ghost ? w->body - 1 : w->then;
-    *mask = ghost ? 0 : w->then_mask;
+    bool off = w->body && w->then != w->body - 1;
+    *block = off ? w->body - 1 : w->then;
+    *mask = off ? 0 : w->then_mask;
     const orr_tblock *b = &w->p->blocks[*block];
     w->body = b->body;
-    if (ghost) {
+    if (off) {
         for (uint32_t i = 0; i < b->naccess; i++) w->access[i].mask = 0;
         return 1;
     }

@@ -301,6 +301,9 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, co
     in_front(v, dir);
     // smpirun is a script that starts many programs: the library is found by its name there.
     if (!w->more) load_first(v, o->app.node != NULL, o->app.clock && !strcmp(o->app.clock, "simulated"));
+    // PyTorch has attention of its own, and prefers cuDNN's, which insists on NVIDIA's driver.
+    if (!getenv("TORCH_CUDNN_SDPA_DEPRIORITIZED"))
+        *ORR_PUSH(&v->at) = orr_arena_printf(a, "TORCH_CUDNN_SDPA_DEPRIORITIZED=1");
     for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
     *ORR_PUSH(&v->at) =
         orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-%s.so", dir, w->more ? "cluster" : "cuda");

@@ -91,7 +91,7 @@ static double plus(double sum, double v) { return isnan(sum) ? v : sum + v; }
 // Plain execution: which kernels there are, and what executing them costs.
 static bool execute(comparer *x, const orr_work *w, orr_err *e) {
     double start = orr_seconds();
-    if (w->launch && !orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e)) return false;
+    if (w->launch && !orr_exec_run(w->launch, w->threads, NULL, NULL, e)) return false;
     orr_side_kernel *k = kernel_of(x, w->info.kernel->name);
     k->launches++;
     x->launches++;

@@ -132,7 +132,7 @@ static const orr_kernel *kernel_of(orr_device_module *m, const char *name, orr_e
 bool orr_device_facts(orr_device_module *m, const char *kernel, orr_kernel_facts *facts, orr_err *e) {
     const orr_kernel *k = kernel_of(m, kernel, e);
     if (!k) return false;
-    const uint32_t *most = k->reqntid[0] ? k->reqntid : k->maxntid;
+    const uint32_t *most = k->bounds.reqntid[0] ? k->bounds.reqntid : k->bounds.maxntid;
     *facts = (orr_kernel_facts){
         .registers = k->regs,
         .shared_bytes = k->shared_bytes,

@@ -52,7 +52,7 @@ static bool on_work(void *arg, orr_work *w, orr_err *e) {
     recorder *r = arg;
     orr_progress_parts(&r->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     bool ok = begin(r, &w->info, e) &&
-              (w->launch ? orr_exec_run(w->launch, w->threads, true, on_block, r, NULL, e)
+              (w->launch ? orr_exec_run(w->launch, w->threads, &(orr_visitor){on_block, r, true}, NULL, e)
                          : pull(r, w->source, e)) &&
               (r->accel ? orr_accel_end(r->accel, &r->wrote) : orr_stream_end(r->writer, &r->wrote));
     orr_progress_step(&r->progress, ++r->launches);

@@ -12,9 +12,12 @@
 static void kernel_row(orr_text *t, const orr_kernel *k) {
     orr_text_add(t, "%-40s %9u %8u B %6u %8u %7u", k->name, k->regs, k->shared_bytes, k->nparams, k->ninsts,
                  k->nblocks);
-    if (k->reqntid[0]) orr_text_add(t, "   block %u x %u x %u", k->reqntid[0], k->reqntid[1], k->reqntid[2]);
-    if (k->maxntid[0])
-        orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
+    if (k->bounds.reqntid[0])
+        orr_text_add(t, "   block %u x %u x %u", k->bounds.reqntid[0], k->bounds.reqntid[1],
+                     k->bounds.reqntid[2]);
+    if (k->bounds.maxntid[0])
+        orr_text_add(t, "   at most %u x %u x %u threads", k->bounds.maxntid[0], k->bounds.maxntid[1],
+                     k->bounds.maxntid[2]);
     orr_text why = {0};
     orr_observable_text(k, &why);
     if (why.n) orr_text_add(t, "   %s", why.s);

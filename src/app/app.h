@@ -84,6 +84,7 @@ app_function *app_function_of(const void *host); // by stub, or one's own handle
 app_function *app_function_named(app_module *m, const char *name, int *error);
 app_variable *app_variable_of(const void *host);
 int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
+bool app_variable_around(uint64_t p, uint64_t *addr, uint64_t *bytes); // of any module; false: none is there
 
 // ---- time ---------------------------------------------------------------------------------------------
 enum { STREAM_ATTRIBUTES = 10 };
@@ -276,7 +277,9 @@ int app_graph_run(app_graph *g, app_stream *s);
 typedef struct app_block { // memory the program has asked for
     uint64_t addr, bytes;
     int owner;     // the device that it was allocated on
-    int device;    // where it is: of managed memory the device that used it last
+    int device;    // where it is
+    int *pages;    // of managed memory: where each of its pages is, -1: the host; NULL: all on `device`
+    bool *touched; // of managed memory: the pages that a launch touches; NULL: nobody looks
     uint8_t place; // PLACE_*
     bool kept;     // of a graph: it stays when it is freed
     bool foreign;  // another process's (rt_ipc.c)
@@ -393,8 +396,11 @@ bool app_device_use(int device);       // false: there is none of that number
 app_device *app_device_at(int device); // as the program counts them; NULL: there is none
 int app_device_index(int device);      // in the_app.devices
 void app_device_peer(app_stream *s, int from, int to, uint64_t bytes); // times a copy between devices
-void app_managed_move(app_stream *s, app_block *b, int to); // to a device by its index, -1: to the host
-void app_managed_here(app_stream *s, const app_call *c); // managed memory that a launch is given comes to it
+// Managed memory from `p` on to a device by its index, -1: to the host.
+void app_managed_move(app_stream *s, app_block *b, int to, uint64_t p, uint64_t bytes);
+bool app_managed_far(int device,
+                     const app_call *c); // a launch is given some that is elsewhere: it is watched
+void app_managed_here(app_stream *s, const app_call *c); // what it has touched comes to it
 void app_copy_on_links(app_stream *s, int engine, const char *name, int gpu, uint64_t bytes);
 orr_image *app_module_image(app_module *m, int device); // its variables there; NULL: there is no room
 bool app_in_cluster(void);                              // the program's ranks are SimGrid's

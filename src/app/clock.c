@@ -125,9 +125,8 @@ double app_clock_all(void) {
     return t;
 }
 
-// ---- the timeline
-// ------------------------------------------------------------------------------------------ Chrome's event
-// format (JSON), which ui.perfetto.dev opens: a track for each stream.
+// ---- the timeline -------------------------------------------------------------------------------
+// Chrome's event format (JSON), which ui.perfetto.dev opens: a track for each stream.
 static const char *const engine_name[ENGINES] = {
     "", "kernel", "host to device", "device to host", "device to device", "between devices", "NCCL", "MPI"};
 

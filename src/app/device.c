@@ -297,6 +297,8 @@ app_block *app_block_add(uint64_t addr, uint64_t bytes, int device, int place) {
 void app_block_remove(app_block *b) {
     app *a = &the_app;
     size_t at = (size_t)(b - a->blocks.at);
+    free(b->pages);
+    free(b->touched);
     a->blocks.n--;
     memmove(b, b + 1, (a->blocks.n - at) * sizeof *b);
 }

@@ -81,32 +81,78 @@ void app_device_peer(app_stream *s, int from, int to, uint64_t bytes) {
 }
 
 // ---- managed memory -----------------------------------------------------------------------------
-// A launch is given the managed memory that its parameters point into: what is elsewhere is moved, all of an
-// allocation at once. (A GPU moves the pages that it touches, as it touches them.)
+// A launch is given the managed memory that its parameters point into. Of what is elsewhere the pages that it
+// touches are moved, of each place together, behind the launch. (A GPU moves them as it touches them, and
+// more than it must where many of a stretch are touched.) Of a launch that is not executed all are.
+enum { MANAGED_PAGE = 65536 };
+static size_t pages_of(const app_block *b) { return (size_t)((b->bytes + MANAGED_PAGE - 1) / MANAGED_PAGE); }
+
+static app_block *managed_param(const app_call *c, uint32_t at) {
+    uint64_t addr;
+    memcpy(&addr, c->params + at, 8);
+    app_block *b = app_block_of(addr);
+    return b && b->place == PLACE_MANAGED ? b : NULL;
+}
+
+bool app_managed_far(int device, const app_call *c) {
+    bool far = false;
+    for (uint32_t at = 0; the_app.node && at + 8 <= c->nparams; at += 8) {
+        app_block *b = managed_param(c, at);
+        if (!b || (!b->pages && b->device == device)) continue;
+        if (!b->touched) b->touched = orr_calloc(pages_of(b), sizeof *b->touched);
+        far = true;
+    }
+    return far;
+}
+
 void app_managed_here(app_stream *s, const app_call *c) {
     for (uint32_t at = 0; at + 8 <= c->nparams; at += 8) {
-        uint64_t addr;
-        memcpy(&addr, c->params + at, 8);
-        app_block *b = app_block_of(addr);
-        if (b && b->place == PLACE_MANAGED) app_managed_move(s, b, s->device);
+        app_block *b = managed_param(c, at);
+        if (!b) continue;
+        app_managed_move(s, b, s->device, b->addr, b->bytes);
+        free(b->touched);
+        b->touched = NULL;
     }
 }
 
-void app_managed_move(app_stream *s, app_block *b, int to) {
-    if (b->device == to || !the_app.node) return;
-    int from = b->device;
-    b->device = to;
-    if (from >= 0 && to >= 0)
-        app_device_peer(s, from, to, b->bytes);
-    else
-        app_copy_on_links(s, from < 0 ? ENGINE_IN : ENGINE_OUT, "managed memory moves", from < 0 ? to : from,
-                          b->bytes);
+void app_managed_move(app_stream *s, app_block *b, int to, uint64_t p, uint64_t bytes) {
+    app *a = &the_app;
+    if (!a->node || (!b->pages && b->device == to) || p < b->addr || p - b->addr >= b->bytes) return;
+    size_t n = pages_of(b), first = (size_t)((p - b->addr) / MANAGED_PAGE), end = n, here = 0;
+    if (bytes < b->bytes - (p - b->addr))
+        end = (size_t)((p - b->addr + bytes + MANAGED_PAGE - 1) / MANAGED_PAGE);
+    if (!b->pages) {
+        b->pages = orr_malloc(n * sizeof *b->pages);
+        for (size_t i = 0; i < n; i++) b->pages[i] = b->device;
+    }
+    uint64_t *from = orr_calloc((size_t)a->ndevices + 1, sizeof *from); // by place; [0]: the host
+    for (size_t i = first; i < end; i++) {
+        if (b->pages[i] == to || (b->touched && !b->touched[i])) continue;
+        uint64_t left = b->bytes - i * MANAGED_PAGE;
+        from[b->pages[i] + 1] += left < MANAGED_PAGE ? left : MANAGED_PAGE;
+        b->pages[i] = to;
+    }
+    for (size_t i = 0; i < n; i++) here += b->pages[i] == to;
+    if (here == n) {
+        free(b->pages);
+        b->pages = NULL;
+        b->device = to;
+    }
+    for (int i = -1; i < a->ndevices; i++) {
+        if (!from[i + 1]) continue;
+        if (i >= 0 && to >= 0)
+            app_device_peer(s, i, to, from[i + 1]);
+        else
+            app_copy_on_links(s, i < 0 ? ENGINE_IN : ENGINE_OUT, "managed memory moves", i < 0 ? to : i,
+                              from[i + 1]);
+    }
+    free(from);
 }
 
 // ---- kernels that use the memory of other devices ------------------------------------------------
 // A launch's accesses are looked at on their way to the model, which times them as if all memory were its own
-// GPU's. The launch takes at least as long as the bytes of other GPUs take on the links: a sector of 32 bytes
-// for each that a warp touches, loads and stores alike.
+// GPU's; so are those to managed memory that is elsewhere. The launch takes at least as long as the bytes of
+// other GPUs take on the links: a sector of 32 bytes for each that a warp touches, loads and stores alike.
 typedef struct counting {
     orr_source source, *from;
     int device;
@@ -119,7 +165,8 @@ static void count_access(counting *c, const orr_access *a) {
         uint64_t addr = a->addr[__builtin_ctz(m)], sector = addr >> 5;
         if (sector == last) continue;
         last = sector;
-        const app_block *b = app_block_of(addr);
+        app_block *b = app_block_of(addr);
+        if (b && b->touched) b->touched[(addr - b->addr) / MANAGED_PAGE] = true;
         if (b && b->place == PLACE_DEVICE && b->device != c->device) c->bytes[app_block_device(b)] += 32;
     }
 }

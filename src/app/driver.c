@@ -511,9 +511,10 @@ API int cuMemcpy2DUnaligned_v2(const void *c) { return cuMemcpy2D_v2(c); }
 API int cuMemGetAddressRange_v2(devptr *base, size_t *bytes, devptr p) {
     DR_ENTER();
     const app_block *b = app_block_of(p);
-    if (!b) return app_leave_driver(E_NOT_FOUND);
-    if (base) *base = b->addr;
-    if (bytes) *bytes = b->bytes;
+    uint64_t from = b ? b->addr : 0, all = b ? b->bytes : 0;
+    if (!b && !app_variable_around(p, &from, &all)) return app_leave_driver(E_NOT_FOUND);
+    if (base) *base = from;
+    if (bytes) *bytes = all;
     return app_leave_driver(E_OK);
 }
 API int cuPointerGetAttribute(void *to, int which, devptr p) {
@@ -642,10 +643,9 @@ API int cuGraphExecDestroy(void *exec) { return BY_RUNTIME(orr_cudaGraphDestroy(
 API int cuGraphUpload(void *exec, void *stream) { return BY_RUNTIME(orr_cudaGraphUpload(exec, stream)); }
 API int cuGraphLaunch(void *exec, void *stream) { return BY_RUNTIME(orr_cudaGraphLaunch(exec, stream)); }
 
-// ---- a default stream for each thread
-// ----------------------------------------------------------------------- Programs that are compiled so call
-// NAME_ptsz, or NAME_ptds where no stream is named (cuda.h). Here the two streams are one, as in the runtime
-// (rt.h).
+// ---- a default stream for each thread -----------------------------------------------------------
+// Programs that are compiled so call NAME_ptsz, or NAME_ptds where no stream is named (cuda.h). Here the
+// two streams are one, as in the runtime (rt.h).
 #define SAME(name, suffix) __asm__(".globl " #name #suffix "\n.set " #name #suffix ", " #name);
 // clang-format off
 SAME(cuEventRecordWithFlags, _ptsz)

@@ -31,8 +31,8 @@
         if (error_) return app_leave(error_);                                                                \
     } while (0)
 
-int app_attribute(int which, int device, int *value);      // cudaDeviceAttr; E_*
-int app_prefetch(const void *p, int device, void *stream); // E_*
+int app_attribute(int which, int device, int *value);                      // cudaDeviceAttr; E_*
+int app_prefetch(const void *p, uint64_t bytes, int device, void *stream); // E_*
 int app_fill_call(const memset_node *p, app_call *c);
 int app_copy_3d(const copy_3d *p, app_call *c); // as an operation; E_*
 

@@ -173,10 +173,9 @@ RT(cudaDeviceFlushGPUDirectRDMAWrites)(int target, int scope) {
 RT(cudaProfilerStart)(void) { return E_OK; }
 RT(cudaProfilerStop)(void) { return E_OK; }
 
-// ---- properties
-// ---------------------------------------------------------------------------------------------- All of them
-// in the order and with the numbers of cudaDeviceAttr (= CUdevice_attribute); 0 for what the simulated GPU
-// does not have.
+// ---- properties ---------------------------------------------------------------------------------
+// All of them in the order and with the numbers of cudaDeviceAttr (= CUdevice_attribute); 0 for what the
+// simulated GPU does not have.
 
 // The largest textures and surfaces: CUDA guide, "Technical Specifications per Compute Capability", 6.0 and
 // later.

@@ -112,19 +112,22 @@ int app_function_attributes(app_function *f, func_attributes *a) {
     if (error) return error;
     const orr_kernel *k = f->kernel;
     const orr_gpu *g = the_app.gpu;
-    const uint32_t *most = k->reqntid[0] ? k->reqntid : k->maxntid;
+    const uint32_t *most = k->bounds.reqntid[0] ? k->bounds.reqntid : k->bounds.maxntid;
     uint64_t threads = (uint64_t)most[0] * (most[1] ? most[1] : 1) * (most[2] ? most[2] : 1);
     // As many as its registers allow; the limit is per block.
     int by_registers =
         k->regs ? (int)(g->limit_block_registers / (int)((k->regs + 7) / 8 * 8) / 32 * 32) : 1024;
     int limit = by_registers < g->limit_block_threads ? by_registers : g->limit_block_threads;
-    int sm = g->cc_major * 10 + g->cc_minor;
+    // Machine code is of the version that it was compiled for; so is PTX, but what runs is code for the GPU. CUB
+    // chooses among its kernels by that.
+    int sm = g->cc_major * 10 + g->cc_minor, made = k->module->target ? (int)k->module->target : sm;
+    bool ptx = !strcmp(k->module->source, "ptx");
     *a = (func_attributes){.shared = k->shared_bytes,
                            .local = k->stack_bytes,
                            .max_threads = threads && threads < (uint64_t)limit ? (int)threads : limit,
                            .registers = (int)k->regs,
-                           .ptx_version = sm,
-                           .binary_version = sm,
+                           .ptx_version = made,
+                           .binary_version = ptx ? sm : made,
                            .carveout = f->carveout};
     int usual = (int)g->shared_per_block - (int)k->shared_bytes;
     a->max_dynamic_shared = f->dynamic_limit ? (int)f->dynamic_limit : usual > 0 ? usual : 0;
@@ -231,7 +234,7 @@ RT_12_13(cudaOccupancyMaxActiveClusters)(int *clusters, const void *func, const 
     if (!f || !clusters || !config) return app_leave(f ? E_VALUE : E_DEVICE_FUNCTION);
     int error = app_function_ready(f);
     if (error) return app_leave(error);
-    const uint32_t *asks = f->kernel->cluster;
+    const uint32_t *asks = f->kernel->bounds.cluster;
     uint64_t size = asks[0] ? (uint64_t)asks[0] * asks[1] * asks[2] : 1;
     for (unsigned i = 0; i < config->nattributes; i++) {
         dim3 d = config->attributes[i].value.cluster;

@@ -192,9 +192,9 @@ RT_11_12(cudaPointerGetAttributes, pointer_attributes_12)(void *to, const void *
     return pointer_attributes_of(to, p, POINTER_ATTRIBUTES_12);
 }
 
-static int prefetch(const void *p, int device, void *stream) {
+static int prefetch(const void *p, uint64_t bytes, int device, void *stream) {
     ENTER();
-    return app_leave(app_prefetch(p, device, stream));
+    return app_leave(app_prefetch(p, bytes, device, stream));
 }
 static int location_of(mem_location where) {
     return where.type == 1 ? where.id : -1;
@@ -211,8 +211,8 @@ RT_13(cudaMemAdvise)(const void *p, size_t bytes, int advice, mem_location where
 }
 IN_13(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
 RT_13(cudaMemPrefetchAsync)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
-    (void)bytes, (void)flags;
-    return prefetch(p, location_of(where), stream);
+    (void)flags;
+    return prefetch(p, bytes, location_of(where), stream);
 }
 // 12.2 and later have 13's under other names.
 RT(cudaMemAdvise_v2)(const void *p, size_t bytes, int advice, mem_location where) {
@@ -226,17 +226,15 @@ RT_11_12(cudaMemAdvise, mem_advise_12)(const void *p, size_t bytes, int advice, 
     return hint(p);
 }
 RT_11_12(cudaMemPrefetchAsync, mem_prefetch_12)(const void *p, size_t bytes, int device, void *stream) {
-    (void)bytes;
-    return prefetch(p, device, stream);
+    return prefetch(p, bytes, device, stream);
 }
 RT_S(cudaStreamAttachMemAsync)(void *stream, void *p, size_t bytes, unsigned flags) {
     (void)stream, (void)bytes, (void)flags;
     return hint(p);
 }
 
-// ---- copying
-// -------------------------------------------------------------------------------------------------- `wait`:
-// the call returns when it is done.
+// ---- copying ------------------------------------------------------------------------------------
+// `wait`: the call returns when it is done.
 static int submit(const app_call *c, void *stream, bool wait) {
     app_stream *s = app_stream_of(stream);
     if (!s) return E_HANDLE;

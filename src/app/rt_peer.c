@@ -56,13 +56,14 @@ RT(cudaDeviceGetP2PAttribute)(int *value, int which, int from, int to) {
 
 // ---- managed memory -----------------------------------------------------------------------------
 // Moved on the node's links when --node says what they are; else nothing is known of the way, and it takes
-// no time. What is moved is the allocation that p is in.
-int app_prefetch(const void *p, int device, void *stream) {
+// no time. What is moved are the pages that it says.
+int app_prefetch(const void *p, uint64_t bytes, int device, void *stream) {
     app_block *b = app_block_of((uintptr_t)p);
     app_stream *s = app_stream_of(stream);
     if (!b || b->place == PLACE_HOST) return app_place(p) == PLACE_HOST ? E_VALUE : E_OK;
     if (!s) return E_HANDLE;
     if (device != -1 && !app_device_at(device)) return E_DEVICE; // cudaCpuDeviceId is -1
-    if (b->place == PLACE_MANAGED) app_managed_move(s, b, device < 0 ? -1 : app_device_index(device));
+    if (b->place == PLACE_MANAGED)
+        app_managed_move(s, b, device < 0 ? -1 : app_device_index(device), (uintptr_t)p, bytes);
     return E_OK;
 }

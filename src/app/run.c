@@ -173,7 +173,7 @@ static int fault_code(int fault) {
 }
 
 // *least: what it takes at least, for what it does beside what the model sees.
-static bool simulate(app *a, const orr_launch *l, int device, double *least, orr_err *e) {
+static bool simulate(app *a, const orr_launch *l, int device, bool far, double *least, orr_err *e) {
     *least = 0;
     orr_work w = {.launch = l,
                   .threads = a->asked.threads,
@@ -181,7 +181,7 @@ static bool simulate(app *a, const orr_launch *l, int device, double *least, orr
                   .part = a->asked.only_time};
     w.info = orr_info_of(l);
     if (a->record) return app_record_launch(a, l, w, e);
-    if (a->devices[device].peers && !a->asked.counts_only && !l->elsewhere)
+    if ((a->devices[device].peers || far) && !a->asked.counts_only && !l->elsewhere)
         return app_peer_run(l, &w, device, least, e);
     if (!a->asked.counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     return orr_launch_count(&w, a->gpu, &a->result, e);
@@ -209,56 +209,78 @@ static void tell_strays(app *a, const orr_kernel *k) {
     a->counts.strays += s.n;
 }
 
-int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
-    app *a = &the_app;
-    const orr_gpu *g = a->gpu;
-    app_function *f = c->function;
-    int error = app_function_ready(f);
-    if (error) return error;
-    const orr_kernel *k = f->kernel;
+// Whether a GPU takes a launch of this size; E_*.
+static int launchable(const orr_gpu *g, const app_function *f, const app_call *c) {
     uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
     uint64_t blocks = (uint64_t)c->grid.x * c->grid.y * c->grid.z;
     if (!threads || !blocks || threads > (uint64_t)g->limit_block_threads || c->block.z > 64 ||
         c->grid.x > 0x7fffffff || c->grid.y > 65535 || c->grid.z > 65535)
         return E_CONFIGURATION;
-    uint64_t shared = (uint64_t)k->shared_bytes + c->dynamic_shared;
+    uint64_t shared = (uint64_t)f->kernel->shared_bytes + c->dynamic_shared;
     uint64_t usual = (uint64_t)g->shared_per_block, most = (uint64_t)g->shared_per_block_optin;
     if (most < usual) most = usual;
-    if (shared > most || (shared > usual && c->dynamic_shared > f->dynamic_limit)) return E_VALUE;
-    int fault = ORR_FAULT_NONE;
-    orr_launch l = {.kernel = k,
-                    .image = app_module_image(f->module, s->device),
-                    .mem = a->mem,
-                    .dynamic_shared = c->dynamic_shared,
-                    .params = c->params,
-                    .index = a->counts.nlaunches,
-                    .max_insts = a->asked.max_insts,
-                    .range = orr_nvtx_path(),
-                    .fault = &fault,
-                    .children = children};
-    memcpy(l.grid, &c->grid, sizeof l.grid);
-    memcpy(l.block, &c->block, sizeof l.block);
-    memcpy(l.cluster, &c->cluster, sizeof l.cluster);
-    if (!l.cluster[0]) memcpy(l.cluster, k->cluster, sizeof l.cluster);
-    if (!l.image) return E_MEMORY;
+    return shared > most || (shared > usual && c->dynamic_shared > f->dynamic_limit) ? E_VALUE : E_OK;
+}
+
+// Fills in what is in the call, and makes it fit the GPU; E_*.
+static int prepare(app *a, const app_stream *s, const app_call *c, orr_launch *l) {
+    const app_function *f = c->function;
+    l->kernel = f->kernel;
+    l->image = app_module_image(f->module, s->device);
+    l->mem = a->mem;
+    l->dynamic_shared = c->dynamic_shared;
+    l->params = c->params;
+    l->index = a->counts.nlaunches;
+    l->max_insts = a->asked.max_insts;
+    l->range = orr_nvtx_path();
+    memcpy(l->grid, &c->grid, sizeof l->grid);
+    memcpy(l->block, &c->block, sizeof l->block);
+    memcpy(l->cluster, &c->cluster, sizeof l->cluster);
+    if (!l->cluster[0]) memcpy(l->cluster, f->kernel->bounds.cluster, sizeof l->cluster);
+    if (!l->image) return E_MEMORY;
     orr_err e = {0};
     if (a->asked.on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);
     if (a->asked.on_gpu && !a->native) {
         app_say("%s", e.text);
         return E_NO_DEVICE;
     }
-    if (a->native) l.elsewhere = orr_native_who(a->native);
-    if (!orr_launch_prepare(&l, g, &e)) {
+    if (a->native) l->elsewhere = orr_native_who(a->native);
+    if (!orr_launch_prepare(l, a->gpu, &e)) {
         app_say("%s", e.text);
         return E_CONFIGURATION;
     }
-    if (!l.resident) return E_RESOURCES;
-    if (c->cooperative && blocks > l.resident) return E_COOPERATIVE;
-    if (c->cooperative && !a->workspace) {
-        a->workspace = orr_mem_alloc(a->mem, 8, "the grid's barrier", &e);
-        if (!a->workspace) return E_MEMORY;
-    }
-    if (c->cooperative) l.workspace = a->workspace;
+    if (!l->resident) return E_RESOURCES;
+    if (!c->cooperative) return E_OK;
+    if ((uint64_t)c->grid.x * c->grid.y * c->grid.z > l->resident) return E_COOPERATIVE;
+    if (!a->workspace && !(a->workspace = orr_mem_alloc(a->mem, 8, "the grid's barrier", &e)))
+        return E_MEMORY;
+    l->workspace = a->workspace;
+    return E_OK;
+}
+
+// A kernel of so many nanoseconds has run on the stream.
+static void account(app *a, app_stream *s, const orr_launch *l, double ns) {
+    double start = app_clock_start(s, ENGINE_KERNELS);
+    app_clock_done(s, ENGINE_KERNELS, l->kernel->name, start, ns, 0, l->index);
+    a->times.launches++;
+    a->times.kernel_ns += ns;
+    a->devices[s->device].launches++;
+    a->devices[s->device].kernel_ns += ns;
+    if (a->asked.alike || app_in_cluster()) app_kernel_count(l->kernel, ns);
+    app_rank_self()->launches++;
+    app_rank_self()->kernel_ns += ns;
+    a->times.gap_ns += a->gpu->launch_latency * 1e3;
+}
+
+int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
+    app *a = &the_app;
+    int fault = ORR_FAULT_NONE, error = app_function_ready(c->function);
+    if (!error) error = launchable(a->gpu, c->function, c);
+    if (error) return error;
+    const orr_kernel *k = c->function->kernel;
+    orr_launch l = {.fault = &fault, .children = children};
+    error = prepare(a, s, c, &l);
+    if (error) return error;
     a->result.source = k->module->source;
     a->counts.nlaunches++;
     bool simulated = orr_input_chosen(a->asked.kernels, a->asked.launches, k, l.index);
@@ -270,12 +292,15 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     bool known = a->asked.alike && simulated && app_alike_find(key, &ns, &result), ok = true;
     if (known) a->counts.nalike++;
     exchange(a, true);
-    bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
+    orr_err e = {0};
+    bool watched = simulated && !known && !a->record && !a->asked.counts_only && !l.elsewhere;
+    bool far = watched && app_managed_far(s->device, c);
+    bool queued = simulated && !a->devices[s->device].peers && !far && app_queue_takes(&l);
     if (queued && app_queue_groups())
         ok = app_queue_launch(s, &l, c->early, &e);
     else if (!known || !a->asked.only_time)
-        ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
-                                 : orr_exec_run(&l, a->asked.threads, false, NULL, NULL, NULL, &e);
+        ok = simulated && !known ? simulate(a, &l, s->device, far, &least, &e)
+                                 : orr_exec_run(&l, a->asked.threads, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     exchange(a, false);
     tell_strays(a, k);
@@ -293,20 +318,10 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     }
     if (a->asked.alike && simulated && !known) app_alike_add(key, ns, result);
     if (a->node) app_managed_here(s, c);
-    if (queued) {
-        if (!app_queue_groups()) app_queue_timed(s, &l, c->early, result);
-        return E_OK;
-    }
-    double start = app_clock_start(s, ENGINE_KERNELS);
-    app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
-    a->times.launches++;
-    a->times.kernel_ns += ns;
-    a->devices[s->device].launches++;
-    a->devices[s->device].kernel_ns += ns;
-    if (a->asked.alike || app_in_cluster()) app_kernel_count(k, ns);
-    app_rank_self()->launches++;
-    app_rank_self()->kernel_ns += ns;
-    a->times.gap_ns += g->launch_latency * 1e3;
+    if (!queued)
+        account(a, s, &l, ns);
+    else if (!app_queue_groups())
+        app_queue_timed(s, &l, c->early, result);
     return E_OK;
 }
 

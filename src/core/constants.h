@@ -26,8 +26,8 @@ typedef struct constants_spec {
     uint64_t size, second_size; // bytes; 0: there is no such cache
     uint64_t indexed_size;      // of what uniform loads find by an index
     uint32_t ways;
-    uint64_t latency, second_latency; // cycles of a load that hits
-    uint64_t beyond_latency;          // and of one that misses both
+    uint64_t latency, second_latency; // cycles of a load that hits in the first, in the second
+    uint64_t beyond_latency;          // cycles of a load that misses both
     uint64_t named_second,
         named_beyond;     // more than a hit: a line that is named, from the second cache or from L2
     bool cold;            // the first to name a line waits for it (const.cold)
@@ -58,7 +58,7 @@ typedef struct const_caches { // of an SM
 typedef struct constants_answer { // to a load
     uint64_t latency;             // of its slowest line
     uint32_t misses;              // lines that the first cache did not have
-    uint32_t second_misses;       // and of those the second did not have
+    uint32_t second_misses;       // lines that neither cache had
 } constants_answer;
 
 void constants_spec_read(constants_spec *s, const orr_gpu *g);

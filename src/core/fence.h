@@ -34,7 +34,7 @@
 
 typedef struct fence_spec {
     uint64_t block, gpu, system; // cycles of a fence by its scope
-    uint64_t errbar;             // of them for the ERRBAR behind it
+    uint64_t errbar;             // of `gpu` and `system`: cycles for the ERRBAR behind
     uint64_t store;              // cycles from what it has waited for to its end
     uint64_t join;               // who comes so much later goes with a round
     double drop;                 // cycles of L1 behind each warp's fence
@@ -54,7 +54,7 @@ typedef struct fence_unit {
     event_queue *clock;
     uint64_t *floor;        // by warp: it waits for others, and takes until then at least; 0: none
     ORR_VEC(uint32_t) with; // warps in the round
-    ORR_VEC(uint32_t) next; // and for the next one
+    ORR_VEC(uint32_t) next; // warps for the next round
     ORR_VEC(fence_release) released;
     uint8_t state;    // of the round
     uint8_t epoch;    // of the stores that it waits for

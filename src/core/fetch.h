@@ -42,7 +42,7 @@ typedef struct fetch_spec {
     uint64_t l0_interval;      // between two lines that come from L1
     uint64_t l1_interval;      // between two that come from L2
     uint64_t prefetch;         // lines behind one that misses in L0,
-    uint64_t l1_prefetch;      // and in L1
+    uint64_t l1_prefetch;      // lines behind one that misses in L1
     uint32_t buffer;           // lines that a scheduler has executed last
     uint64_t buffer_latency;   // of a jump to another
 } fetch_spec;
@@ -55,7 +55,7 @@ typedef struct fetch_code { // the program of a launch
 
 typedef struct fetch_delays { // SMs of a GPC that ask for the same code wait for each other
     uint64_t first;           // the first line of a launch comes so much later
-    uint64_t each;            // and every line
+    uint64_t each;            // every further line comes so much later
     uint64_t interval;        // between two lines that come from L1
 } fetch_delays;
 

@@ -28,7 +28,7 @@ typedef struct issue_spec {
     const issue_policy *policy;
     uint32_t active;   // two-level: warps that it chooses from (core.active)
     uint32_t width;    // instructions of a warp in one cycle (core.issue)
-    bool dual_units;   // and then to different units (core.dual_units)
+    bool dual_units;   // two of a warp go to different units (core.dual_units)
     uint64_t interval; // cycles between two issues
 } issue_spec;
 
@@ -57,8 +57,8 @@ typedef struct scheduler {
     uint8_t why[MAX_WARPS];  // enum orr_stall: what it waits for until `ready`
     uint64_t active;         // mask: two-level, the ones it chooses from
     // instructions behind a load of constants that misses
-    uint64_t constants_until;  // they wait for it until then,
-    uint32_t constants_queue;  // and so many do
+    uint64_t constants_until;  // warps wait for it until then
+    uint32_t constants_queue;  // warps that wait
     uint32_t constants_missed; // loads of them that found it missing
 } scheduler;
 

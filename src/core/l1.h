@@ -49,13 +49,13 @@ typedef struct l1_spec {
     uint64_t latency, local_latency;    // cycles of a load that hits
     uint32_t mshrs, merges;             // misses on their way; loads that wait for one
     uint32_t miss_interval, miss_first; // cycles for a line that misses, and before the first of a load
-    uint32_t fill_interval;             // and of the way to the registers for each sector that was waited for
+    uint32_t fill_interval;             // cycles to the registers for each sector that was waited for
     orr_l1_spec cost;                   // what an access takes of it, by all models alike
-    uint32_t narrow;                    // and of a load of bytes or halves that misses
+    uint32_t narrow;                    // cycles for a line of a load of bytes or halves that misses
     bool store_turn;                    // a store's passes and those that read out come in turn
     bool atomic_words;   // lanes on different words of a sector are done together (l2.atomic_words)
     bool swaps_wide;     // a compare and swap of 128 bits takes two packets,
-    uint64_t swap_wide;  // and so many cycles more (l2.cas_wide)
+    uint64_t swap_wide;  // and takes so many cycles more (l2.cas_wide)
     uint64_t l2_latency; // cycles
 } l1_spec;
 
@@ -67,7 +67,7 @@ typedef struct l1_load { // a memory instruction that is waited for
     uint16_t open;         // requests outstanding
     uint16_t passes;       // over the banks, when all of its lines are there
     uint8_t group;         // of asynchronous copies, else NO_GROUP
-    uint8_t copies;        // and which of the warp's arrivals of copies it belongs to
+    uint8_t copies;        // asynchronous copies: which of the warp's arrivals
     orr_step_access *live; // what it loads (perform.h); NULL: it has been executed
 } l1_load;
 
@@ -96,8 +96,8 @@ typedef struct l1_access { // the memory instruction that L1 works on
     uint32_t cost;       // cycles of the pipe
     uint32_t missed;     // of its lines
     uint64_t waits;      // bits of its lines: a load waits for them
-    uint32_t passes;     // over the banks,
-    uint32_t passes_now; // and those of them that do not wait for lines
+    uint32_t passes;     // over the banks, all of them
+    uint32_t passes_now; // passes that do not wait for lines
     uint32_t tag_cycles; // to look up its lines
     bool conflicts;
     bool apart;              // a load whose lanes are not side by side
@@ -132,7 +132,7 @@ typedef struct l1_counters {
     uint64_t busy;                // cycles
     uint64_t full;                // cycles that the queue waited for an MSHR
     uint64_t evicted;             // lines
-    uint64_t loads, load_latency; // and cycles from issue to use, summed
+    uint64_t loads, load_latency; // loads; cycles from issue to use, summed
 } l1_counters;
 
 typedef struct l1_client { // whom L1 reports to
@@ -157,8 +157,8 @@ typedef struct l1_cache {
     uint32_t free_load, free_mshr, free_waiter, open_mshrs;
     l1_readout out;
     uint64_t filled_until; // when the last sector that was waited for is in the registers (l1.fill_interval)
-    l1_part part[PART_LINES]; // hashed by line,
-    bool parts;               // and whether there have been any
+    l1_part part[PART_LINES]; // hashed by line
+    bool parts;               // a line has been written in part
     l1_counters n;
 } l1_cache;
 

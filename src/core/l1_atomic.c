@@ -44,7 +44,7 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     if (!answered && p->net->foreign) {
         r.token = a->inst; // for its reader to know whose it is
     } else if (!answered && p->net->fences && !port_counts_stores(p)) {
-        r.told = true;
+        r.acks = true;
         r.token = port_reduction_token(p, a->warp);
     }
     // A compare and swap of 128 bits has 32 bytes of operands (l2.cas_wide).

@@ -130,21 +130,12 @@ static void access_constants(lsu *u, const lsu_queued *q, const orr_tinst *i, ui
 // The lines that the access at hand touches.
 static void coalesce(lsu *u, l1_access *a) {
     const lsu_spec *s = u->spec;
-    if (a->local) {
-        uint32_t sched = a->warp / MAX_WARPS, slot = a->warp % MAX_WARPS;
-        uint64_t warp = ((uint64_t)u->sm * s->per_sched + slot) * s->nsched + sched;
-        orr_coalesce_local(&a->lanes, a->i->bytes, &a->lines);
-        for (uint32_t k = 0; k < a->lines.lines; k++)
-            a->lines.line[k].line = orr_local_line(&u->launch->local, warp, a->lines.line[k].line);
-    } else if (a->i->tclass == ORR_TC_TEX) {
-        orr_coalesce_texture(&a->lanes, &a->lines);
-    } else if (orr_tinst_lands(a->i)) {
-        orr_coalesce_copy(&a->lanes, &a->lines);
-    } else {
-        orr_coalesce(&a->lanes, a->i->bytes,
-                     a->i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)s->coalesce,
-                     &a->lines);
-    }
+    orr_coalesce_inst(a->i, &a->lanes, a->local, (enum orr_coalescing)s->coalesce, &a->lines);
+    if (!a->local) return;
+    uint32_t sched = a->warp / MAX_WARPS, slot = a->warp % MAX_WARPS;
+    uint64_t warp = ((uint64_t)u->sm * s->per_sched + slot) * s->nsched + sched;
+    for (uint32_t k = 0; k < a->lines.lines; k++)
+        a->lines.line[k].line = orr_local_line(&u->launch->local, warp, a->lines.line[k].line);
 }
 
 // Words of one bank that a store has written to lines whose tags are on few banks leave for L2 one after the

@@ -27,7 +27,7 @@ typedef struct operands_spec {
     uint32_t interval;         // cycles from one time to the next, with collectors (regs.interval)
     uint64_t collect;          // cycles from issue to the unit through a collector (core.collect)
     uint32_t late;             // cycles until a result can be read a cycle late (regs.late); 0: at once
-    uint32_t late_result;      // and of those alone that take as long as an FFMA's (op.fp32.result)
+    uint32_t late_result;      // the same of results that take as long as an FFMA's (op.fp32.result)
 } operands_spec;
 
 // A bank of a core with collectors, whose reads and writes share its ports: a bit for each access from `from`

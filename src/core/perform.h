@@ -41,8 +41,8 @@ typedef struct operation { // what a slice does when it serves a request
     bool listed; // a write: in the list of its line
     bool answered;
     uint16_t before;      // operations that had its place before, modulo 4096
-    uint8_t width;        // a load: bytes of a lane,
-    uint8_t in[ORR_WARP]; // and where in the line they are: what a slice need not ask the access
+    uint8_t width;        // a load: bytes of a lane
+    uint8_t in[ORR_WARP]; // a load: where in the line each lane's are
 } operation;
 
 typedef struct stored_bytes { // of a line

@@ -148,11 +148,11 @@ static uint64_t slice_free(const sm_port *p, const orr_request *r) {
 }
 
 static void ask_for_acknowledgement(sm_port *p, orr_request *r, bool part) {
-    if (r->told) {
+    if (r->acks) {
         p->parts_out++; // it was parked, and counted then
     } else if (part || ((r->kind == ORR_REQ_WRITE || r->kind == ORR_REQ_REDUCE) && port_counts_stores(p))) {
         uint32_t epoch = current_epoch(p);
-        r->told = true;
+        r->acks = true;
         r->token = event_token(EVENT_STORE_ACK, epoch | (part ? STORE_OF_PART : 0));
         p->parts_out += part;
         p->unacked[epoch]++;
@@ -277,7 +277,7 @@ static bool park_store(sm_port *p, const orr_request *r, uint32_t packet) {
     h = &p->parked[(p->parked_first + p->nparked++) % STORE_PLACES];
     *h = (parked_store){.r = *r, .packet = packet};
     uint32_t epoch = current_epoch(p);
-    h->r.told = true;
+    h->r.acks = true;
     h->r.token = event_token(EVENT_STORE_ACK, epoch | STORE_OF_PART);
     p->unacked[epoch]++; // a fence waits for it
     return true;

@@ -74,7 +74,7 @@ typedef struct parked_store {
 typedef struct store_buffer {
     uint32_t at[STORE_PLACES]; // by line: the last one in `out`, + 1, that stores may still be merged with
     leaving_store left[STORE_PLACES];    // a ring: the last `spec.stores` of them
-    leaving_store sending[STORE_PLACES]; // the same by line
+    leaving_store sending[STORE_PLACES]; // the stores of `left` by line
     uint32_t next_left;                  // the oldest of the ring
     uint64_t entered;                    // ticks: when the last one had a place
     uint32_t single;                     // the first in `out`, + 1, that a load may close; 0: none
@@ -119,8 +119,8 @@ typedef struct sm_port {
     uint32_t parked_first, nparked;
     uint32_t parts_out;   // stores of part of a sector on their way
     uint32_t unacked[2];  // stores by epoch
-    uint8_t epoch;        // that stores belong to now,
-    uint64_t epoch_until; // and until which cycle; NEVER: until the next round
+    uint8_t epoch;        // that stores belong to now
+    uint64_t epoch_until; // cycle until which it lasts; NEVER: until the next round
     visited_slices visited;
     port_counters n;
 } sm_port;

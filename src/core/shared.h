@@ -21,8 +21,8 @@ typedef struct shared_spec {
 } shared_spec;
 
 typedef struct bank_memo { // the last pattern of an instruction
-    uint8_t n, bytes[42];  // of the trace; 0: none
-    uint8_t at;            // of them, those in front of the first address
+    uint8_t n, bytes[42];  // bytes of the trace that tell it; 0: none
+    uint8_t at;            // bytes in front of the first address
     uint32_t mask;
     orr_banked banked;
 } bank_memo;

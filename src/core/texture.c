@@ -13,7 +13,6 @@ uint64_t texture_read(texture_unit *t, uint64_t now, uint32_t cycles) {
     double start = t->free > (double)now ? t->free : (double)now, takes = cycles * t->spec->interval;
     t->free = start + takes;
     t->n.reads++;
-    t->n.busy += takes;
     // The first quad is there with the instruction: a result is late by what its others take.
     return (uint64_t)(t->free - t->spec->interval) + t->spec->latency;
 }

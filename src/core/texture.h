@@ -21,9 +21,9 @@ typedef struct texture_spec {
 } texture_spec;
 
 typedef struct texture_counters {
-    uint64_t reads, requests,
-        sectors; // instructions; groups of lanes that went to L1's tags; sectors they touched
-    double busy; // cycles
+    uint64_t reads;    // instructions
+    uint64_t requests; // groups of lanes that went to L1's tags
+    uint64_t sectors;  // that those touched
 } texture_counters;
 
 typedef struct texture_unit {

@@ -54,7 +54,7 @@ typedef struct tma_copy { // one bulk copy
     uint8_t kind;             // TMA_*
     uint8_t group;            // of its warp's copies; stores and reductions
     uint32_t warp, slot;      // who asked for it, in which of the SM's places for thread blocks,
-    uint64_t block;           //   and which thread block was there
+    uint64_t block;           // the thread block that was there then
     uint64_t mbar;            // address of the mbarrier it arrives at,
     uint32_t to;              //   in the blocks of the cluster with these ranks; 0: in its own
     uint64_t map;             // address of the tensor map; 0: none

@@ -32,7 +32,7 @@ typedef struct xblock {     // a basic block, ready to run
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
     bool polls;             // sees what others do: atomics, volatile accesses, sleep (run/poll.c)
-    bool looks;             // and does nothing else
+    bool only_polls;        // polls, and does nothing else
     bool spins;             // of PTX: a loop that only polls, or sleeps
     uint32_t spin_loop;     // of PTX: the loop that only polls which it is part of, + 1; 0: none
     bool locks;             // a loop that takes a lock
@@ -98,7 +98,7 @@ typedef struct barrier {
 typedef struct mbar_count { // an mbarrier
     uint32_t at;            // offset in shared memory
     uint32_t n;             // operations of lanes on it, arrivals and the like
-    uint32_t over;          // of them when its last phase was over
+    uint32_t over;          // operations on it when its last phase was over
 } mbar_count;
 
 typedef struct cluster { // run/cluster.c

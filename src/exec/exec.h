@@ -80,6 +80,8 @@ void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
 orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const orr_moved *moved,
                         uint32_t nmoved, orr_err *e);
 void orr_image_forget(orr_image *image); // leaves memory alone
+// The variable that an address lies in; false: it lies in none.
+bool orr_image_around(const orr_image *image, uint64_t at, uint64_t *addr, uint64_t *bytes);
 // The variable's address and size, false when there is none of that name.
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 
@@ -151,16 +153,20 @@ typedef struct orr_exec_counts { // what an execution did, in total
 // other way round, with no barrier between? It is executed to see, and memory is as before.
 bool orr_launch_races(const orr_launch *l);
 
-// Run the whole launch on `threads` host threads. When `visit` is not NULL, streams are made and it is
-// called once for each finished thread block, on the worker that ran it (0 <= worker < threads); with
-// `in_order` in grid order, one call at a time. A kernel whose blocks may see each other
-// (isa/effects.c) runs its blocks on one thread, in order, so that results do not depend on the
-// host; a block that waits for another is put aside and continued later.
+// Run the whole launch on `threads` host threads. For a visitor streams are made, and it is called once for
+// each finished thread block, on the worker that ran it (0 <= worker < threads); NULL: nobody wants them. A
+// kernel whose blocks may see each other (isa/effects.c) runs its blocks on one thread, in order, so that
+// results do not depend on the host; a block that waits for another is put aside and continued later.
 //
 // On a fault: false; e->status 1 and e->text names kernel, block, thread, PTX line and address.
 typedef bool orr_visit(void *arg, int worker, const orr_tb *tb, orr_err *e);
-bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
-                  orr_exec_counts *counts, orr_err *e);
+typedef struct orr_visitor {
+    orr_visit *visit;
+    void *arg;
+    bool in_order; // in grid order, one call at a time
+} orr_visitor;
+bool orr_exec_run(const orr_launch *l, int threads, const orr_visitor *v, orr_exec_counts *counts,
+                  orr_err *e);
 
 // ---- counting instead of streams --------------------------------------------------------------
 // Costs nearly nothing beside execution: for every block of code a warp enters, one count and one addition to

@@ -44,7 +44,7 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
     uint8_t kind;                // enum orr_step_kind
     uint8_t bytes;               // of each lane
     bool shared;                 // of shared memory
-    bool done;                   //   and it has been done
+    bool done;                   // shared memory: the access has been done
     uint32_t mask;               // lanes
     uint32_t refs, ops, first;   // the model's own: what of it is under way
     uint64_t addr[32];
@@ -52,8 +52,8 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
     uint8_t data[32 * ORR_STEP_BYTES]; // `bytes` a lane. Loads: what was read; stores: what is to be written
     struct orr_step_atomic *atomic;    // operands and results
     orr_step_warp *warp;
-    const void *uop;              // what the executor goes on with
-    const void *rest;             // and behind it, up to the instruction's end
+    const void *uop;              // micro-op that the executor goes on with
+    const void *rest;             // the micro-ops behind it, up to the instruction's end
     struct orr_step_access *next; // of the free ones
 } orr_step_access;
 

@@ -85,7 +85,7 @@ typedef struct orr_tex_at { // what one lane asks for
     uint8_t shape;          // of the instruction
     bool integers;          // the coordinates are texels (TLD), else numbers (TEX)
     float c[3];             // x, y, z
-    int32_t i[3];           // the same, integers
+    int32_t i[3];           // the coordinates as integers
     int32_t offset[3];      // texels, added to where that is
     uint32_t layer;
     float level;    // TEX.LL; -32 and less: the first

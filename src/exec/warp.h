@@ -84,7 +84,7 @@ typedef struct frag {
     int32_t frame;    // of the function it is in
     uint32_t turn;    // when it last ran, for fairness
     uint32_t since;   // machine code: when its lanes last yielded
-    uint32_t blocked; //   and when they came to the BSYNC they wait at
+    uint32_t blocked; // machine code: when its lanes came to the BSYNC they wait at
     uint8_t state;    // FRAG_*
     uint8_t bar;      // the barrier it waits at
     bool passed;      // machine code: at a BSYNC, and others have met there that went before it
@@ -124,7 +124,7 @@ typedef struct live {
     uint64_t sleeps;                // cycles that it is to sleep
     uint8_t *values;                // a load is given these, lane by lane; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
-    const uint64_t *addr;           //   and its lanes'
+    const uint64_t *addr;           // the addresses of the atomic's lanes
 } live;
 enum { STEP_NOW, STEP_LATER, STEP_AGAIN }; // done as ever; not now; with the pointers that are there now
 int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
@@ -148,8 +148,8 @@ typedef struct warp_said { // machine code: what its lanes have said (sass/conve
 typedef struct warp_polls { // its turns among others (run/poll.c)
     int64_t budget;         // what is left of its quantum
     uint32_t polled;        // blocks of code that poll since lanes of it last met
-    bool looked;            // it gave way because it has looked,
-    bool yields;            // or polled: other lanes of it go on first
+    bool looked;            // it gave way because it has looked
+    bool yields;            // it gave way because it polled: its other lanes go on first
 } warp_polls;
 
 typedef struct warp_tries { // waits for an mbarrier (run/arrive.c)
@@ -183,7 +183,7 @@ struct warp {
     orr_trace_out *trace; // NULL: no streams
     warp_tally tally;
     frag frags[ORR_WARP];
-    uint32_t used;                // of them, a bit each: not FRAG_FREE
+    uint32_t used;                // fragments that are not FRAG_FREE, a bit each
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     warp_said said;
     uint32_t turn;
@@ -192,7 +192,7 @@ struct warp {
     uint32_t products;            // of a group of warps that it has executed (ops/wgmma.c)
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
-    uint64_t ticks;               // clock reads
+    uint64_t ticks;               // clock reads, and looks at flags
     uint64_t entered;             // blocks of code, ever
     row_shape shapes[SHAPES + 1];
     warp_joins joins;
@@ -310,11 +310,10 @@ void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ..
     __attribute__((format(printf, 5, 6)));
 #define orr_fault(...) orr_fault_as(ORR_FAULT_OTHER, __VA_ARGS__)
 
-// Addresses. Computes base + disp for every active lane of a memory operand, translates to host
+// Addresses. Computes the first source + disp for every active lane of a memory operand, translates to host
 // pointers (global, shared, local, const, param, generic), checks bounds and alignment of `bytes`
 // per lane, records the access in the trace when streams are on. False after a fault.
-bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
-                   uint8_t *host[ORR_WARP]);
+bool orr_addresses(warp *w, const uop *u, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
 // orr_addresses where a handler has worked out each lane's address itself.
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]);

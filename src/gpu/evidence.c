@@ -13,6 +13,7 @@
 // inherited.
 #include "gpu/evidence.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const orr_evidence_name[ORR_EVIDENCE_KINDS] = {"none",   "published", "measured",
@@ -59,24 +60,23 @@ enum orr_evidence orr_evidence_of(const orr_gpu *g, const orr_gpu_origin *o) {
     return own ? (enum orr_evidence)o->evidence : ORR_INHERITED;
 }
 
-static void add(orr_gpu_values *all, const orr_gpu *g, const char *lead, const char *name, const gpu_param *p,
-                int n, const void *base, const orr_gpu_origin *origin) {
-    for (int i = 0; i < n; i++) {
-        if (!origin[i].file) continue;
-        orr_gpu_value *v = ORR_PUSH(all);
-        *v = (orr_gpu_value){
-            .origin = &origin[i], .evidence = orr_evidence_of(g, &origin[i]), .param = &p[i], .base = base};
-        snprintf(v->key, sizeof v->key, "%s%s%s%s", lead, name, *lead ? "." : "", p[i].key);
-    }
-}
-
 void orr_gpu_all_values(const orr_gpu *g, orr_gpu_values *all) {
-    add(all, g, "", "", gpu_params, ORR_GPU_PARAMS, g, g->origin);
-    for (int i = 0; i < g->nunits; i++)
-        add(all, g, "unit.", g->units[i].name, gpu_unit_params, ORR_GPU_UNIT_PARAMS, &g->units[i],
-            g->units[i].origin);
-    for (int i = 0; i < g->nops; i++)
-        add(all, g, "op.", g->ops[i].name, gpu_op_params, ORR_GPU_OP_PARAMS, &g->ops[i], g->ops[i].origin);
+    orr_text key = {0};
+    for (int k = 0; k < gpu_groups(g); k++) {
+        gpu_group x = gpu_group_at(g, k);
+        for (int i = 0; i < x.n; i++) {
+            if (!x.origin[i].file) continue;
+            orr_gpu_value *v = ORR_PUSH(all);
+            *v = (orr_gpu_value){.origin = &x.origin[i],
+                                 .evidence = orr_evidence_of(g, &x.origin[i]),
+                                 .param = &x.param[i],
+                                 .base = x.base};
+            key.n = 0;
+            gpu_group_key(&x, i, &key);
+            snprintf(v->key, sizeof v->key, "%s", key.s);
+        }
+    }
+    free(key.s);
 }
 
 static const orr_gpu_origin *find(const gpu_param *p, int n, const char *key, const orr_gpu_origin *origin) {

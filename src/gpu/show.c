@@ -71,12 +71,14 @@ static void where(orr_text *out, const orr_gpu_origin *o) {
         orr_text_add(out, "%s:%d", gpu_label(o->file), o->line);
 }
 
-static void rows(table *t, const char *lead, const char *name, const gpu_param *p, int n, const void *base,
-                 const orr_gpu_origin *origin) {
+static void rows(table *t, const gpu_group *x) {
+    const gpu_param *p = x->param;
+    const orr_gpu_origin *origin = x->origin;
     orr_text text = {0};
-    for (int i = 0; i < n; i++) {
-        cellf(t, "%s%s%s%s", lead, name, *lead ? "." : "", p[i].key);
-        gpu_value_text(&p[i], base, &text);
+    for (int i = 0; i < x->n; i++) {
+        gpu_group_key(x, i, &text);
+        cell(t, &text);
+        gpu_value_text(&p[i], x->base, &text);
         cell(t, &text);
         where(&text, &origin[i]);
         cell(t, &text);
@@ -92,12 +94,10 @@ static void rows(table *t, const char *lead, const char *name, const gpu_param *
 void orr_gpu_print(const orr_gpu *g, orr_text *out) {
     table t = {.columns = 4};
     cellf(&t, "parameter"), cellf(&t, "value"), cellf(&t, "set in"), cellf(&t, "comment");
-    rows(&t, "", "", gpu_params, ORR_GPU_PARAMS, g, g->origin);
-    for (int i = 0; i < g->nunits; i++)
-        rows(&t, "unit.", g->units[i].name, gpu_unit_params, ORR_GPU_UNIT_PARAMS, &g->units[i],
-             g->units[i].origin);
-    for (int i = 0; i < g->nops; i++)
-        rows(&t, "op.", g->ops[i].name, gpu_op_params, ORR_GPU_OP_PARAMS, &g->ops[i], g->ops[i].origin);
+    for (int k = 0; k < gpu_groups(g); k++) {
+        gpu_group x = gpu_group_at(g, k);
+        rows(&t, &x);
+    }
     table_print(&t, out);
 }
 

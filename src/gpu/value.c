@@ -313,3 +313,20 @@ const char *orr_gpu_key_unit(const char *key) {
     if (!unit && strncmp(key, "op.", 3) == 0) unit = unit_in(gpu_op_params, ORR_GPU_OP_PARAMS, last, rest);
     return unit ? unit : "";
 }
+
+// ---- groups -----------------------------------------------------------------------------------
+int gpu_groups(const orr_gpu *g) { return 1 + g->nunits + g->nops; }
+
+gpu_group gpu_group_at(const orr_gpu *g, int i) {
+    if (i == 0) return (gpu_group){"", "", gpu_params, ORR_GPU_PARAMS, g, g->origin};
+    if (i <= g->nunits) {
+        const orr_gpu_unit *u = &g->units[i - 1];
+        return (gpu_group){"unit.", u->name, gpu_unit_params, ORR_GPU_UNIT_PARAMS, u, u->origin};
+    }
+    const orr_gpu_op *o = &g->ops[i - 1 - g->nunits];
+    return (gpu_group){"op.", o->name, gpu_op_params, ORR_GPU_OP_PARAMS, o, o->origin};
+}
+
+void gpu_group_key(const gpu_group *x, int i, orr_text *out) {
+    orr_text_add(out, "%s%s%s%s", x->lead, x->name, *x->lead ? "." : "", x->param[i].key);
+}

@@ -16,6 +16,19 @@ typedef struct gpu_param { // a line of params.def
     size_t offset; // of the field in its struct
 } gpu_param;
 
+// Parameters of a description that belong together: the GPU's own (the first group), those of a unit, of a
+// class.
+typedef struct gpu_group {
+    const char *lead, *name; // what their keys begin with: "unit.", NAME; "", "" of the GPU's own
+    const gpu_param *param;
+    int n;
+    const void *base;             // the struct that they are in
+    const orr_gpu_origin *origin; // [n]
+} gpu_group;
+int gpu_groups(const orr_gpu *g); // how many there are
+gpu_group gpu_group_at(const orr_gpu *g, int i);
+void gpu_group_key(const gpu_group *x, int i, orr_text *out); // of its parameter i
+
 extern const gpu_param gpu_params[ORR_GPU_PARAMS];
 extern const gpu_param gpu_unit_params[ORR_GPU_UNIT_PARAMS];
 extern const gpu_param gpu_op_params[ORR_GPU_OP_PARAMS];

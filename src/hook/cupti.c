@@ -111,9 +111,8 @@ static void on_launch(const api_call *c, hook_launch l) {
     inside = false;
 }
 
-// ---- allocations
-// ----------------------------------------------------------------------------------------------- Parameters
-// of the driver's functions: pointer to the address, and bytes; or the address alone.
+// ---- allocations --------------------------------------------------------------------------------
+// Parameters of the driver's functions: pointer to the address, and bytes; or the address alone.
 typedef struct {
     uint64_t *addr;
     size_t bytes;

@@ -242,7 +242,7 @@ static difference compare(struct orr_capture_run *r, const orr_captured *c, orr_
 
 bool orr_captured_work(orr_input *in, const orr_launch *l, bool chosen, orr_err *e) {
     orr_work w = {.info = orr_info_of(l), .launch = l, .threads = in->o->threads, .progress = in->progress};
-    return chosen ? in->work(in->arg, &w, e) : orr_exec_run(l, in->o->threads, false, NULL, NULL, NULL, e);
+    return chosen ? in->work(in->arg, &w, e) : orr_exec_run(l, in->o->threads, NULL, NULL, e);
 }
 
 static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *image, bool chosen, orr_err *e) {

@@ -43,8 +43,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     l->print = o->print;
     if (!orr_launch_prepare(l, in->gpu, e)) return false;
     in->source = l->kernel->module->source;
-    if (!orr_input_choose(in, l->kernel, l->index))
-        return orr_exec_run(l, o->threads, false, NULL, NULL, NULL, e);
+    if (!orr_input_choose(in, l->kernel, l->index)) return orr_exec_run(l, o->threads, NULL, NULL, e);
     orr_work w = {.info = orr_info_of(l), .launch = l, .threads = o->threads, .progress = in->progress};
     return in->work(in->arg, &w, e);
 }

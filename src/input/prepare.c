@@ -15,7 +15,7 @@ static uint32_t most_shared(const orr_gpu *g) {
 }
 
 bool orr_launch_prepare(orr_launch *l, const orr_gpu *g, orr_err *e) {
-    if (!l->cluster[0]) memcpy(l->cluster, l->kernel->cluster, sizeof l->cluster);
+    if (!l->cluster[0]) memcpy(l->cluster, l->kernel->bounds.cluster, sizeof l->cluster);
     if (!g) return true;
     l->sm_count = (uint32_t)g->sm_count;
     if (!orr_launch_check(l, most_shared(g), e)) return false;
@@ -35,7 +35,7 @@ bool orr_launch_possible(const orr_gpu *g, const orr_launch_info *i, orr_err *e)
 bool orr_launch_count(const orr_work *w, const orr_gpu *g, orr_result *r, orr_err *e) {
     orr_exec_counts counts = {0};
     double start = orr_seconds();
-    if (!orr_exec_run(w->launch, w->threads, false, NULL, NULL, &counts, e)) return false;
+    if (!orr_exec_run(w->launch, w->threads, NULL, &counts, e)) return false;
     r->host.execute_seconds += orr_seconds() - start;
     orr_launch_result *l = orr_result_add(r, g, w);
     l->warp_insts = counts.warp_insts;

@@ -42,14 +42,14 @@ static uint32_t index_of(const effects *x, const orr_operand *o) { return x->bas
 // The number of a base, made when first asked for. More than there is room for share the last.
 static uint64_t base_bit(effects *x, bool param, uint32_t which) {
     orr_kernel *k = x->k;
-    for (uint32_t n = 0; n < k->nbases; n++)
-        if (k->bases[n].param == param && k->bases[n].which == which) return 1ull << n;
-    if (k->nbases == ORR_MAX_BASES) {
-        k->blocks_meet = k->untraced = true;
+    for (uint32_t n = 0; n < k->effects.nbases; n++)
+        if (k->effects.bases[n].param == param && k->effects.bases[n].which == which) return 1ull << n;
+    if (k->effects.nbases == ORR_MAX_BASES) {
+        k->effects.blocks_meet = k->effects.untraced = true;
         return 1ull << (ORR_MAX_BASES - 1);
     }
-    k->bases[k->nbases] = (orr_base){.param = param, .which = which};
-    return 1ull << k->nbases++;
+    k->effects.bases[k->effects.nbases] = (orr_base){.param = param, .which = which};
+    return 1ull << k->effects.nbases++;
 }
 
 static origin operand_origin(effects *x, const orr_operand *o) {
@@ -170,17 +170,17 @@ static void note(effects *x, uint32_t n, uint32_t block) {
     bool store = (flags & (ORR_F_STORE | ORR_F_ATOMIC)) && i->op != ORR_OP_CPASYNC;
     if (!o.bases) { // out of memory, or made of numbers
         if (store)
-            k->blocks_meet = k->writes_anywhere = true;
+            k->effects.blocks_meet = k->effects.writes_anywhere = true;
         else
-            k->reads_anywhere = true;
+            k->effects.reads_anywhere = true;
         return;
     }
     bool own = !store && own_place(x, n, block);
-    bool reduces = k->reduces && orr_reduction(i);
+    bool reduces = k->effects.reduces && orr_reduction(i);
     bool meets = store && !reduces && (o.loaded || !o.block);
-    if (meets && !(i->op == ORR_OP_ST && constant_values(x, i))) k->blocks_meet = true;
+    if (meets && !(i->op == ORR_OP_ST && constant_values(x, i))) k->effects.blocks_meet = true;
     for (uint64_t m = o.bases; m; m &= m - 1) {
-        orr_base *b = &k->bases[__builtin_ctzll(m)];
+        orr_base *b = &k->effects.bases[__builtin_ctzll(m)];
         b->stores_meet |= meets;
         if (reduces)
             b->reduces = true;
@@ -213,12 +213,12 @@ static bool regular(effects *x) {
 }
 
 void orr_effects(orr_kernel *k) {
-    k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
+    k->effects.bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->effects.bases);
     bool others = false;
-    k->reduces = orr_only_reduces(k, NULL);
+    k->effects.reduces = orr_only_reduces(k, NULL);
     for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(k, f);
     if (others) { // addresses go through memory from function to function
-        k->blocks_meet = k->untraced = true;
+        k->effects.blocks_meet = k->effects.untraced = true;
         return;
     }
     effects x = {.k = k, .effort = EFFORT};
@@ -234,11 +234,11 @@ void orr_effects(orr_kernel *k) {
             if (orr_dst(k, &k->insts[n], d)->kind == ORR_K_REG)
                 x.defs[index_of(&x, orr_dst(k, &k->insts[n], d))]++;
     trace_origins(&x);
-    k->regular = x.effort > own_insts(k) && regular(&x);
-    for (uint32_t b = 0; b < k->funcs[0].nblocks && !k->untraced; b++)
+    k->effects.regular = x.effort > own_insts(k) && regular(&x);
+    for (uint32_t b = 0; b < k->funcs[0].nblocks && !k->effects.untraced; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
             if (global(&k->insts[n])) note(&x, n, b);
-    if (x.effort < own_insts(k)) k->blocks_meet = k->untraced = true;
+    if (x.effort < own_insts(k)) k->effects.blocks_meet = k->effects.untraced = true;
     free(x.of);
     free(x.defs);
 }

@@ -145,6 +145,7 @@ struct orr_inst;
 // Where an instruction is counted: by its mnemonic (NULL: not known) and, of one that reads a special
 // register, by the kernel's instruction it is or came from (NULL: not known).
 enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const struct orr_inst *from);
+bool orr_sass_jumps(enum orr_sass s);    // lanes go somewhere else and do not come back
 bool orr_sass_branches(enum orr_sass s); // counted as a branch: it can change where lanes go on, or when
 // The operation of ops.def that is nearest to it, for counting (nearest.def); ORR_OP_NOP: none.
 static inline bool orr_sass_group_product(uint16_t s) { // of a group of warps
@@ -624,7 +625,7 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     bool loads, stores;
     bool loads_own;   // loads only what the same thread stores
     bool stores_meet; // stores to a place that depends on loaded data, or not on the block's index
-    bool reduces;     // reductions whose order does not matter (orr_kernel.reduces)
+    bool reduces;     // reductions whose order does not matter (orr_kernel_effects.reduces)
 } orr_base;
 #define ORR_MAX_BASES 64
 
@@ -636,6 +637,35 @@ typedef struct orr_fix { // half of a variable's address that an instruction of 
 
 #define ORR_BANKS 24 // constant banks of machine code
 struct orr_code;     // sass/sass.h
+
+// What a kernel asks of its launches; 0: nothing.
+typedef struct orr_kernel_bounds {
+    uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg;
+    uint32_t cluster[3]; // thread blocks of a cluster
+} orr_kernel_bounds;
+
+// What a kernel does to global memory, as far as its code tells (effects.c, regular.c).
+typedef struct orr_kernel_effects {
+    bool atomics;         // it touches it atomically or volatile: blocks may see each other
+    bool reduces;         // and all that does is integer reductions of one kind, whose results nobody has
+    bool blocks_meet;     // blocks may see each other's plain stores
+    bool reads_anywhere;  // loads through addresses of unknown base
+    bool writes_anywhere; // stores, likewise
+    bool untraced;        // what it accesses has not been found out: bases are not all there
+    bool regular;         // what it accesses does not depend on loaded data
+    orr_base *bases;      // what its accesses are based on
+    uint32_t nbases;
+} orr_kernel_effects;
+
+// Machine code that can be executed. All of it is 0 of PTX, and of a kernel that was read from a trace.
+typedef struct orr_kernel_code {
+    const struct orr_code *insts; // the decoded form of each instruction, beside orr_kernel.insts
+    const uint8_t *bank0;         // initial contents of constant bank 0; the parameters go to param_base
+    uint32_t bank0_bytes, param_base;
+    uint32_t bank_var[ORR_BANKS]; // constant bank n is the module's variable bank_var[n] - 1; 0: none
+    const orr_fix *fixes;         // by instruction; see orr_code_placed
+    uint32_t nfixes;
+} orr_kernel_code;
 
 typedef struct orr_kernel {
     const char *name;
@@ -655,29 +685,12 @@ typedef struct orr_kernel {
     uint32_t shared_bytes; // static; dynamic shared memory starts here, aligned to 16
     uint32_t shared_base;  // machine code: where all that begins; what is before it is the system's
     uint32_t regs;         // per thread: an estimate for PTX, exact for machine code
-    uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg; // 0: not stated
-    uint32_t cluster[3];    // thread blocks of a cluster, as the kernel asks for them; 0: not stated
-    uint32_t barriers;      // named barriers used: highest id + 1 (16 when an id is a register)
-    bool atomics;           // touches global memory atomically or volatile: blocks may see each other
-    bool reduces;           // and all that does is integer reductions of one kind, whose results nobody has
-    bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
-    bool reads_anywhere;    // loads through addresses of unknown base
-    bool writes_anywhere;   // stores, likewise
-    bool untraced;          // what it accesses has not been found out: bases are not all there
-    bool regular;           // what it accesses does not depend on loaded data, as far as the code tells
-    struct orr_base *bases; // what its global accesses are based on
-    uint32_t nbases;
+    uint32_t barriers;     // named barriers used: highest id + 1 (16 when an id is a register)
+    orr_kernel_bounds bounds;
+    orr_kernel_effects effects;
     bool machine; // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
     bool control; // and their control bits are known
-    // Machine code that can be executed: the decoded form of each instruction, beside `insts`. NULL: read
-    // from a trace, or PTX.
-    const struct orr_code *codes;
-    const uint8_t *bank0; // initial contents of constant bank 0; the parameters go to param_base
-    uint32_t bank0_bytes, param_base;
-    uint32_t
-        bank_var[ORR_BANKS]; // constant bank n is the module's variable bank_var[n] - 1; 0: there is none
-    const orr_fix *fixes;    // by instruction; see orr_code_placed
-    uint32_t nfixes;
+    orr_kernel_code code;
     bool grows;         // read from a trace: blocks are added while thread blocks are read from its source
     const char **names; // mnemonics of machine instructions
     uint32_t nnames;

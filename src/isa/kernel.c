@@ -8,8 +8,8 @@ static void facts(orr_kernel *k) {
         i->unit = orr_inst_unit(i);
         bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
         bool seen = (flags & ORR_F_ATOMIC) || (i->mods & ORR_M_VOLATILE);
-        if ((flags & ORR_F_MEMORY) && seen && global) k->atomics = true;
-        if (i->op == ORR_OP_SYSCALL) k->atomics = true; // output and the heap keep the blocks' order
+        if ((flags & ORR_F_MEMORY) && seen && global) k->effects.atomics = true;
+        if (i->op == ORR_OP_SYSCALL) k->effects.atomics = true; // output and the heap keep the blocks' order
         if (i->op == ORR_OP_BAR && i->nsrc > 0) {
             const orr_operand *id = orr_src(k, i, 0);
             uint32_t need = id->kind == ORR_K_IMM ? (uint32_t)(id->value & 15) + 1 : 16;

@@ -293,16 +293,16 @@ static uint32_t estimate(const orr_kernel *k, uint32_t live) {
     uint32_t cap = 255;
     uint32_t threads = 1;
     for (int d = 0; d < 3; d++) {
-        uint32_t t = k->reqntid[d] ? k->reqntid[d] : k->maxntid[d];
+        uint32_t t = k->bounds.reqntid[d] ? k->bounds.reqntid[d] : k->bounds.maxntid[d];
         if (t && threads <= 1024) threads *= t > 1024 ? 1024 : t;
     }
     if (threads > 1) { // the compiler keeps a block of that size launchable
-        uint32_t blocks = k->minctapersm && k->minctapersm <= 32 ? k->minctapersm : 1;
+        uint32_t blocks = k->bounds.minctapersm && k->bounds.minctapersm <= 32 ? k->bounds.minctapersm : 1;
         uint32_t warps = (threads + 31) / 32 * blocks;
         uint32_t fit = 65536 / 32 / (warps > 64 ? 64 : warps) & ~7u;
         if (fit < cap) cap = fit;
     }
-    if (k->maxnreg && k->maxnreg < cap) cap = k->maxnreg;
+    if (k->bounds.maxnreg && k->bounds.maxnreg < cap) cap = k->bounds.maxnreg;
     if (cap < 16) cap = 16;
     return regs < cap ? regs : cap;
 }

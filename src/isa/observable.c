@@ -104,20 +104,20 @@ static bool loads_and_stores(const orr_kernel *k) {
 
 bool orr_kernel_may_race(const orr_kernel *k) {
     if (k->grows) return false;
-    if (k->untraced) return loads_and_stores(k);
-    bool loads = k->reads_anywhere, stores = k->writes_anywhere;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        loads |= k->bases[n].loads || k->bases[n].loads_own;
-        stores |= k->bases[n].stores || k->bases[n].reduces;
+    if (k->effects.untraced) return loads_and_stores(k);
+    bool loads = k->effects.reads_anywhere, stores = k->effects.writes_anywhere;
+    for (uint32_t n = 0; n < k->effects.nbases; n++) {
+        loads |= k->effects.bases[n].loads || k->effects.bases[n].loads_own;
+        stores |= k->effects.bases[n].stores || k->effects.bases[n].reduces;
     }
     return loads && stores;
 }
 
 // Not only where two of its parameters lead to the same allocation?
 static bool may_race_by_itself(const orr_kernel *k) {
-    bool itself = k->untraced || k->reads_anywhere || k->writes_anywhere;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        const orr_base *b = &k->bases[n];
+    bool itself = k->effects.untraced || k->effects.reads_anywhere || k->effects.writes_anywhere;
+    for (uint32_t n = 0; n < k->effects.nbases; n++) {
+        const orr_base *b = &k->effects.bases[n];
         if (b->stores || b->reduces) itself |= b->loads || (b->loads_own && (b->stores_meet || b->reduces));
     }
     return itself;

@@ -32,15 +32,22 @@ enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const orr_ins
     return pipe;
 }
 
-// As the counters of an H200 have it (smsp__inst_executed_op_branch; sass.def says how it was found).
-bool orr_sass_branches(enum orr_sass s) {
+bool orr_sass_jumps(enum orr_sass s) {
     switch (s) {
     case ORR_SASS_BRA:
     case ORR_SASS_BRX:
     case ORR_SASS_BRXU:
     case ORR_SASS_JMP:
     case ORR_SASS_JMX:
-    case ORR_SASS_JMXU:
+    case ORR_SASS_JMXU: return true;
+    default: return false;
+    }
+}
+
+// As the counters of an H200 have it (smsp__inst_executed_op_branch; sass.def says how it was found).
+bool orr_sass_branches(enum orr_sass s) {
+    if (orr_sass_jumps(s)) return true;
+    switch (s) {
     case ORR_SASS_CALL:
     case ORR_SASS_CAL:
     case ORR_SASS_JCAL:

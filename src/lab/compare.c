@@ -160,7 +160,7 @@ bool orr_compare_launch(orr_comparison *c, const orr_group *g, const orr_gpu *gp
         orr_verdict v;
         p->failure = NULL;
         p->predicted_regs = l->kernel->regs;
-        p->regular = l->kernel->regular;
+        p->regular = l->kernel->effects.regular;
         if (l->timing) {
             p->stalls = orr_arena_alloc(&c->arena, ORR_STALLS * sizeof *p->stalls);
             for (int s = 0; s < ORR_STALLS; s++) p->stalls[s] = (double)l->timing->stalls[s];

@@ -33,28 +33,30 @@ static bool same(int type, const uint8_t *got, const uint8_t *want, const tolera
     return orr_near(orr_elem_double(type, got), orr_elem_double(type, want), t->rtol, t->atol);
 }
 
-static _Noreturn void wrong(run *r, const stmt *st, int type, uint64_t at, const uint8_t *got,
-                            const uint8_t *want, const tolerance *t) {
+typedef struct pair { // of elements, the first of which is element `at` of its buffer
+    int type;
+    uint64_t at;
+    const uint8_t *got, *want;
+} pair;
+
+static _Noreturn void wrong(run *r, const stmt *st, const pair *x, const tolerance *t) {
     char a[80], b[80];
-    orr_elem_text(type, got, t->exact, a);
-    orr_elem_text(type, want, t->exact, b);
+    orr_elem_text(x->type, x->got, t->exact, a);
+    orr_elem_text(x->type, x->want, t->exact, b);
     if (!strcmp(a, b)) { // a tolerance so small that nine digits do not show the difference
-        orr_elem_text(type, got, true, a);
-        orr_elem_text(type, want, true, b);
+        orr_elem_text(x->type, x->got, true, a);
+        orr_elem_text(x->type, x->want, true, b);
     }
     stop(r, ORR_PROGRAM_FAILED, st->line, "buffer %s, element %" PRIu64 ": it holds %s and should hold %s",
-         r->s->names.at[st->slot].text, at, a, b);
+         r->s->names.at[st->slot].text, x->at, a, b);
 }
 
-// Compare a block of n elements, the first of which is element `at`.
-static void compare(run *r, const stmt *st, int type, uint64_t at, uint64_t n, const uint8_t *got,
-                    const uint8_t *want, const tolerance *t) {
-    uint32_t size = orr_elem_bytes(type);
-    if (!memcmp(got, want, n * size)) return;
-    for (uint64_t k = 0; k < n; k++) {
-        if (!same(type, got + k * size, want + k * size, t))
-            wrong(r, st, type, at + k, got + k * size, want + k * size, t);
-    }
+// Compares n elements from `x` on.
+static void compare(run *r, const stmt *st, pair x, uint64_t n, const tolerance *t) {
+    uint32_t size = orr_elem_bytes(x.type);
+    if (!memcmp(x.got, x.want, n * size)) return;
+    for (; n; n--, x.at++, x.got += size, x.want += size)
+        if (!same(x.type, x.got, x.want, t)) wrong(r, st, &x, t);
 }
 
 static void check_fill(run *r, const stmt *st, const tolerance *t) {
@@ -66,7 +68,7 @@ static void check_fill(run *r, const stmt *st, const tolerance *t) {
         uint64_t n = b->count - at < per ? b->count - at : per;
         orr_buffer_read(r, b, at, n, r->block, st->line);
         orr_maker_make(r, &m, at, n, r->block2);
-        compare(r, st, b->type, at, n, r->block, r->block2, t);
+        compare(r, st, (pair){b->type, at, r->block, r->block2}, n, t);
     }
     free(r->file);
     r->file = NULL;
@@ -83,7 +85,7 @@ static void check_equal(run *r, const stmt *st, const tolerance *t) {
         uint64_t n = b->count - at < per ? b->count - at : per;
         orr_buffer_read(r, b, at, n, r->block, st->line);
         orr_buffer_read(r, o, at, n, r->block2, st->line);
-        compare(r, st, b->type, at, n, r->block, r->block2, t);
+        compare(r, st, (pair){b->type, at, r->block, r->block2}, n, t);
     }
 }
 
@@ -98,7 +100,7 @@ static void check_element(run *r, const stmt *st, const tolerance *t) {
              orr_elem_name(b->type));
     }
     orr_buffer_read(r, b, at, 1, got, st->line);
-    compare(r, st, b->type, at, 1, got, want, t);
+    compare(r, st, (pair){b->type, at, got, want}, 1, t);
 }
 
 // Is b allowed to come after a? NaN is never in order.

@@ -183,17 +183,41 @@ static void parse_dims(parser *p, expr **d) {
     for (int k = 1; k < 3 && orr_lex_take(p, ','); k++) d[k] = orr_expr(p);
 }
 
-// TYPE ':' at the front of an argument. One token is looked ahead by remembering where we were.
+// One token is looked ahead by remembering where we were.
+static void go_back(parser *p, const parser *before) {
+    p->t = before->t;
+    p->at = before->at;
+    p->line = before->line;
+}
+
+// TYPE ':' at the front of an argument.
 static int parse_arg_type(parser *p) {
     int type = p->t.kind == T_NAME ? orr_elem_type(p->t.s, p->t.n) : ORR_T_NONE;
     if (type == ORR_T_NONE) return ORR_T_NONE;
     parser before = *p;
     orr_lex(p);
     if (orr_lex_take(p, ':')) return type;
-    p->t = before.t;
-    p->at = before.at;
-    p->line = before.line;
+    go_back(p, &before);
     return ORR_T_NONE;
+}
+
+// An option of tensor() and texture() that stands once: a word with an expression behind it, or a word alone.
+typedef struct option {
+    const char *word;
+    expr **value; // NULL: it stands alone
+    bool *given;
+} option;
+
+static bool take_option(parser *p, const option *of, size_t n) {
+    for (const option *o = of; o < of + n; o++) {
+        if ((o->value ? *o->value != NULL : *o->given) || !orr_lex_take_word(p, o->word)) continue;
+        if (o->value)
+            *o->value = orr_expr(p);
+        else
+            *o->given = true;
+        return true;
+    }
+    return false;
 }
 
 // tensor(BUFFER dims e, ... box e, ... [strides e, ...] [steps e, ...] [swizzle e] [interleave e] [nan]),
@@ -204,6 +228,11 @@ static tensor *parse_tensor(parser *p) {
     tensor *t = orr_arena_alloc(&p->s->arena, sizeof *t);
     char buf[48];
     *t = (tensor){.line = p->t.line};
+    const option options[] = {{"swizzle", &t->swizzle, NULL},
+                              {"interleave", &t->interleave, NULL},
+                              {"channels", &t->channels, NULL},
+                              {"pixels", &t->pixels, NULL},
+                              {"nan", NULL, &t->nan}};
     orr_lex_need(p, '(', "'('");
     t->buffer = orr_expr(p);
     while (!orr_lex_take(p, ')')) {
@@ -212,21 +241,10 @@ static tensor *parse_tensor(parser *p) {
         if (which < TENSOR_LISTS) {
             do t->list[which][t->n[which]++] = orr_expr(p);
             while (t->n[which] < 5 && orr_lex_take(p, ','));
-        } else if (!t->swizzle && orr_lex_take_word(p, "swizzle")) {
-            t->swizzle = orr_expr(p);
-        } else if (!t->interleave && orr_lex_take_word(p, "interleave")) {
-            t->interleave = orr_expr(p);
-        } else if (!t->channels && orr_lex_take_word(p, "channels")) {
-            t->channels = orr_expr(p);
-        } else if (!t->pixels && orr_lex_take_word(p, "pixels")) {
-            t->pixels = orr_expr(p);
-        } else if (!t->nan && orr_lex_take_word(p, "nan")) {
-            t->nan = true;
-        } else {
+        } else if (!take_option(p, options, sizeof options / sizeof options[0])) {
             bad(p, p->t.line,
                 "dims, box, strides, steps, swizzle, interleave, nan, lower, upper, channels or pixels is "
-                "expected, "
-                "each once, not %s",
+                "expected, each once, not %s",
                 orr_lex_text(&p->t, buf));
         }
     }
@@ -241,6 +259,10 @@ static texture *parse_texture(parser *p) {
     char buf[48];
     bool addressed = false;
     *t = (texture){.line = p->t.line, .address = 1};
+    const option options[] = {{"channels", &t->channels, NULL},
+                              {"linear", NULL, &t->linear},
+                              {"normalized", NULL, &t->normalized},
+                              {"unit", NULL, &t->unit}};
     orr_lex_need(p, '(', "'('");
     t->buffer = orr_expr(p);
     while (!orr_lex_take(p, ')')) {
@@ -252,19 +274,10 @@ static texture *parse_texture(parser *p) {
         } else if (!t->dims[0] && orr_lex_take_word(p, "dims")) {
             t->dims[0] = orr_expr(p);
             if (orr_lex_take(p, ',')) t->dims[1] = orr_expr(p);
-        } else if (!t->channels && orr_lex_take_word(p, "channels")) {
-            t->channels = orr_expr(p);
-        } else if (!t->linear && orr_lex_take_word(p, "linear")) {
-            t->linear = true;
-        } else if (!t->normalized && orr_lex_take_word(p, "normalized")) {
-            t->normalized = true;
-        } else if (!t->unit && orr_lex_take_word(p, "unit")) {
-            t->unit = true;
-        } else {
+        } else if (!take_option(p, options, sizeof options / sizeof options[0])) {
             bad(p, p->t.line,
                 "dims, channels, linear, wrap, clamp, mirror, border, normalized or unit is expected, each "
-                "once, "
-                "not %s",
+                "once, not %s",
                 orr_lex_text(&p->t, buf));
         }
     }
@@ -278,9 +291,7 @@ static bool at_object(parser *p, const char *word) {
     parser before = *p;
     orr_lex(p);
     if (p->t.kind == '(') return true;
-    p->t = before.t;
-    p->at = before.at;
-    p->line = before.line;
+    go_back(p, &before);
     return false;
 }
 
@@ -290,9 +301,7 @@ static bool take_local(parser *p) {
     parser before = *p;
     orr_lex(p);
     if (orr_lex_take(p, ':')) return true;
-    p->t = before.t;
-    p->at = before.at;
-    p->line = before.line;
+    go_back(p, &before);
     return false;
 }
 

@@ -442,7 +442,7 @@ static void do_launch(run *r, const stmt *st) {
         out.block[k] = c->block[k] ? (uint32_t)orr_eval_int(r, c->block[k], "a block's size", 1, wide[k]) : 1;
     }
     for (int k = 0; k < 3; k++) {
-        out.cluster[k] = c->loaded->cluster[k];
+        out.cluster[k] = c->loaded->bounds.cluster[k];
         if (c->cluster[0]) out.cluster[k] = 1;
         if (c->cluster[k])
             out.cluster[k] = (uint32_t)orr_eval_int(r, c->cluster[k], "a cluster's size", 1, 16);

@@ -296,13 +296,7 @@ static void drop_known(lower *l) {
 static bool uniform_op(const lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
     switch (lower_op(l, n)) {
-    case ORR_OP_ADD:
-    case ORR_OP_SUB:
-    case ORR_OP_MUL:
-    case ORR_OP_MAD:
-    case ORR_OP_AND:
-    case ORR_OP_OR:
-    case ORR_OP_XOR:
+    case LOWER_ARITHMETIC:
     case ORR_OP_NOT:
     case ORR_OP_SHL:
     case ORR_OP_SHR:
@@ -321,14 +315,8 @@ static bool uniform_op(const lower *l, uint32_t n) {
 static bool takes_uniform(const lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
     switch (lower_op(l, n)) {
-    case ORR_OP_ADD:
-    case ORR_OP_SUB:
-    case ORR_OP_MUL:
-    case ORR_OP_MAD:
+    case LOWER_ARITHMETIC:
     case ORR_OP_FMA:
-    case ORR_OP_AND:
-    case ORR_OP_OR:
-    case ORR_OP_XOR:
     case ORR_OP_SETP:
     case ORR_OP_MIN:
     case ORR_OP_MAX:

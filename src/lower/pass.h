@@ -377,4 +377,14 @@ void lower_schedule(lower *l);
 void lower_registers(lower *l);
 void lower_across(lower *l, uint32_t *across); // per block: vector registers that other blocks know too
 
+// In a switch: sums, products and logic of two or three operands.
+#define LOWER_ARITHMETIC                                                                                     \
+    ORR_OP_ADD:                                                                                              \
+    case ORR_OP_SUB:                                                                                         \
+    case ORR_OP_MUL:                                                                                         \
+    case ORR_OP_MAD:                                                                                         \
+    case ORR_OP_AND:                                                                                         \
+    case ORR_OP_OR:                                                                                          \
+    case ORR_OP_XOR
+
 #endif

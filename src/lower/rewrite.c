@@ -368,8 +368,8 @@ orr_rewritten *orr_rewrite(const orr_kernel *k) {
     to->nblocks = 0;
     to->funcs = copied(&to->arena, k->funcs, k->nfuncs, sizeof *k->funcs);
     to->tables = copied(&to->arena, k->tables, k->ntables, sizeof *k->tables);
-    to->bases = NULL;
-    to->nbases = 0;
+    to->effects.bases = NULL;
+    to->effects.nbases = 0;
     orr_rewritten *s = orr_calloc(1, sizeof *s);
     s->from = k;
     s->to = to;

@@ -364,14 +364,8 @@ void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, const ref *src, in
 // is SEL.)
 static bool one_instruction(const orr_inst *i) {
     switch (i->op) {
-    case ORR_OP_ADD:
-    case ORR_OP_SUB:
-    case ORR_OP_MUL:
-    case ORR_OP_MAD:
+    case LOWER_ARITHMETIC:
     case ORR_OP_FMA:
-    case ORR_OP_AND:
-    case ORR_OP_OR:
-    case ORR_OP_XOR:
     case ORR_OP_NOT:
     case ORR_OP_SHL:
     case ORR_OP_SHR:

@@ -1,6 +1,7 @@
 // Tags of a sectored cache (cache.h): order of use, in a row of bytes for sets with few ways and in a list
 // for others. What holds nothing is always at the old end, and so is taken first.
 #include "memory/cache.h"
+#include "memory/interleave.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,20 +59,11 @@ void orr_cache_protect(orr_cache *c, uint32_t ways) {
     if (c->head) c->keep = ways < c->ways ? ways : c->ways - 1;
 }
 
-static uint32_t common_divisor(uint32_t a, uint32_t b) {
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 void orr_cache_share(orr_cache *c, uint32_t lines) {
     if (!c->head || lines >= c->sets * c->ways) return;
     c->room = lines ? lines : 1;
     c->step = c->sets * 2 / 7 + 1;
-    while (common_divisor(c->step, c->sets) != 1) c->step++; // so that it comes to all of them
+    while (orr_gcd(c->step, c->sets) != 1) c->step++; // so that it comes to all of them
 }
 
 void orr_cache_free(orr_cache *c) {

@@ -39,7 +39,7 @@ typedef struct orr_cache {
     uint32_t sets, ways;
     uint32_t set_mask;    // sets - 1 when that is a mask, else 0
     bool hashed;          // set index: bits folded, not plain
-    const uint16_t *fold; // or: what each bit of a line's number adds to it (orr_cache_fold)
+    const uint16_t *fold; // what each bit of a line's number adds to its set's; NULL: not so (orr_cache_fold)
     // Packed: for each set the ways' signatures (0: empty, and a few more of those), then the ways by use,
     // newest first (all 0: in any order), and how many of these are protected.
     uint8_t *head;

@@ -328,3 +328,16 @@ void orr_access_bytes(const orr_access *a, uint32_t bytes, uint64_t line, uint64
         set_range(touched, from, to > ORR_LINE ? ORR_LINE : to);
     }
 }
+
+// ---- by instruction ---------------------------------------------------------------------------
+void orr_coalesce_inst(const orr_tinst *i, const orr_access *a, bool local, enum orr_coalescing how,
+                       orr_coalesced *out) {
+    if (local)
+        orr_coalesce_local(a, i->bytes, out);
+    else if (i->tclass == ORR_TC_TEX)
+        orr_coalesce_texture(a, out);
+    else if (orr_tinst_lands(i))
+        orr_coalesce_copy(a, out);
+    else
+        orr_coalesce(a, i->bytes, i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : how, out);
+}

@@ -255,7 +255,10 @@ static void prepare(orr_dram *d, uint32_t b) {
 static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     const orr_dram_spec *c = d->spec;
     uint64_t row;
-    uint32_t b = orr_dram_bank_of(&c->map, r->line, c->refresh.paired, &row);
+    // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
+    // bank.
+    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line,
+                                  c->refresh.paired, &row);
     if (r->alone) row = ALONE + d->s.seq;
     orr_dram_bank *bank = &d->bank[b];
 

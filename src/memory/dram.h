@@ -24,7 +24,7 @@ typedef struct orr_dram_policy {
     uint32_t limit;            // writes that may wait, here and outside
     uint32_t high, low;        // writes that start, and that end, a batch of them
     uint32_t start;            // those that start one when no read waits; 0: any, until a read comes
-    uint32_t early, early_low; // the same where few reads wait
+    uint32_t early, early_low; // `start` and `low` where few reads wait
     uint64_t idle; // writes that are too few for a batch wait so long; a row that nobody uses is closed
 } orr_dram_policy;
 
@@ -154,7 +154,7 @@ typedef struct orr_dram_state { // all that is not in an array
     uint32_t queued[2];         // reads and writes in the queue
     int mode;                   // 0: reads, 1: writes
     bool batch;                 // writes until `left`, whatever comes
-    uint32_t left;              // of them that may be left
+    uint32_t left;              // writes that the batch may leave
     uint64_t wrote_at;          // when a write came last
     uint64_t now, seq;
     uint64_t activate_at;      // tRRD

@@ -166,7 +166,13 @@ static void write_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t se
     uint64_t line;
     orr_fast_dram *d = channel_of(q, at, tag + ELSEWHERE, &line);
     q->stats.dram_write += orr_sectors_in(sectors);
-    orr_fast_dram_write(d, &q->dram, line, sectors, t + q->l2.to_dram);
+    bool halves = q->l2.partial.alone && sectors != 15; // as l2_mshr.c: each in a row of its own
+    for (uint8_t half = 3; half < 16; half = halves ? half << 2 : 16) {
+        uint8_t some = halves ? sectors & half : sectors;
+        if (some)
+            orr_fast_dram_write(d, &q->dram, halves ? line + half * ELSEWHERE : line, some,
+                                t + q->l2.to_dram);
+    }
 }
 
 // ---- L2 ----------------------------------------------------------------------------------------
@@ -246,13 +252,14 @@ static inline void put(orr_fast_memory *q, uint32_t slice, uint64_t tag, uint8_t
 }
 
 // A line that is not there takes the place of another: the way.
-static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint32_t ways,
-                        uint16_t name, uint64_t tag, uint64_t t) {
-    uint32_t way = (uint32_t)(set->order >> 4 * (ways - 1)) & 15;
+static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, const orr_tag *l, uint64_t tag,
+                        uint64_t t) {
+    orr_tag_set *set = l->set;
+    uint32_t way = (uint32_t)(set->order >> 4 * (q->tags[slice].ways - 1)) & 15;
     uint8_t dirty = set->sectors[way] >> 4;
     bool old = set->tag[way] != 0;
     put(q, slice, tag, old ? dirty : 0);
-    set->tag[way] = name;
+    set->tag[way] = l->tag;
     set->sectors[way] = 0;
     set->coming &= (uint16_t) ~(1u << way);
     if (old && dirty) write_dram(q, at, tag, dirty, t);
@@ -265,7 +272,7 @@ __attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, ui
     const orr_tags *tags = &q->tags[slice];
     line l = {.at = orr_tags_of(tags, tag)};
     l.way = orr_tags_find(&l.at);
-    if (l.way == ORR_NO_WAY) l.way = replace(q, at, slice, l.at.set, tags->ways, l.at.tag, tag, t);
+    if (l.way == ORR_NO_WAY) l.way = replace(q, at, slice, &l.at, tag, t);
     orr_tags_touch(&l.at, l.way);
     return l;
 }
@@ -311,20 +318,14 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
 // What is kept of the partial sectors of a line: words that were stored, and how they came.
 #define WORDS  63
 #define AGAIN  64  // a sector was stored to again
-#define SPREAD 128 // sectors came one by one, or became whole a part at a time
+#define SPREAD 128 // sectors came one by one
 
 // Room for one more dirty line: another is written back, and stays.
 static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
     if (!q->l2.dirty || l->at.set->sectors[l->way] >> 4) return;
     uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.dirty, false);
     if (way == ORR_NO_WAY) return;
-    uint8_t dirty = l->at.set->sectors[way] >> 4;
-    if (q->l2.partial.alone && l->at.merged[way] & SPREAD) { // one of its sectors, say: which is not kept
-        write_dram(q, at, tag, dirty & -dirty, t);
-        dirty &= (uint8_t)(dirty - 1);
-        l->at.merged[way] &= (uint8_t)~SPREAD;
-    }
-    if (dirty) write_dram(q, at, tag, dirty, t);
+    write_dram(q, at, tag, l->at.set->sectors[way] >> 4, t);
     l->at.set->sectors[way] &= 15;
 }
 
@@ -355,14 +356,14 @@ static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t wor
     if (were && part & (uint8_t)~were) *kept |= SPREAD;
     uint32_t all = (*kept & WORDS) + words, n = orr_sectors_in(were | part);
     *kept = (uint8_t)((*kept & ~WORDS) | (all < WORDS ? all : WORDS));
-    if (all < n * (ORR_SECTOR / 4)) return 0;
-    *kept |= SPREAD;
-    return were | part;
+    return all >= n * (ORR_SECTOR / 4) ? were | part : 0;
 }
 
 // A store at its line's slice, at t: how long the slice's data are busy. *made: the line was not there.
-static uint64_t store(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole,
+static uint64_t store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
                       uint64_t t, bool *made) {
+    uint32_t at = p->unit;
+    uint64_t tag = p->tag;
     const orr_tags *tags = &q->tags[q->map.unit[at].slice];
     line l = {.at = orr_tags_of(tags, tag)};
     *made = orr_tags_find(&l.at) == ORR_NO_WAY;
@@ -423,7 +424,7 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic.op;
     uint32_t unit = orr_l2_atomic_unit(&q->l2, tag);
     slice *s = &q->slice[q->map.unit[at].slice];
-    q->stats.atomic += n;
+    q->stats.atomics.n += n;
     limit_dirty(q, at, &l, tag, t);
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
     if (q->l2.atomic.switching) { // the sectors of another piece are read first, while the work goes on
@@ -538,7 +539,7 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
     } else { // while it waits at the input, all that is behind it does
         t = book(&s->in, then, max(max(own, q->least), then > t ? q->l2.store.again : 0));
     }
-    uint64_t more = store(q, p->unit, r, p->tag, whole, t, &made);
+    uint64_t more = store(q, p, r, whole, t, &made);
     if (masked && made && q->l2.store.allocate) book(&s->masked[p->far], t, q->l2.store.allocate);
     uint64_t data = (n - part) * q->l2.store.sector + part * (masked ? q->l2.cycle : q->l2.store.partial);
     *done = q->l2.fill ? book(&s->data, t, data + more) : t;

@@ -92,22 +92,13 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
 
 // ---- groups of slices and channels -----------------------------------------------------------------
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b) {
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 bool orr_interleave_init(orr_interleave *i, const orr_gpu *g, orr_err *e) {
     if (g->l2_size / g->l2_slices < ORR_LINE)
         return orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path,
                         ORR_LINE);
     *i = (orr_interleave){.slices = (uint32_t)g->l2_slices, .channels = (uint32_t)g->dram_channels};
     while (ORR_LINE << (i->shift + 1) <= g->l2_interleave) i->shift++;
-    i->groups = greatest_common_divisor(i->slices, i->channels);
+    i->groups = orr_gcd(i->slices, i->channels);
     i->units = i->slices / i->groups * i->channels; // the least common multiple
     if (i->units > UNITS_MAX) {
         i->groups = i->slices < i->channels ? i->slices : i->channels;

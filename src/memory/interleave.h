@@ -121,4 +121,14 @@ static inline uint32_t orr_interleave_unit(const orr_interleave *i, uint64_t lin
     return orr_spread_unit(&i->spread, line >> i->shift, &round);
 }
 
+// The greatest common divisor.
+static inline uint32_t orr_gcd(uint32_t a, uint32_t b) {
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 #endif

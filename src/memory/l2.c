@@ -80,6 +80,23 @@ static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
     return true;
 }
 
+// Of the sectors that a load or an atomic asks for, so many are here, and so many of the others on their way.
+static void count_lookup(orr_l2 *p, const orr_l2_request *r, uint64_t hits, uint64_t pending) {
+    uint64_t n = (uint64_t)orr_popc(r->sectors);
+    if (r->far) {
+        p->stats.far.requests++;
+        *(r->kind == ORR_REQ_READ ? &p->stats.far.read : &p->stats.far.atomic) += n;
+        p->stats.far.hit += hits + pending;
+    } else if (r->kind == ORR_REQ_READ) {
+        p->stats.read[r->from] += n;
+        p->stats.read_hit[r->from] += hits;
+        p->stats.read_pending[r->from] += pending;
+    } else {
+        p->stats.atomics.n += n;
+        p->stats.atomics.hit += hits;
+    }
+}
+
 // A load or an atomic. False: the slice is blocked, and nothing was done.
 bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out) {
     orr_cache *c = &p->slice[slice].cache;
@@ -103,9 +120,10 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         if (i == ORR_NO_LINE && !(behind && copy) &&
             (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
-        bool narrow = r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
+        bool narrow =
+            r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
         uint8_t all = narrow ? missing : orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
-        miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
+        miss = orr_l2_fetch(p, slice, i, (orr_l2_want){.line = r->line, .sectors = all, .behind = behind}, t);
         if (copy && r->live) { // it is served where the line belongs
             orr_l2_request *asks = &p->crossing.at[p->crossing.n - 1].r;
             asks->sm = r->sm;
@@ -125,20 +143,9 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
             c->line[i].used |= ORR_LINE_COPIED;
     }
 
-    uint64_t n = (uint64_t)orr_popc(r->sectors), hits = (uint64_t)orr_popc(r->sectors & here);
-    if (r->far) {
-        p->stats.far_requests++;
-        *(r->kind == ORR_REQ_READ ? &p->stats.far_read : &p->stats.far_atomic) += n;
-        p->stats.far_hit += hits + (uint64_t)orr_popc(lack & coming);
-    } else if (r->kind == ORR_REQ_READ) {
-        p->stats.read[r->from] += n;
-        p->stats.read_hit[r->from] += hits;
-        p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        if (p->spec->merge.loads > 1 && !behind) orr_l2_merge_open(p, &p->slice[slice], r);
-    } else {
-        p->stats.atomic += n;
-        p->stats.atomic_hit += hits;
-    }
+    count_lookup(p, r, (uint64_t)orr_popc(r->sectors & here), (uint64_t)orr_popc(lack & coming));
+    if (!r->far && r->kind == ORR_REQ_READ && p->spec->merge.loads > 1 && !behind)
+        orr_l2_merge_open(p, &p->slice[slice], r);
     if (r->kind != ORR_REQ_READ && i != ORR_NO_LINE) c->line[i].dirty |= r->sectors;
     orr_l2_waiter w = {.sm = r->sm,
                        .token = r->token,
@@ -157,7 +164,7 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
                        .late = late,
                        .far = r->far};
     if (lack) {
-        if (r->kind != ORR_REQ_READ) p->slice[slice].atomics.missed += (uint32_t)n;
+        if (r->kind != ORR_REQ_READ) p->slice[slice].atomics.missed += (uint32_t)orr_popc(r->sectors);
         orr_l2_mshr_wait(p, &p->mshrs.at[miss], &w);
     } else {
         complete(p, slice, t, &w, out);
@@ -183,10 +190,10 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->write_back && p->spec->partial.completed && l->valid == 15)
+        if (miss->write_back && p->spec->partial.completed && e->sectors == 15)
             l->used |= ORR_LINE_WHOLE;
         else if (miss->write_back)
-            orr_l2_write_back(p, miss->slice, miss->line, e->sectors & l->dirty, e->time);
+            orr_l2_write_back(p, miss->slice, l, e->sectors & l->dirty, e->time);
     }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {
@@ -437,8 +444,8 @@ void orr_l2_reset(orr_l2 *p) {
     p->stats = (orr_memsys_stats){0};
 }
 
-void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
-                 uint32_t channels, uint32_t first_channel) {
+void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, orr_l2_extent x) {
+    uint32_t slices = x.slices, channels = x.channels;
     *p = (orr_l2){.spec = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_mshr = NONE};
     p->slice = orr_calloc(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);
@@ -448,7 +455,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dr
         p->slice[i / 2].users[i % 2] = orr_calloc(p->words, sizeof *p->slice->users[0]);
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
-    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d, first_channel + i);
+    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d, x.first_channel + i);
     orr_l2_reset(p);
 }
 

@@ -31,11 +31,11 @@
 typedef struct orr_l2_store_spec { // stores
     uint64_t sector;               // a whole sector through a port
     uint64_t partial;              // one of which not every byte is written
-    uint64_t mask;                 // the same with `turn`, and once more for the byte mask
+    uint64_t mask;                 // one with `turn`, and once more for its byte mask
     uint64_t allocate;             // more for a line that is not there (l2.partial_miss)
     uint64_t again;                // from a store to the next one to its line
     uint64_t turn;                 // from a store of one half to the next one to its line of the other
-    uint64_t far;                  // and for the one that comes from the other half, at most
+    uint64_t far;                  // at most, for a store that comes from the other half
     uint32_t queue;                // stores behind each port that wait for that
     bool waits;                    // for loads of its line, and all behind it (l2.store_after_fill)
 } orr_l2_store_spec;
@@ -45,7 +45,7 @@ typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes a
     uint32_t completing;             // that are being read from DRAM at a time; 0: any number
     uint32_t completed;              // that have been, and are not written back yet
     uint64_t again; // the slice's time for a sector of one of which a sector was stored to again
-    bool alone;     // such sectors are read and written one by one (l2.partial_alone)
+    bool alone;     // rows are opened for what is less than a line (l2.partial_alone)
 } orr_l2_partial_spec;
 
 typedef struct orr_l2_atomic_spec {
@@ -113,7 +113,7 @@ typedef struct orr_l2_request { // what a slice needs of an orr_request, and wha
     uint64_t line;     // its tag: the line's number in its slice, with ORR_L2_FAR
     uint64_t bytes[2]; // WRITE: bytes of the line that are written
     uint32_t sm, token;
-    uint32_t arrival; // which of the slice's requests it is
+    uint32_t arrival; // its number among the slice's requests
     uint8_t sectors, kind, from, ops, quarters;
     bool slow, more, behind; // as in orr_request
     bool acks;               // the sender wants an acknowledgement
@@ -139,8 +139,8 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     bool slow, acks, more;
     bool late;   // an atomic: the other half has a copy to drop
     bool far;    // the other half waits, or an SM there
-    bool joined; // it has the answer of another load,
-    bool again;  // but in a packet of its own
+    bool joined; // it has the answer of another load
+    bool again;  // the answer comes in a packet of its own
     uint32_t live;
     uint64_t line;
 } orr_l2_waiter;
@@ -192,11 +192,11 @@ typedef struct orr_l2_lane { // in order: a ring
     orr_l2_request *at;
     uint32_t head, n, cap;
     uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*,
-    uint8_t why;     // orr_fail, for the statistics,
-    uint64_t since;  // and since when
-    uint32_t parts;  // of them that store part of a sector
-    uint64_t free;   // the next one is taken then
-    uint64_t masked; // and the next one that stores part of a sector
+    uint8_t why;     // orr_fail, for the statistics
+    uint64_t since;  // when that began
+    uint32_t parts;  // requests in it that store part of a sector
+    uint64_t free;   // when the next one is taken
+    uint64_t masked; // when the next one that stores part of a sector is
     uint64_t taken;  // when it last took one
     uint64_t pace;   // between two that waited, on average: how fast it gets shorter
 } orr_l2_lane;
@@ -217,7 +217,7 @@ typedef struct orr_l2_port { // when each is free
     uint64_t reply_free;     // the port that answers leave by
     uint64_t cross_free;     // the way to the other half
     uint64_t data_free;      // the slice's data, which take sectors that come or are stored
-    uint64_t busy_until;     // one of its ports, for the statistics,
+    uint64_t busy_until;     // when the last of its ports is free, for the statistics
     uint64_t busy;           // and how long that was so far
 } orr_l2_port;
 
@@ -230,7 +230,7 @@ typedef struct orr_l2_atomics {
     uint64_t busy[ORR_L2_UNITS];    // with what it is doing now; others may wait for their turn:
     uint64_t waiting[ORR_L2_UNITS]; // bits of clusters of SMs of which there are such,
     uint32_t head[ORR_L2_UNITS][ORR_L2_CLUSTERS], tail[ORR_L2_UNITS][ORR_L2_CLUSTERS]; // in order,
-    uint32_t last[ORR_L2_UNITS];  // and the cluster that had its turn last
+    uint32_t last[ORR_L2_UNITS];  // the cluster that had its turn last
     uint64_t piece[ORR_L2_UNITS]; // of the last atomic, + 1
     // The last sums of floating-point numbers.
     uint64_t sum_line[ORR_L2_UNITS][ORR_L2_SUMS], sum_until[ORR_L2_UNITS][ORR_L2_SUMS];
@@ -238,8 +238,9 @@ typedef struct orr_l2_atomics {
     uint64_t recent[ORR_L2_RECENT]; // lines of the last atomics, + 1
     uint64_t line;                  // that the last atomic was on, + 1; 0: a load of it has come since
     uint32_t missed;                // sectors of atomics that missed and are not done
-    uint64_t until[ORR_L2_UNITS];   // for the statistics: it works, or a sum waits for the one before it,
-    uint64_t worked[ORR_L2_UNITS];  // and how long that was so far
+    uint64_t
+        until[ORR_L2_UNITS]; // for the statistics: it works until then, or a sum waits for the one before
+    uint64_t worked[ORR_L2_UNITS]; // and how long that was so far
 } orr_l2_atomics;
 
 typedef struct orr_l2_merge { // a load that later ones of its GPC may be answered with
@@ -250,7 +251,7 @@ typedef struct orr_l2_merge { // a load that later ones of its GPC may be answer
     uint8_t n; // so many so far, it among them; 0: there is none
     uint8_t sectors;
     uint8_t to_n;   // SMs that the last packet of the answer goes to (l2.multicast)
-    uint16_t to[4]; // and which
+    uint16_t to[4]; // which SMs these are
 } orr_l2_merge;
 
 typedef struct orr_l2_merge_line { // a line whose loads can be merged, those of one set of sectors
@@ -297,8 +298,8 @@ typedef struct orr_l2 {
     ORR_VEC(orr_l2_waiter) waiters;
     ORR_VEC(orr_l2_mshr) mshrs;
     ORR_VEC(orr_l2_event) events;  // a heap, the next first
-    orr_l2_crossings crossing;     // for the other half, in order of time,
-    ORR_VEC(orr_l2_event) returns; // and what it has asked for, on its way back
+    orr_l2_crossings crossing;     // for the other half, in order of time
+    ORR_VEC(orr_l2_event) returns; // what the other half has asked for, on its way back
     uint32_t free_waiter, free_mshr;
     uint32_t seq;
     uint64_t until;     // of the last call
@@ -307,8 +308,11 @@ typedef struct orr_l2 {
     orr_memsys_stats stats;
 } orr_l2;
 
-void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
-                 uint32_t channels, uint32_t first_channel);
+typedef struct orr_l2_extent { // what a partition has
+    uint32_t slices, channels;
+    uint32_t first_channel; // the GPU's number of its first one
+} orr_l2_extent;
+void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, orr_l2_extent x);
 void orr_l2_free(orr_l2 *p);
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
 void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in order of time; r->line is a tag
@@ -323,9 +327,8 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);
 void orr_l2_warm_store(orr_l2 *p, uint32_t slice, uint64_t tag, const orr_touched *t);
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, const orr_touched *t, bool far);
 
-// ---- among the files above
-// ------------------------------------------------------------------------------------- Functions that return
-// false, or ORR_NO_LINE, have blocked the slice and done nothing else.
+// ---- among the files above ----------------------------------------------------------------------
+// Functions that return false, or ORR_NO_LINE, have blocked the slice and done nothing else.
 
 // The request that is being taken has to wait, and all behind it.
 static inline void orr_l2_block(const orr_l2 *p, orr_l2_slice *s, uint8_t until, enum orr_fail why) {
@@ -354,16 +357,20 @@ void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
 bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors);
 uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
-                      uint64_t t);
+typedef struct orr_l2_want { // sectors that are neither there nor on their way
+    uint64_t line;           // a tag
+    uint8_t sectors;
+    bool behind;    // orr_l2_request.behind
+    bool completes; // those of a line that is there in part, to be written back
+} orr_l2_want;
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t);
 bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag);
-void orr_l2_write_dram(orr_l2 *p, uint32_t slice, const orr_cache_line *l, const uint64_t bytes[2],
-                       uint64_t t);
+void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t);
 // l2_write.c
 uint8_t orr_l2_whole_sectors(const orr_l2_request *r);
 bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t);
 bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t);
-void orr_l2_write_back(orr_l2 *p, uint32_t slice, uint32_t line, uint8_t sectors, uint64_t t);
+void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t);
 // l2_atomic.c
 uint64_t orr_l2_atomic_time(const orr_l2_spec *c, uint64_t ops, uint64_t quarters);
 uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);

@@ -139,26 +139,33 @@ static uint64_t store_input_time(const orr_l2_spec *c, const orr_l2_request *r, 
     return orr_l2_store_time(c, whole, (uint64_t)orr_popc(r->sectors) - whole, sector);
 }
 
-// A store is done. False: the slice is blocked. *takes: how long it takes the port, at least, and does.
-static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, bool queued,
-                          uint64_t *takes, orr_replies *out) {
+typedef struct store_port {
+    bool queued;    // the store has passed its port
+    uint64_t takes; // how long it takes the port, at least, and then does
+} store_port;
+
+// A store is done. False: the slice is blocked.
+static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, store_port *port,
+                          orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (!orr_l2_store(p, slice, r, t)) return false;
     orr_l2_serve(p, r->sm, r->live);
     uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
              part = (uint64_t)orr_popc(r->sectors) - whole;
-    uint64_t least = *takes, fetched = s->front.complete_time, done = t;
+    uint64_t least = port->takes, fetched = s->front.complete_time, done = t;
     s->front.complete_time = 0;
     uint64_t turn = p->spec->store.turn ? p->spec->store.turn : p->spec->store.again;
     s->stores[r->line % ORR_L2_STORES] = (orr_l2_recent_store){r->line, t + turn, r->far};
-    uint64_t data = queued ? whole * p->spec->store.sector + part * p->spec->cycle // its port has taken it
-                           : store_input_time(p->spec, r, p->spec->store.sector);
+    uint64_t data = port->queued
+                        ? whole * p->spec->store.sector + part * p->spec->cycle // its port has taken it
+                        : store_input_time(p->spec, r, p->spec->store.sector);
     data = max(least, data + fetched);
-    *takes = queued ? max(least, fetched) : data;
+    port->takes = port->queued ? max(least, fetched) : data;
     if (p->spec->fill) { // whole sectors wait for their turn, but what is behind them does not
         done = max(t, s->port.data_free);
         s->port.data_free = done + data;
-        *takes = queued ? least : max(least, store_input_time(p->spec, r, p->spec->sector) + fetched);
+        port->takes =
+            port->queued ? least : max(least, store_input_time(p->spec, r, p->spec->sector) + fetched);
     }
     if (r->acks)
         *ORR_PUSH(out) = (orr_reply){.time = done + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late),
@@ -172,9 +179,9 @@ static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, ui
 static void drain_store_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     orr_l2_lane *in = &s->in[lane];
-    uint64_t takes = p->spec->cycle;
-    if (!perform_store(p, slice, &in->at[in->head], t, true, &takes, out)) return;
-    in->free = t + takes;
+    store_port port = {.queued = true, .takes = p->spec->cycle};
+    if (!perform_store(p, slice, &in->at[in->head], t, &port, out)) return;
+    in->free = t + port.takes;
     if (s->front.allocated) s->in[lane - 2].masked = max(s->in[lane - 2].masked, t) + p->spec->store.allocate;
     if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
     lane_pop(s, lane);
@@ -189,8 +196,8 @@ static void forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t
         p->stats.write_hit[r->from] += n;
         t = orr_l2_cross(p, &p->slice[slice], t, r->sectors);
     } else {
-        p->stats.atomic += n;
-        p->stats.atomic_hit += n;
+        p->stats.atomics.n += n;
+        p->stats.atomics.hit += n;
         if (p->spec->atomic.load) orr_l2_forget_copy(p, slice, r->line);
     }
     orr_l2_forward(p, slice, r, t);
@@ -260,7 +267,9 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
         takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->spec->sector : p->spec->cycle));
         if (r->slow) takes = max(takes, orr_l2_atomic_time(p->spec, r->ops, r->quarters));
     } else if (r->kind == ORR_REQ_WRITE) {
-        if (!perform_store(p, slice, r, t, false, &takes, out)) return;
+        store_port port = {.takes = takes};
+        if (!perform_store(p, slice, r, t, &port, out)) return;
+        takes = port.takes;
     } else {
         if (!orr_l2_load(p, slice, r, t, out)) return;
         if (r->kind == ORR_REQ_READ || !p->spec->atomic.switching) takes = max(takes, n * p->spec->sector);

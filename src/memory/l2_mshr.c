@@ -24,43 +24,28 @@ static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint6
     return &p->channel[c];
 }
 
-// Sectors of a line that were stored to in part.
-static uint8_t stored_in_part(const uint64_t bytes[2]) {
-    uint8_t part = 0;
-    for (int k = 0; k < 4; k++) part |= (uint8_t)(((uint32_t)(bytes[k / 2] >> k % 2 * 32) != 0) << k);
-    return part;
-}
-
-// Asks for sectors of a line, or writes them; how many requests that makes. With l2.partial_alone sectors that
-// were stored to in part have a request of their own, each of them where they came one by one, and of a line
-// that is not written as a whole each half has.
-static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, const orr_cache_line *l,
-                         const uint64_t bytes[2]) {
-    orr_dram *d = channel_of(p, slice, l->tag, &r.line);
-    bool apart = p->spec->partial.alone, halves = apart && r.write && r.sectors != 15;
-    uint8_t left = r.sectors, alone = apart && bytes ? left & stored_in_part(bytes) : 0;
-    if (halves) alone = left;
-    uint32_t n = 0;
+// Asks for sectors of a line, or writes them: of `side` sectors that lie side by side with one request. How
+// many requests that makes.
+static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, uint64_t tag, uint32_t side) {
+    orr_dram *d = channel_of(p, slice, tag, &r.line);
+    uint32_t all = r.sectors, n = 0;
     r.time += p->spec->to_dram;
-    r.sectors = left & (uint8_t)~alone;
-    if (r.sectors) orr_dram_push(d, &r), n++;
-    r.alone = true;
-    for (left = alone; left; left &= (uint8_t)~r.sectors, n++) {
-        r.sectors = left;
-        if (l->used & ORR_LINE_SPREAD)
-            r.sectors = left & -left;
-        else if (halves)
-            r.sectors = left & 3 ? left & 3 : left;
+    for (uint32_t k = 0; k < 4; k += side) {
+        r.sectors = (uint8_t)(all & ((1u << side) - 1) << k);
+        if (!r.sectors) continue;
         orr_dram_push(d, &r);
+        n++;
     }
     return n;
 }
 
-void orr_l2_write_dram(orr_l2 *p, uint32_t slice, const orr_cache_line *l, const uint64_t bytes[2],
-                       uint64_t t) {
-    orr_dram_request r = {.time = t, .user = NONE, .sectors = l->dirty, .write = true};
-    p->stats.written_back += (uint64_t)orr_popc(l->dirty);
-    if (l->dirty) ask_dram(p, slice, r, l, bytes);
+// A line that is not written as a whole is written by halves, each in a row that is opened for it
+// (l2.partial_alone).
+void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t) {
+    bool alone = p->spec->partial.alone && sectors != 15;
+    orr_dram_request r = {.time = t, .user = NONE, .sectors = sectors, .write = true, .alone = alone};
+    p->stats.written_back += (uint64_t)orr_popc(sectors);
+    if (sectors) ask_dram(p, slice, r, tag, alone ? 2 : 4);
 }
 
 // A copy that is on its way gives up its place in the set of `tag`; who waits for it gets it all the same.
@@ -95,16 +80,15 @@ uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     bool copy = tag & ORR_L2_FAR;
     if (!copy && !orr_l2_can_write(p, slice, tag)) return ORR_NO_LINE;
     orr_cache_line victim;
-    uint64_t bytes[2] = {0};
-    uint32_t i = orr_cache_take_idle(&s->cache, tag, &victim, bytes);
+    uint32_t i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
     if (i == ORR_NO_LINE && copy) return i;
-    if (i == ORR_NO_LINE && displace_copy(p, s, tag)) i = orr_cache_take_idle(&s->cache, tag, &victim, bytes);
+    if (i == ORR_NO_LINE && displace_copy(p, s, tag)) i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
     if (i == ORR_NO_LINE) {
         orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_LINE);
         return i;
     }
     if (victim.used) p->stats.evicted++;
-    orr_l2_write_dram(p, slice, &victim, bytes, t);
+    orr_l2_write_dram(p, slice, victim.tag, victim.dirty, t);
     return i;
 }
 
@@ -137,29 +121,34 @@ static uint32_t new_mshr(orr_l2 *p) {
     return m;
 }
 
-// Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
-// Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
-                      uint64_t t) {
+// Asks for sectors of line i that are neither there nor on their way: DRAM, or the other half. Sectors that
+// complete a line are read in a row that is opened for them (l2.partial_alone), each in its own where they
+// came one by one. Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
     uint32_t m = l ? l->user : NONE;
-    bool copy = tag & ORR_L2_FAR;
+    bool copy = want.line & ORR_L2_FAR;
     if (m == NONE) {
         m = new_mshr(p);
         p->mshrs.at[m] = (orr_l2_mshr){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
         s->front.mshrs += !copy;
         if (l) l->user = m;
     }
-    if (l) l->pending |= want;
+    if (l) l->pending |= want.sectors;
     if (copy) {
         p->mshrs.at[m].outstanding++;
-        orr_l2_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .behind = behind, .token = m};
+        orr_l2_request r = {.line = want.line,
+                            .sectors = want.sectors,
+                            .kind = ORR_REQ_READ,
+                            .behind = want.behind,
+                            .token = m};
         orr_l2_forward(p, slice, &r, t);
     } else {
-        orr_dram_request r = {.time = t, .user = m, .sectors = want};
-        bool part = s->cache.partial && l->used & ORR_LINE_PARTIAL;
-        p->mshrs.at[m].outstanding += ask_dram(p, slice, r, l, part ? s->cache.partial[i] : NULL);
+        bool alone = want.completes && p->spec->partial.alone;
+        orr_dram_request r = {.time = t, .user = m, .sectors = want.sectors, .alone = alone};
+        p->mshrs.at[m].outstanding +=
+            ask_dram(p, slice, r, want.line, alone && l->used & ORR_LINE_SPREAD ? 1 : 4);
     }
     return m;
 }

@@ -42,16 +42,10 @@ static uint32_t over_limit(orr_l2_slice *s, uint64_t tag, uint32_t lines,
 }
 
 // A line is written back, and stays.
-void orr_l2_write_back(orr_l2 *p, uint32_t slice, uint32_t i, uint8_t sectors, uint64_t t) {
-    orr_cache *c = &p->slice[slice].cache;
-    orr_cache_line *l = &c->line[i], written = *l;
-    uint64_t none[2] = {0}, *bytes = c->partial && l->used & ORR_LINE_PARTIAL ? c->partial[i] : none;
-    written.dirty &= sectors;
-    orr_l2_write_dram(p, slice, &written, bytes, t);
+void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t) {
+    orr_l2_write_dram(p, slice, l->tag, sectors, t);
     l->dirty &= (uint8_t)~sectors;
     l->used &= (uint8_t)~ORR_LINE_WHOLE;
-    for (int k = 0; k < 4; k++)
-        if (sectors >> k & 1) bytes[k / 2] &= ~((uint64_t)UINT32_MAX << k % 2 * 32);
 }
 
 // Room for one more dirty line. False: the slice is blocked.
@@ -60,8 +54,9 @@ bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, ui
     if (!p->spec->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
     uint32_t i; // more than one, where lines that were on their way have become dirty
     while ((i = over_limit(s, tag, p->spec->dirty, is_dirty)) != ORR_NO_LINE) {
-        if (!orr_l2_can_write(p, slice, s->cache.line[i].tag)) return false;
-        orr_l2_write_back(p, slice, i, s->cache.line[i].dirty, t);
+        orr_cache_line *l = &s->cache.line[i];
+        if (!orr_l2_can_write(p, slice, l->tag)) return false;
+        orr_l2_write_back(p, slice, l, l->dirty, t);
     }
     return true;
 }
@@ -79,10 +74,11 @@ static bool limit_partial(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     if (orr_l2_mshrs_full(p, s, i) || !orr_l2_can_write(p, slice, l->tag)) return false;
     uint32_t old =
         p->spec->partial.completed ? over_limit(s, tag, p->spec->partial.completed, is_whole) : ORR_NO_LINE;
-    if (old != ORR_NO_LINE) orr_l2_write_back(p, slice, old, s->cache.line[old].dirty, t);
+    if (old != ORR_NO_LINE) orr_l2_write_back(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
     s->front.completing++;
     uint8_t want = partial_sectors(l);
-    uint32_t m = orr_l2_fetch(p, slice, i, l->tag, want, false, t);
+    uint32_t m =
+        orr_l2_fetch(p, slice, i, (orr_l2_want){.line = l->tag, .sectors = want, .completes = true}, t);
     p->mshrs.at[m].write_back = true;
     uint64_t n = (uint64_t)orr_popc(want);
     p->stats.fetched_for_write += n;
@@ -136,12 +132,12 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {
-        orr_l2_fetch(p, slice, i, r->line, want, false, t);
+        orr_l2_fetch(p, slice, i, (orr_l2_want){.line = r->line, .sectors = want}, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
     if (part && !p->spec->fetch) write_part(c, i, part, r->bytes);
     if (r->far) {
-        p->stats.far_write += (uint64_t)orr_popc(r->sectors);
+        p->stats.far.write += (uint64_t)orr_popc(r->sectors);
         return true;
     }
     p->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);

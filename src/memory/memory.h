@@ -6,6 +6,7 @@
 #ifndef ORR_MEMORY_H
 #define ORR_MEMORY_H
 
+#include "program/program.h"
 #include "stream/stream.h"
 
 #define ORR_SECTOR         32  // bytes: the unit of transfer
@@ -68,10 +69,15 @@ void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out)
 // does.
 void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]);
 
+// The access of an instruction to any memory but shared, by its kind. `how`: of plain loads and stores; an
+// atomic is always a whole warp's.
+void orr_coalesce_inst(const orr_tinst *i, const orr_access *a, bool local, enum orr_coalescing how,
+                       orr_coalesced *out);
+
 typedef struct orr_traffic { // accesses to global memory
     uint64_t requests;       // of warps, with at least one lane
-    uint64_t sectors;        // that they touch,
-    uint64_t ideal;          // and would, were their lanes' words side by side
+    uint64_t sectors;        // that they touch
+    uint64_t ideal;          // that they would touch, were their lanes' words side by side
 } orr_traffic;
 
 // Sectors that could hold what the lanes asked for if they asked for `lanes` different elements,

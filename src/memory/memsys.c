@@ -66,7 +66,8 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
         const orr_memory_unit *u = &m->map.unit[n];
         if (n && u->group == u[-1].group) continue; // the first unit of each group
         partition *p = &m->part[u->group % m->parts];
-        orr_l2_init(&p->l2[u->group / m->parts], &m->l2, g, &m->dram, u->slices, u->channels, u->channel);
+        orr_l2_extent x = {.slices = u->slices, .channels = u->channels, .first_channel = u->channel};
+        orr_l2_init(&p->l2[u->group / m->parts], &m->l2, g, &m->dram, x);
     }
     return m;
 }
@@ -177,7 +178,7 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
                         .slow = q->slow,
                         .more = q->more,
                         .behind = q->behind,
-                        .acks = q->told,
+                        .acks = q->acks,
                         .live = q->live};
     orr_l2_push(&p->l2[to.half], to.slice, &r);
     *k = (key){to.tag, to.half, to.slice};
@@ -246,10 +247,23 @@ static uint64_t next_of(const orr_memsys *m, const partition *p) {
     return t;
 }
 
-// Both halves up to `until`, with k requests in order.
-static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t held, key *keys, size_t k,
-                       uint64_t until, orr_replies *out) {
-    size_t at = 0;
+// Requests of a window: the first `held` are those that came before and wait (partition.later).
+typedef struct window {
+    const orr_request *r;
+    size_t held;
+    key *keys; // in order of time,
+    size_t n;
+} window;
+
+static const orr_request *request_of(const partition *p, const window *w, size_t at) {
+    uint32_t i = w->keys[at].index;
+    return i < w->held ? &p->later.at[i] : &w->r[i - w->held];
+}
+
+// Both halves up to `until`.
+static void run_halves(orr_memsys *m, partition *p, const window *w, uint64_t until, orr_replies *out) {
+    key *keys = w->keys;
+    size_t at = 0, k = w->n;
     for (;;) {
         uint64_t next = next_of(m, p);
         if (at < k) next = least(next, keys[at].time);
@@ -257,8 +271,7 @@ static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t
         uint64_t to = until - next > m->l2.halves.latency ? next + m->l2.halves.latency : until;
         size_t first = at;
         for (; at < k && keys[at].time < to; at++) {
-            uint32_t i = keys[at].index;
-            const orr_request *q = i < held ? &p->later.at[i] : &r[i - held];
+            const orr_request *q = request_of(p, w, at);
             deliver(p, 0, q->time + 1);
             deliver(p, 1, q->time + 1);
             add(m, p, q, &keys[at]);
@@ -285,13 +298,11 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
     for (size_t i = 0; i < n; i++)
         if (r[i].time < until) keys[k++] = (key){r[i].time, (uint32_t)(held + i), 0};
     keys = orr_sort_timed(keys, p->scratch.at, k);
+    window w = {.r = r, .held = held, .keys = keys, .n = k};
     if (m->halves > 1) {
-        run_halves(m, p, r, held, keys, k, until, out);
+        run_halves(m, p, &w, until, out);
     } else {
-        for (size_t i = 0; i < k; i++) {
-            uint32_t at = keys[i].index;
-            add(m, p, at < held ? &p->later.at[at] : &r[at - held], &keys[i]);
-        }
+        for (size_t i = 0; i < k; i++) add(m, p, request_of(p, &w, i), &keys[i]);
         // The tags of a large L2 are seldom in the host's caches.
         for (size_t i = 0; i < k; i++)
             orr_cache_prefetch_line(&p->l2[0].slice[keys[i].slice].cache, keys[i].time);
@@ -394,8 +405,8 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             sum->write_hit[k] += s->write_hit[k];
             sum->write_present[k] += s->write_present[k];
         }
-        sum->atomic += s->atomic;
-        sum->atomic_hit += s->atomic_hit;
+        sum->atomics.n += s->atomics.n;
+        sum->atomics.hit += s->atomics.hit;
         sum->requests += s->requests;
         sum->evicted += s->evicted;
         sum->written_back += s->written_back;
@@ -403,11 +414,11 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         for (int k = 0; k < 2; k++)
             for (int why = 0; why < ORR_FAILS; why++)
                 sum->failed[k][why] += s->failed[k][why] / p->spec->cycle;
-        sum->far_read += s->far_read;
-        sum->far_write += s->far_write;
-        sum->far_atomic += s->far_atomic;
-        sum->far_hit += s->far_hit;
-        sum->far_requests += s->far_requests;
+        sum->far.read += s->far.read;
+        sum->far.write += s->far.write;
+        sum->far.atomic += s->far.atomic;
+        sum->far.hit += s->far.hit;
+        sum->far.requests += s->far.requests;
         sum->notified += s->notified;
         sum->joined += s->joined;
         for (uint32_t k = 0; k < p->slices; k++) {
@@ -420,9 +431,9 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             if (port->busy > sum->slice_busiest) sum->slice_busiest = port->busy;
             const orr_l2_atomics *a = &p->slice[k].atomics;
             for (int u = 0; u < ORR_L2_UNITS; u++) {
-                sum->atomic_busy += a->worked[u];
-                if (a->worked[u] > sum->atomic_busiest) sum->atomic_busiest = a->worked[u];
-                if (a->until[u] > sum->atomic_last) sum->atomic_last = a->until[u];
+                sum->atomics.busy += a->worked[u];
+                if (a->worked[u] > sum->atomics.busiest) sum->atomics.busiest = a->worked[u];
+                if (a->until[u] > sum->atomics.last) sum->atomics.last = a->until[u];
             }
             for (uint32_t w = 0; w < 2 * p->words; w++)
                 sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].users[w % 2][w / 2]);
@@ -444,7 +455,7 @@ void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram) {
     EACH_L2(m, p) {
         const orr_memsys_stats *s = &p->stats;
         for (int k = 0; k < ORR_FROMS; k++) *l2 += s->read[k] + s->write[k];
-        *l2 += s->atomic + s->far_read + s->far_write + s->far_atomic + s->notified;
+        *l2 += s->atomics.n + s->far.read + s->far.write + s->far.atomic + s->notified;
         for (uint32_t k = 0; k < p->channels; k++) *dram += p->channel[k].n.reads + p->channel[k].n.writes;
     }
 }

@@ -41,16 +41,16 @@ typedef struct orr_request {
     uint8_t kind;       // orr_request_kind
     uint8_t from;       // ORR_FROM_*
     uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
-    uint8_t quarters;   // and so many quarters of that
+    uint8_t quarters;   // work of the lanes, in quarters of an operation
     bool slow;          // the next one on the same sector has to wait for it (l2.atomic_float)
     bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_row)
-    bool told;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
+    bool acks;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
     bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
-    uint32_t open;      // and for how many ticks it waits to be joined by others
-    bool single;        // and whether a load that leaves behind it ends that
-    bool strong;        // for the sender too: it waits for no stores of its cluster
+    uint32_t open;      // ticks for which it waits to be merged with others
+    bool single;        // a load that leaves behind it ends that wait
+    bool strong;        // for the sender: it waits for no stores of its cluster
     uint32_t live;      // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 
@@ -83,30 +83,37 @@ enum orr_fail {
     ORR_FAILS
 };
 
+typedef struct orr_atomic_stats { // of units for atomics; also reductions
+    uint64_t n, hit;              // sectors
+    uint64_t busy, busiest;       // ticks, summed, and of the unit with the most
+    uint64_t last;                // ticks: when the last one was done
+} orr_atomic_stats;
+
+// l2.replicate: what is looked up again in the half that a line belongs to, after the SM's own.
+typedef struct orr_far_stats {
+    uint64_t read, write, atomic, hit; // sectors; hit: of reads and atomics
+    uint64_t requests;                 // lookups for reads and atomics
+} orr_far_stats;
+
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
     uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
         read_pending[ORR_FROMS], // pending: merged with a miss under way
         read_along[ORR_FROMS];   // fetched with one that missed (l2.sector)
     uint64_t write[ORR_FROMS],
-        write_hit[ORR_FROMS];             // hit: nothing had to be read for it, as the profiler counts
-    uint64_t write_present[ORR_FROMS];    // what was there before, as Accel-Sim counts
-    uint64_t atomic, atomic_hit;          // also reductions
-    uint64_t requests;                    // L2 lookups (lines)
-    uint64_t slices, fullest, emptiest;   // slices, and lookups of the one that was asked most, least
-    uint64_t dram_read, dram_write;       // sectors
-    uint64_t row_hit, row_miss;           // column accesses that found their row open, or not
-    uint64_t evicted, written_back;       // lines; sectors
-    uint64_t fetched_for_write;           // sectors read because they were written in part
-    uint64_t failed[2][ORR_FAILS];        // cycles of L2 in which one was not taken; loads, stores
-    uint64_t slice_busy, dram_busy;       // ticks, summed over slices and channels
-    uint64_t slice_busiest;               // ticks, of the slice with the most
-    uint64_t atomic_busy, atomic_busiest; // ticks of units for atomics, summed, and of the one with the most
-    uint64_t atomic_last;                 // ticks: when the last atomic was done
-    // l2.replicate: looked up again in the half that a line belongs to, after the SM's own; not in the sums
-    // above
-    uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
-    uint64_t far_requests;                             // lookups for reads and atomics
-    uint64_t notified;                                 // stores of which a half notified the other
+        write_hit[ORR_FROMS];           // hit: nothing had to be read for it, as the profiler counts
+    uint64_t write_present[ORR_FROMS];  // what was there before, as Accel-Sim counts
+    uint64_t requests;                  // L2 lookups (lines)
+    uint64_t slices, fullest, emptiest; // slices, and lookups of the one that was asked most, least
+    uint64_t dram_read, dram_write;     // sectors
+    uint64_t row_hit, row_miss;         // column accesses that found their row open, or not
+    uint64_t evicted, written_back;     // lines; sectors
+    uint64_t fetched_for_write;         // sectors read because they were written in part
+    uint64_t failed[2][ORR_FAILS];      // cycles of L2 in which one was not taken; loads, stores
+    uint64_t slice_busy, dram_busy;     // ticks, summed over slices and channels
+    uint64_t slice_busiest;             // ticks, of the slice with the most
+    orr_atomic_stats atomics;
+    orr_far_stats far; // not in the sums above
+    uint64_t notified; // stores of which a half notified the other
     uint64_t asked[2]; // of each slice: SMs that have asked it for a line of its half, of the other; summed
     uint64_t joined;   // answered with another load, without a lookup (l2.merge)
     uint64_t last;     // ticks: when the last thing happened

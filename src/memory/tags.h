@@ -33,7 +33,7 @@ typedef struct orr_tag_set {
 typedef struct orr_tags {
     orr_tag_set *set;
     uint32_t *when;  // [set][way], where `coming` says so,
-    uint8_t *merged; // and how many wait for it
+    uint8_t *merged; // requests that wait for them
     uint32_t sets, ways;
     uint32_t mask;     // where sets are a power of two
     uint32_t together; // so many lines in a row are in one set, log2

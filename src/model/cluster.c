@@ -6,7 +6,8 @@
 uint32_t orr_work_cluster(const orr_work *w) {
     uint64_t n = 1;
     for (int d = 0; d < 3; d++) {
-        uint32_t of = w->launch && w->launch->cluster[0] ? w->launch->cluster[d] : w->info.kernel->cluster[d];
+        uint32_t of =
+            w->launch && w->launch->cluster[0] ? w->launch->cluster[d] : w->info.kernel->bounds.cluster[d];
         n *= of ? of : 1;
     }
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];

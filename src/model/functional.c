@@ -81,7 +81,8 @@ static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double start = orr_seconds();
-    bool ok = w->launch ? orr_exec_run(w->launch, n, false, visit, &j, NULL, e) : pull(&j, e);
+    bool ok = w->launch ? orr_exec_run(w->launch, n, &(orr_visitor){.visit = visit, .arg = &j}, NULL, e)
+                        : pull(&j, e);
     r->host.execute_seconds += orr_seconds() - start;
 
     start = orr_seconds();

@@ -150,9 +150,9 @@ static void advance(orr_launch_group *g, share *s, const double *pace, double fr
     }
 }
 
-static bool share_gpu(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, share *s, double *pace,
+static bool share_gpu(const orr_model *model, const orr_gpu *gpu, orr_launch_group *g, share *s,
                       orr_result *r, orr_err *e) {
-    double now = 0;
+    double now = 0, *pace = orr_calloc(g->n + 1, sizeof *pace);
     bool *told = orr_calloc(g->n + 1, sizeof *told);
     bool ok = true;
     while (ok && running(s, g->n, now)) {
@@ -170,6 +170,7 @@ static bool share_gpu(const orr_model *model, const orr_gpu *gpu, orr_launch_gro
             }
     }
     free(told);
+    free(pace);
     return ok;
 }
 
@@ -177,14 +178,12 @@ bool orr_group_run(const orr_model *model, const orr_gpu *gpu, orr_launch_group 
                    orr_err *e) {
     if (model->run_group) return model->run_group(gpu, g, r, e);
     share *s = orr_calloc(g->n + 1, sizeof *s);
-    double *pace = orr_calloc(g->n + 1, sizeof *pace);
     for (uint32_t i = 0; i < g->n; i++)
         s[i] = (share){.m = &g->at[i],
                        .begun = INFINITY,
                        .after = g->at[i].after ? &s[g->at[i].after - 1] : NULL,
                        .wait = gpu ? gpu->launch_early_wait * 1e3 / gpu->clock_sm : 0};
-    bool ok = share_gpu(model, gpu, g, s, pace, r, e);
-    free(pace);
+    bool ok = share_gpu(model, gpu, g, s, r, e);
     free(s);
     return ok;
 }

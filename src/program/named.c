@@ -78,7 +78,7 @@ static uint32_t value_of(follow *f, uint32_t inst, uint8_t reg, int deep) {
         for (int d = 0; d < i->ndst; d++)
             writes |= orr_dst(k, i, d)->cls != ORR_P && orr_dst(k, i, d)->reg == reg;
         if (!writes) continue;
-        const orr_code *c = &k->codes[inst];
+        const orr_code *c = &k->code.insts[inst];
         const char *name = i->name < k->nnames ? k->names[i->name] : "";
         bool same = i->guard == f->barrier->guard && i->guard_neg == f->barrier->guard_neg;
         f->known &= i->guard < 0 || same;
@@ -102,7 +102,7 @@ static bool comes(follow *f, uint32_t inst) {
     uint32_t v[ORR_CODE_ARGS] = {0}, n = 0;
     while (inst-- > 0) {
         const orr_inst *i = &k->insts[inst];
-        const orr_code *c = &k->codes[inst];
+        const orr_code *c = &k->code.insts[inst];
         bool writes = false;
         for (int d = 0; d < i->ndst; d++)
             writes |= orr_dst(k, i, d)->cls == ORR_P && orr_dst(k, i, d)->reg == guard;
@@ -149,11 +149,12 @@ static uint32_t warps_that_come(const orr_kernel *k, uint32_t inst) { // all, wh
 
 static bool named(const orr_kernel *k, uint32_t inst, orr_tinst *i) {
     uint32_t number[WARPS];
-    if (!k->codes || !k->codes[inst].nargs || k->codes[inst].args[0].kind != ORR_ARG_R) return false;
+    if (!k->code.insts || !k->code.insts[inst].nargs || k->code.insts[inst].args[0].kind != ORR_ARG_R)
+        return false;
     follow f = {.k = k, .barrier = &k->insts[inst], .known = true};
     for (uint32_t w = 0; w < WARPS && f.known; w++) {
         f.tid = w * 32;
-        number[w] = value_of(&f, inst, k->codes[inst].args[0].reg, 0);
+        number[w] = value_of(&f, inst, k->code.insts[inst].args[0].reg, 0);
     }
     for (uint32_t shift = 0; shift < 5 && f.known; shift++) {
         uint32_t step = number[1u << shift] - number[0], same = 0;

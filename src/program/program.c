@@ -229,7 +229,7 @@ uint8_t orr_program_constant(orr_program *p, uint32_t line) { // its number, + 1
 static void take_branch(orr_tinst *i, const orr_kernel *k, uint32_t n) {
     bool named = false; // a register
     for (int s = 0; s < k->insts[n].nsrc; s++) named |= register_of(orr_src(k, &k->insts[n], s)) < ORR_TREG_P;
-    const orr_code *c = k->codes ? &k->codes[n] : NULL;
+    const orr_code *c = k->code.insts ? &k->code.insts[n] : NULL;
     const orr_arg *target = c && c->nargs ? &c->args[c->nargs - 1] : NULL;
     if (target && target->kind == ORR_ARG_TARGET)
         named |= (target->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR)) != 0;
@@ -304,9 +304,9 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     if (i->sass == ORR_SASS_WARPSYNC && strstr(p->names[i->name], ".COLLECTIVE"))
         i->flags |= ORR_TF_COLLECTIVE;
-    if (i->sass == ORR_SASS_USETMAXREG && k->codes &&
-        k->codes[n].nargs) { // how many, and whether it asks for them
-        const orr_arg *last = &k->codes[n].args[k->codes[n].nargs - 1];
+    if (i->sass == ORR_SASS_USETMAXREG && k->code.insts &&
+        k->code.insts[n].nargs) { // how many, and whether it asks for them
+        const orr_arg *last = &k->code.insts[n].args[k->code.insts[n].nargs - 1];
         i->warps = (uint16_t)(last->value & 0x3ff);
         i->imm = strstr(p->names[i->name], ".TRY_ALLOC") != NULL;
     }
@@ -420,7 +420,7 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
         orr_program_grow(p);
     else
         take_lowered(p);
-    if (k->codes) orr_barriers_named(p);
+    if (k->code.insts) orr_barriers_named(p);
     return p;
 }
 
@@ -510,4 +510,18 @@ bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_i
                     "not fit on an SM "
                     "of %s",
                     k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+}
+
+// ---- of all kernels ------------------------------------------------------------------------------
+orr_program *orr_programs_get(orr_programs *all, const orr_kernel *k, const orr_gpu *g, orr_err *e) {
+    for (size_t n = 0; n < all->n; n++)
+        if (all->at[n]->kernel == k) return all->at[n];
+    orr_program *p = orr_program_new(k, g, e);
+    if (p) *ORR_PUSH(all) = p;
+    return p;
+}
+
+void orr_programs_free(orr_programs *all) {
+    for (size_t n = 0; n < all->n; n++) orr_program_free(all->at[n]);
+    free(all->at);
 }

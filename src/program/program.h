@@ -152,4 +152,9 @@ uint8_t orr_program_constant(orr_program *p, uint32_t line); // orr_tinst.consta
 // modern cores).
 void orr_program_banks(orr_program *p, uint32_t first);
 
+// Programs of the kernels that have been seen.
+typedef ORR_VEC(orr_program *) orr_programs;
+orr_program *orr_programs_get(orr_programs *all, const orr_kernel *k, const orr_gpu *g, orr_err *e);
+void orr_programs_free(orr_programs *all);
+
 #endif

@@ -92,9 +92,21 @@ typedef struct ptx_reg {
     uint8_t vec, elem; // elements of the vector it belongs to (else 1), which of them it is
 } ptx_reg;
 
+typedef struct ptx_text {
+    const char *at, *end;
+} ptx_text;
+
+typedef struct ptx_run {
+    uint32_t first, n;
+} ptx_run;
+
+typedef struct ptx_reached { // the load that reached a function, its number there
+    uint32_t stamp, index;
+} ptx_reached;
+
 typedef struct ptx_func {
     const char *name;
-    const char *text, *text_end; // header and body, for whoever wants to print it
+    ptx_text text; // header and body, for whoever wants to print it
     uint32_t line;
     bool entry, defined, external;
     bool aside;        // one of longways.c
@@ -111,12 +123,12 @@ typedef struct ptx_func {
     uint8_t *reg_type;         // of each register
     ptx_reg *regs;
     uint32_t nregs;
-    uint32_t maxntid[3], reqntid[3], cluster[3], minctapersm, maxnreg;
-    uint32_t stamp, index; // the load that reached it, its number there
-    uint32_t *starts;      // [n + 1] once lowered: first instruction of each statement, from its own first
+    orr_kernel_bounds bounds;
+    ptx_reached reached;
+    uint32_t *starts; // [n + 1] once lowered: first instruction of each statement, from its own first
     uint8_t linkage;
     ptx_slice attribute;
-    uint32_t first_note, nnotes;
+    ptx_run notes;
 } ptx_func;
 
 typedef struct ptx_table { // .branchtargets, .calltargets: a run of operands
@@ -257,6 +269,20 @@ typedef struct ptx_scope {
     bool declares; // variables
 } ptx_scope;
 
+typedef struct ptx_loc { // what the last .loc said
+    uint32_t file, line;
+} ptx_loc;
+
+typedef struct ptx_reg_counts {   // registers that have been declared
+    uint32_t ranged[ORR_T_COUNT]; // in ranges, by type
+    uint32_t singles;             // by themselves
+} ptx_reg_counts;
+
+typedef struct ptx_initial { // contents of the variable being read
+    uint8_t *bytes;
+    size_t cap, n, total;
+} ptx_initial;
+
 typedef struct ptx_parser {
     orr_module *m;
     ptx_front *f;
@@ -278,17 +304,16 @@ typedef struct ptx_parser {
     ORR_VEC(uint32_t) refs; // operands that may be labels
     ORR_VEC(uint8_t) reg_type;
     ORR_VEC(ptx_reg) regs;
-    uint32_t ranged[ORR_T_COUNT], singles; // how many registers of each kind there are
-    ORR_VEC(uint32_t) labels;              // used ones have their number, the others 0
+    ptx_reg_counts declared;
+    ORR_VEC(uint32_t) labels; // used ones have their number, the others 0
     ORR_VEC(ptx_opd) stack;
     orr_text spelling;
-    uint32_t loc_file, loc_line;
+    ptx_loc loc;
     // the module
     ORR_VEC(orr_var) vars;
     ORR_VEC(const char *) kernel_names;
     ORR_VEC(const char *) files;
-    uint8_t *init; // of the variable being read
-    size_t init_cap, init_n, init_total;
+    ptx_initial initial;
 } ptx_parser;
 
 _Noreturn void ptx_error(ptx_parser *p, uint32_t line, const char *fmt, ...)
@@ -364,5 +389,7 @@ uint16_t ptx_sreg_number(const char *s, size_t n); // of one of a numbered famil
 orr_kernel *ptx_load(orr_module *m, const char *name, orr_err *e);
 ptx_func *ptx_func_real(ptx_front *f, ptx_func *fn); // through .alias
 ptx_func **ptx_reach(orr_module *m, const char *name, orr_arena *a);
+// The function that the executor has in the place of this one; NULL: it is called as it is.
+const orr_syscall *ptx_provided(const ptx_func *fn);
 
 #endif

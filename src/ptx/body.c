@@ -205,8 +205,8 @@ static void instruction(ptx_parser *p, int32_t guard, bool guard_neg) {
     ptx_stmt s = {.guard = guard,
                   .guard_neg = guard_neg,
                   .line = p->t.line,
-                  .file = p->loc_file,
-                  .srcline = p->loc_line};
+                  .file = p->loc.file,
+                  .srcline = p->loc.line};
     s.op = opcode(p);
     bool call = starts(s.op->text, "call"), labels = starts(s.op->text, "bra"), target = false;
     size_t mark = p->stack.n;
@@ -297,8 +297,8 @@ static uint32_t loc_number(ptx_parser *p) {
 }
 
 static void loc(ptx_parser *p) { // .loc 1 23 5, function_name $L, inlined_at 1 40 3
-    p->loc_file = loc_number(p);
-    p->loc_line = loc_number(p);
+    p->loc.file = loc_number(p);
+    p->loc.line = loc_number(p);
     if (p->t.kind == T_INT) ptx_next(p);
     while (ptx_accept(p, ',')) {
         if (ptx_is_name(p, "function_name")) {
@@ -381,11 +381,11 @@ static void statement(ptx_parser *p) {
 void ptx_body(ptx_parser *p) { // behind the opening brace
     uint32_t outside = p->scope;
     ptx_scope_open(p);
-    p->loc_file = p->loc_line = 0;
+    p->loc.file = p->loc.line = 0;
     while (p->scope > outside) {
         if (p->t.kind == T_EOF) ptx_error(p, p->fn->line, "the body of '%.200s' has no end", p->fn->name);
         if (p->scope == outside + 1 && ptx_is(p, '}')) { // leave the token behind it unread for the caller
-            p->fn->text_end = p->t.s + 1;
+            p->fn->text.end = p->t.s + 1;
             ptx_scope_close(p);
             ptx_next(p);
             return;

@@ -119,17 +119,17 @@ static shape dimensions(ptx_parser *p, const decl *d) {
 }
 
 static void put_bytes(ptx_parser *p, uint64_t offset, const void *bytes, size_t n) {
-    if (p->init_total + offset + n > MAX_INIT_BYTES + 8 * p->f->size)
+    if (p->initial.total + offset + n > MAX_INIT_BYTES + 8 * p->f->size)
         ptx_error(p, p->t.line, "initialisers are too long");
-    if (offset + n > p->init_cap) {
-        size_t cap = p->init_cap ? p->init_cap : 64;
+    if (offset + n > p->initial.cap) {
+        size_t cap = p->initial.cap ? p->initial.cap : 64;
         while (cap < offset + n) cap *= 2;
-        p->init = orr_realloc(p->init, cap);
-        memset(p->init + p->init_cap, 0, cap - p->init_cap);
-        p->init_cap = cap;
+        p->initial.bytes = orr_realloc(p->initial.bytes, cap);
+        memset(p->initial.bytes + p->initial.cap, 0, cap - p->initial.cap);
+        p->initial.cap = cap;
     }
-    memcpy(p->init + offset, bytes, n);
-    if (offset + n > p->init_n) p->init_n = offset + n;
+    memcpy(p->initial.bytes + offset, bytes, n);
+    if (offset + n > p->initial.n) p->initial.n = offset + n;
 }
 
 // A symbol: name, name+8, generic(name)+8; behind a mask: 0xff(name).
@@ -292,8 +292,8 @@ static void module_variable(ptx_parser *p, ptx_var *v, const shape *s) {
         if (ptx_is(p, '=')) ptx_error(p, v->line, "only .global and .const variables can be initialised");
         return;
     }
-    p->init = NULL;
-    p->init_cap = p->init_n = 0;
+    p->initial.bytes = NULL;
+    p->initial.cap = p->initial.n = 0;
     if (ptx_accept(p, '=')) {
         if (ptx_is(p, '{'))
             braces(p, v->index, v->type, s, 0, 0);
@@ -301,23 +301,23 @@ static void module_variable(ptx_parser *p, ptx_var *v, const shape *s) {
             scalar(p, v->index, v->type, 0);
         v->external = false;
     }
-    if (v->unsized) v->bytes = (p->init_n + v->elem - 1) / v->elem * v->elem;
+    if (v->unsized) v->bytes = (p->initial.n + v->elem - 1) / v->elem * v->elem;
     orr_var *var = &p->vars.at[v->index];
     uint8_t *init = NULL;
-    if (p->init_n) {
-        init = orr_arena_alloc(&p->m->arena, p->init_n);
-        memcpy(init, p->init, p->init_n);
+    if (p->initial.n) {
+        init = orr_arena_alloc(&p->m->arena, p->initial.n);
+        memcpy(init, p->initial.bytes, p->initial.n);
     }
     *var = (orr_var){.name = v->name,
                      .space = v->where == V_CONST ? ORR_SPACE_CONST : ORR_SPACE_GLOBAL,
                      .align = v->align,
                      .bytes = v->bytes,
                      .init = init,
-                     .init_bytes = p->init_n,
+                     .init_bytes = p->initial.n,
                      .external = v->external};
-    p->init_total += p->init_n;
-    free(p->init);
-    p->init = NULL;
+    p->initial.total += p->initial.n;
+    free(p->initial.bytes);
+    p->initial.bytes = NULL;
 }
 
 static ptx_var *new_variable(ptx_parser *p, token name, const decl *d, const shape *s) {

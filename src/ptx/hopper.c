@@ -241,23 +241,30 @@ static orr_inst unguarded(uint16_t op, uint8_t type) {
     return (orr_inst){.op = op, .type = type, .vec = 1, .guard = -1, .target = -1};
 }
 
+typedef struct map_place { // where a tensor map is, and how it is accessed
+    orr_operand base;
+    uint8_t space;
+    orr_inst as;
+} map_place;
+
 // Word at `byte` of the map: bits [bit, bit + bits) become those of `value`.
-static void put_bits(lowering *l, orr_operand base, uint8_t space, orr_inst as, uint32_t byte,
-                     orr_operand value, uint32_t bit, uint32_t bits) {
+static void put_bits(lowering *l, const map_place *m, uint32_t byte, orr_operand value, uint32_t bit,
+                     uint32_t bits) {
+    orr_inst as = m->as;
     orr_inst ld = as, st = as, bfi = unguarded(ORR_OP_BFI, ORR_T_B32);
     ld.op = ORR_OP_LD, st.op = ORR_OP_ST;
     ld.type = st.type = ORR_T_B32;
-    ld.space = st.space = space;
+    ld.space = st.space = m->space;
     ld.width = st.width = 4;
     ld.vec = st.vec = 1;
     ld.disp = st.disp = as.disp + (int32_t)byte;
     orr_operand word = ptx_temp(l, ORR_W), put = value;
     if (bits < 32) {
         put = ptx_temp(l, ORR_W);
-        ptx_emit(l, ld, &word, 1, &base, 1);
+        ptx_emit(l, ld, &word, 1, &m->base, 1);
         ptx_emit(l, bfi, &put, 1, (orr_operand[]){value, word, ptx_imm(ORR_W, bit), ptx_imm(ORR_W, bits)}, 4);
     }
-    ptx_emit(l, st, NULL, 0, (orr_operand[]){base, put}, 2);
+    ptx_emit(l, st, NULL, 0, (orr_operand[]){m->base, put}, 2);
 }
 
 static orr_operand less_one(lowering *l, orr_operand v) {
@@ -279,20 +286,22 @@ void ptx_l_tensormap(lowering *l) { // [map], [ordinal,] value
     uint8_t space = l->in.space ? l->in.space : ORR_SPACE_GENERIC;
     orr_inst as = l->in;
     as.mods = 0;
-    orr_operand base = ptx_address(l, &l->o[0], &space, &as.disp);
+    map_place map = {.base = ptx_address(l, &l->o[0], &space, &as.disp)};
+    map.space = space;
+    map.as = as;
     const ptx_opd *last = &l->o[l->n - 1];
     uint32_t which = l->n == 3 ? (uint32_t)ptx_constant(l, &l->o[1], "the ordinal") : 0;
     if (which > 4) ptx_refuse(l, "the ordinal must be 0 to 4");
     if (ptx_has(l->op, "global_address") || ptx_has(l->op, "global_stride")) {
         orr_operand v = ptx_read(l, last, ORR_D, ORR_T_B64);
         if (ptx_has(l->op, "global_address")) {
-            put_bits(l, base, space, as, 0, upper(l, v, 0), 0, 32);
-            put_bits(l, base, space, as, 4, upper(l, v, 32), 0, 32);
+            put_bits(l, &map, 0, upper(l, v, 0), 0, 32);
+            put_bits(l, &map, 4, upper(l, v, 32), 0, 32);
             return;
         }
         if (which > 3) ptx_refuse(l, "the ordinal must be 0 to 3");
-        put_bits(l, base, space, as, 12 + 4 * which, upper(l, v, 4), 0, 32);
-        put_bits(l, base, space, as, 28, upper(l, v, 36), 4 * which, 4);
+        put_bits(l, &map, 12 + 4 * which, upper(l, v, 4), 0, 32);
+        put_bits(l, &map, 28, upper(l, v, 36), 4 * which, 4);
         return;
     }
     orr_operand v = ptx_read(l, last, ORR_W, ORR_T_B32);
@@ -300,8 +309,8 @@ void ptx_l_tensormap(lowering *l) { // [map], [ordinal,] value
         uint64_t type = ptx_constant(l, last, "the element type");
         if (type > 12) ptx_refuse(l, "the element type must be 0 to 12");
         bool tf32 = type > 10;
-        put_bits(l, base, space, as, 8, ptx_imm(ORR_W, tf32 ? type - 4 : type), 7, 4);
-        put_bits(l, base, space, as, 8, ptx_imm(ORR_W, tf32), 16, 1);
+        put_bits(l, &map, 8, ptx_imm(ORR_W, tf32 ? type - 4 : type), 7, 4);
+        put_bits(l, &map, 8, ptx_imm(ORR_W, tf32), 16, 1);
         return;
     }
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -310,7 +319,7 @@ void ptx_l_tensormap(lowering *l) { // [map], [ordinal,] value
         if (f->less) v = less_one(l, v);
         uint32_t byte = f->byte + f->step * which, bit = f->bit + f->apart * which;
         if (f->bits == 8 && which) byte = 56, bit = 8 * (which - 1); // box_dim: the first stands alone
-        put_bits(l, base, space, as, byte, v, bit, f->bits);
+        put_bits(l, &map, byte, v, bit, f->bits);
         return;
     }
     ptx_unsupported(l, "this field");

@@ -32,13 +32,13 @@ typedef struct copy {
     bool grid;            // that function reads its place in the grid
 } copy;
 
-static const orr_func *lowered(const copy *c, const ptx_func *fn) { return &c->k->funcs[fn->index]; }
+static const orr_func *lowered(const copy *c, const ptx_func *fn) { return &c->k->funcs[fn->reached.index]; }
 
 static const char *name_of(void *arg, const ptx_func *fn) {
     const copy *c = arg;
     fn = ptx_func_real(c->f, (ptx_func *)(uintptr_t)fn);
-    if (!fn->defined || fn->stamp != c->f->stamp) return NULL;
-    return c->names[fn->index];
+    if (!fn->defined || fn->reached.stamp != c->f->stamp) return NULL;
+    return c->names[fn->reached.index];
 }
 
 // Shared variables are parts of one array, which begins with those of known size.

@@ -10,16 +10,21 @@
 #include "ptx/longways.h"
 
 // ---- what the kernel reaches --------------------------------------------------------------------
+const orr_syscall *ptx_provided(const ptx_func *fn) {
+    const orr_syscall *sys = orr_syscall_named(fn->name);
+    return sys && (!fn->defined || orr_syscall_linked(sys)) ? sys : NULL;
+}
+
 static void reach(lowering *l, ptx_func *fn) {
     fn = ptx_func_real(l->f, fn);
-    if (!fn->defined || fn->entry || fn->stamp == l->f->stamp) return;
+    if (!fn->defined || fn->entry || fn->reached.stamp == l->f->stamp || ptx_provided(fn)) return;
     if (l->order.n == MAX_FUNCTIONS) {
         orr_fail(l->e, ORR_BAD_INPUT, "%.200s:%u: the kernel reaches more than %d functions", l->m->path,
                  fn->line, MAX_FUNCTIONS);
         longjmp(l->fail, 1);
     }
-    fn->stamp = l->f->stamp;
-    fn->index = (uint32_t)l->order.n;
+    fn->reached.stamp = l->f->stamp;
+    fn->reached.index = (uint32_t)l->order.n;
     *ORR_PUSH(&l->order) = fn;
 }
 
@@ -52,8 +57,8 @@ static void collect(lowering *l, ptx_func *entry, bool pointers) {
     l->shared = 0;
     l->dynamic = l->indirect = false;
     l->dynamic_align = 16;
-    entry->stamp = l->f->stamp;
-    entry->index = 0;
+    entry->reached.stamp = l->f->stamp;
+    entry->reached.index = 0;
     *ORR_PUSH(&l->order) = entry;
     for (size_t i = 0; pointers && i < l->f->taken.n; i++) reach(l, l->f->taken.at[i]);
     for (size_t i = 0; i < l->order.n; i++) {
@@ -135,8 +140,8 @@ static uint64_t layout_hash(const ptx_func *fn) {
 
 // Branches back to where .pragma "nounroll" stands.
 static void mark_loops(lowering *l, const ptx_func *fn) {
-    for (uint32_t n = 0; n < fn->nnotes; n++) {
-        const ptx_note *note = &l->f->notes.at[fn->first_note + n];
+    for (uint32_t n = 0; n < fn->notes.n; n++) {
+        const ptx_note *note = &l->f->notes.at[fn->notes.first + n];
         if (note->kind != N_PRAGMA || !memmem(note->text.s, note->text.n, "nounroll", 8)) continue;
         for (size_t i = 0; i < l->fixups.n; i++)
             if (!l->fixups.at[i].table && l->fixups.at[i].stmt == note->stmt && note->stmt < fn->n &&
@@ -225,7 +230,7 @@ static void *copy(orr_arena *a, const void *at, size_t n, size_t size) {
 
 static void lower_kernel(lowering *l, ptx_func *entry) {
     orr_kernel *k = l->k;
-    memcpy(k->cluster, entry->cluster, sizeof k->cluster);
+    memcpy(k->bounds.cluster, entry->bounds.cluster, sizeof k->bounds.cluster);
     collect(l, entry, false);
     if (l->indirect) collect(l, entry, true);
     k->shared_bytes = l->shared;
@@ -247,10 +252,10 @@ static void lower_kernel(lowering *l, ptx_func *entry) {
     k->params = k->funcs[0].params;
     k->nparams = k->funcs[0].nparams;
     k->param_bytes = (uint32_t)entry->param_bytes;
-    memcpy(k->maxntid, entry->maxntid, sizeof k->maxntid);
-    memcpy(k->reqntid, entry->reqntid, sizeof k->reqntid);
-    k->minctapersm = entry->minctapersm;
-    k->maxnreg = entry->maxnreg;
+    memcpy(k->bounds.maxntid, entry->bounds.maxntid, sizeof k->bounds.maxntid);
+    memcpy(k->bounds.reqntid, entry->bounds.reqntid, sizeof k->bounds.reqntid);
+    k->bounds.minctapersm = entry->bounds.minctapersm;
+    k->bounds.maxnreg = entry->bounds.maxnreg;
     if (!orr_kernel_finish(k, l->e)) longjmp(l->fail, 1);
 }
 

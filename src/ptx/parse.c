@@ -27,15 +27,15 @@ static void strings(ptx_parser *p) { // .pragma "a", "b";
 // What may stand between a function's parameters and its body.
 static bool kept_in_fields(ptx_parser *p, ptx_func *fn) {
     if (ptx_accept_dot(p, "maxntid"))
-        triple(p, fn->maxntid, ".maxntid");
+        triple(p, fn->bounds.maxntid, ".maxntid");
     else if (ptx_accept_dot(p, "reqntid"))
-        triple(p, fn->reqntid, ".reqntid");
+        triple(p, fn->bounds.reqntid, ".reqntid");
     else if (ptx_accept_dot(p, "reqnctapercluster"))
-        triple(p, fn->cluster, ".reqnctapercluster");
+        triple(p, fn->bounds.cluster, ".reqnctapercluster");
     else if (ptx_accept_dot(p, "minnctapersm"))
-        fn->minctapersm = small(p, ".minnctapersm");
+        fn->bounds.minctapersm = small(p, ".minnctapersm");
     else if (ptx_accept_dot(p, "maxnreg"))
-        fn->maxnreg = small(p, ".maxnreg");
+        fn->bounds.maxnreg = small(p, ".maxnreg");
     else
         return false;
     return true;
@@ -120,8 +120,8 @@ static void number_labels(ptx_parser *p, ptx_func *fn) {
         ptx_opd *o = &p->f->opds.at[fn->first_opd + i];
         if (o->kind == O_LABEL) o->n = p->labels.at[o->n - 1];
     }
-    for (uint32_t i = 0; i < fn->nnotes; i++) {
-        ptx_note *note = &p->f->notes.at[fn->first_note + i];
+    for (uint32_t i = 0; i < fn->notes.n; i++) {
+        ptx_note *note = &p->f->notes.at[fn->notes.first + i];
         if (note->kind != N_LABEL) continue;
         note->first = p->labels.at[note->first - 1];
         if (!note->first) note->kind = N_NONE;
@@ -134,8 +134,8 @@ static void function(ptx_parser *p, const char *text, uint8_t linkage) {
                     .entry = kernel,
                     .external = linkage & LINK_EXTERN,
                     .linkage = linkage,
-                    .text = text,
-                    .first_note = (uint32_t)p->f->notes.n};
+                    .text = {.at = text},
+                    .notes.first = (uint32_t)p->f->notes.n};
     ptx_next(p);
     const char *attribute = ptx_start(&p->t);
     while (ptx_accept_dot(p, "attribute")) {
@@ -147,7 +147,7 @@ static void function(ptx_parser *p, const char *text, uint8_t linkage) {
     token name = ptx_expect_name(p, "a function's name");
     if (ptx_is(p, '(')) parameters(p, kernel, &got.params, &got.nparams);
     tuning(p, &got);
-    got.nnotes = (uint32_t)p->f->notes.n - got.first_note;
+    got.notes.n = (uint32_t)p->f->notes.n - got.notes.first;
     bool body = ptx_is(p, '{');
 
     ptx_global *g = ptx_global_named(p->f, name.s, name.n, true);
@@ -184,7 +184,7 @@ static void function(ptx_parser *p, const char *text, uint8_t linkage) {
     ptx_scope_close(p);
     fn->n = (uint32_t)p->f->stmts.n - fn->first;
     fn->nopds = (uint32_t)p->f->opds.n - fn->first_opd;
-    fn->nnotes = (uint32_t)p->f->notes.n - fn->first_note;
+    fn->notes.n = (uint32_t)p->f->notes.n - fn->notes.first;
     number_labels(p, fn);
     fn->nregs = (uint32_t)p->reg_type.n;
     fn->regs = orr_arena_alloc(&p->m->arena, (fn->nregs + 1) * sizeof *fn->regs);
@@ -392,7 +392,7 @@ static void free_parser(ptx_parser *p) {
     free(p->vars.at);
     free(p->kernel_names.at);
     free(p->files.at);
-    free(p->init);
+    free(p->initial.bytes);
     free(p);
 }
 

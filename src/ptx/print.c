@@ -348,13 +348,13 @@ static void put_triple(const char *name, const uint32_t v[3], orr_text *out) {
 
 // How a kernel is to be compiled and launched. ptxas takes it with the definition only.
 static void put_tuning(const ptx_print_hooks *h, const ptx_func *fn, orr_text *out) {
-    put_triple("maxntid", fn->maxntid, out);
-    put_triple("reqntid", fn->reqntid, out);
-    put_triple("reqnctapercluster", fn->cluster, out);
+    put_triple("maxntid", fn->bounds.maxntid, out);
+    put_triple("reqntid", fn->bounds.reqntid, out);
+    put_triple("reqnctapercluster", fn->bounds.cluster, out);
     bool tuned = !h || !h->no_tuning;
-    if (tuned && fn->minctapersm) orr_text_add(out, "\n.minnctapersm %u", fn->minctapersm);
-    if (tuned && fn->maxnreg) orr_text_add(out, "\n.maxnreg %u", fn->maxnreg);
-    if (h && h->entry_directives && fn->entry && !fn->maxntid[0] && !fn->reqntid[0])
+    if (tuned && fn->bounds.minctapersm) orr_text_add(out, "\n.minnctapersm %u", fn->bounds.minctapersm);
+    if (tuned && fn->bounds.maxnreg) orr_text_add(out, "\n.maxnreg %u", fn->bounds.maxnreg);
+    if (h && h->entry_directives && fn->entry && !fn->bounds.maxntid[0] && !fn->bounds.reqntid[0])
         orr_text_add(out, "\n%s", h->entry_directives);
 }
 
@@ -374,8 +374,8 @@ static void put_header(const ptx_front *f, const ptx_print_hooks *h, const ptx_f
     put_params(fn->params, fn->nparams, out);
     if (definition) put_tuning(h, fn, out);
     if (!definition && fn->entry) return;
-    for (uint32_t i = 0; i < fn->nnotes; i++) {
-        const ptx_note *n = &f->notes.at[fn->first_note + i];
+    for (uint32_t i = 0; i < fn->notes.n; i++) {
+        const ptx_note *n = &f->notes.at[fn->notes.first + i];
         if (n->kind != N_DIRECTIVE) break;
         put(out, "\n");
         put_slice(out, n->text);
@@ -440,7 +440,7 @@ void ptx_print_func(const orr_module *m, const ptx_print_hooks *h, const ptx_fun
     put(out, "\n{\n");
     put_ranges(fn, out);
     if (h && h->open) h->open(h->arg, fn, out);
-    uint32_t file = 0, line = 0, note = fn->first_note, notes = note + fn->nnotes;
+    uint32_t file = 0, line = 0, note = fn->notes.first, notes = note + fn->notes.n;
     for (uint32_t i = 0; i <= fn->n; i++) {
         for (; note < notes && f->notes.at[note].stmt <= i; note++)
             put_note(m, h, fn, &f->notes.at[note], out);

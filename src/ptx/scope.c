@@ -53,8 +53,8 @@ void ptx_scope_reset(ptx_parser *p) {
     p->refs.n = 0;
     p->reg_type.n = 0;
     p->regs.n = 0;
-    memset(p->ranged, 0, sizeof p->ranged);
-    p->singles = 0;
+    memset(p->declared.ranged, 0, sizeof p->declared.ranged);
+    p->declared.singles = 0;
     p->labels.n = 0;
 }
 
@@ -93,7 +93,9 @@ void ptx_declare_range(ptx_parser *p, token name, uint8_t type, uint32_t count) 
 
 uint32_t ptx_new_registers(ptx_parser *p, uint8_t type, uint32_t n, uint8_t how) {
     uint32_t first = (uint32_t)p->reg_type.n;
-    uint32_t number = how == REG_RANGE ? ++p->ranged[type] : how == REG_SINGLE ? ++p->singles : 0;
+    uint32_t number = how == REG_RANGE    ? ++p->declared.ranged[type]
+                      : how == REG_SINGLE ? ++p->declared.singles
+                                          : 0;
     for (uint32_t i = 0; i < n; i++) {
         *ORR_PUSH(&p->reg_type) = type;
         *ORR_PUSH(&p->regs) = (ptx_reg){number, how, (uint8_t)n, (uint8_t)i};

@@ -54,12 +54,12 @@ static void l1(orr_text *out, const orr_sm_counts *s) {
     orr_text_add(out, "\nTotal_core_cache_stats:\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int l = rows[i].local, k = rows[i].kind;
-        uint64_t known = s->l1_hit[l][k] + s->l1_pending[l][k];
+        uint64_t known = s->l1.hits[l][k] + s->l1.pending[l][k];
         // What went past L1 is in its sectors only.
-        uint64_t miss = s->l1_sectors[l][k] > known ? s->l1_sectors[l][k] - known : 0;
+        uint64_t miss = s->l1.sectors[l][k] > known ? s->l1.sectors[l][k] - known : 0;
         // It is the load at the head of the queue that waits; of which space is not kept.
-        uint64_t failed = !l && k == ORR_L1_LOAD ? s->l1_full : 0;
-        breakdown(out, name, rows[i].type, (outcomes){s->l1_hit[l][k], s->l1_pending[l][k], miss, failed});
+        uint64_t failed = !l && k == ORR_L1_LOAD ? s->l1.full : 0;
+        breakdown(out, name, rows[i].type, (outcomes){s->l1.hits[l][k], s->l1.pending[l][k], miss, failed});
     }
 }
 
@@ -88,8 +88,8 @@ static void l2(orr_text *out, const orr_memsys_stats *m) {
     for (int f = 0; f < ORR_FROMS; f++) {
         uint64_t all = m->read[f], hit = m->read_hit[f], pending = m->read_pending[f];
         if (f == ORR_FROM_GLOBAL) {
-            all += m->atomic;
-            hit += m->atomic_hit;
+            all += m->atomics.n;
+            hit += m->atomics.hit;
         }
         uint64_t miss = all > hit + pending ? all - hit - pending : 0;
         breakdown(out, name, read_type[f],
@@ -112,7 +112,7 @@ static void l2(orr_text *out, const orr_memsys_stats *m) {
 static double per(double a, double b) { return b > 0 ? a / b : 0; }
 
 static uint64_t sectors_answered(const orr_memsys_stats *m) { // stores are answered with a packet too
-    uint64_t n = m->atomic;
+    uint64_t n = m->atomics.n;
     for (int f = 0; f < ORR_FROMS; f++) n += m->read[f] + m->write[f];
     return n;
 }
@@ -164,11 +164,11 @@ static void kernel(orr_text *out, const orr_launch_result *l, uint32_t uid, sums
 
     const orr_sm_counts *s = &t->raw.sm;
     uint64_t conflicts = 0;
-    for (int k = 0; k < ORR_L1_KINDS; k++) conflicts += s->shared_conflicts[k];
+    for (int k = 0; k < ORR_L1_KINDS; k++) conflicts += s->shared.conflicts[k];
     l1(out, s);
     orr_text_add(out, "gpgpu_n_tot_thrd_icount = %.0f\ngpgpu_n_tot_w_icount = %.0f\n", t->insts, t->warps);
     orr_text_add(out, "gpgpu_n_shmem_bkconflict = %" PRIu64 "\n", conflicts);
-    orr_text_add(out, "gpgpu_n_l1cache_bkconflict = %" PRIu64 "\n", s->l1_conflicts);
+    orr_text_add(out, "gpgpu_n_l1cache_bkconflict = %" PRIu64 "\n", s->l1.conflicts);
     const orr_memsys_stats *m = &t->raw.mem;
     orr_text_add(out, "total dram reads = %" PRIu64 "\ntotal dram writes = %" PRIu64 "\n", m->dram_read,
                  m->dram_write);

@@ -119,7 +119,7 @@ static void add_places(work *w, const orr_timing *t) {
         orr_place_cost *place = place_of(&w->inst_map, &w->insts, &key, file);
         if (!place->name) {
             place->name = i->name < p->nnames && p->names[i->name] ? p->names[i->name] : "?";
-            place->code = from && p->kernel->codes ? &p->kernel->codes[i->inst] : NULL;
+            place->code = from && p->kernel->code.insts ? &p->kernel->code.insts[i->inst] : NULL;
             place->live = live[n];
         }
         add_place(place, t, n);

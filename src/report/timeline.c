@@ -31,7 +31,7 @@ static uint64_t ps(const writer *w, uint64_t cycles) {
 }
 
 // An event: its fields are in w->text.
-static void event(writer *w) {
+static void put_event(writer *w) {
     fprintf(w->f, "%s\n{", w->any ? "," : "");
     fwrite(w->text.s, 1, w->text.n, w->f);
     fputs("}", w->f);
@@ -54,10 +54,10 @@ static void name_thread(writer *w, uint64_t tid, const char *name) {
     orr_text_add(&w->text, ",\"args\":{\"name\":");
     orr_text_json(&w->text, name);
     orr_text_add(&w->text, "}");
-    event(w);
+    put_event(w);
     begin(w, "M", tid, "thread_sort_index");
     orr_text_add(&w->text, ",\"args\":{\"sort_index\":%llu}", (unsigned long long)tid);
-    event(w);
+    put_event(w);
 }
 
 // ---- tracks ---------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ static void name_tracks(writer *w, const orr_result *r) {
     orr_text_add(&w->text, ",\"args\":{\"name\":");
     orr_text_json(&w->text, w->gpu->product && *w->gpu->product ? w->gpu->product : w->gpu->name);
     orr_text_add(&w->text, "}");
-    event(w);
+    put_event(w);
     name_thread(w, LAUNCH_TRACK, "launches");
     uint8_t *used = orr_calloc((size_t)sms * slots, 1);
     for (size_t i = 0; i < r->launches.n; i++) {
@@ -106,7 +106,7 @@ static void launch_event(writer *w, const orr_launch_result *l) {
         (unsigned long long)l->timing->cycles, (unsigned long long)l->warp_insts);
     orr_text_json(&w->text, v.text);
     orr_text_add(&w->text, "}");
-    event(w);
+    put_event(w);
 }
 
 static void block_events(writer *w, const orr_launch_result *l) {
@@ -125,7 +125,7 @@ static void block_events(writer *w, const orr_launch_result *l) {
         add_time(w, "dur", to - from);
         orr_text_add(&w->text, ",\"args\":{\"block\":%llu,\"launch\":%u,\"cycles\":%llu}",
                      (unsigned long long)x->block, l->index, (unsigned long long)(x->end - x->start));
-        event(w);
+        put_event(w);
     }
 }
 
@@ -134,7 +134,7 @@ static void counter(writer *w, uint64_t at, const char *name, const char *series
     begin(w, "C", 0, name);
     add_time(w, "ts", at);
     orr_text_add(&w->text, ",\"args\":{\"%s\":%.5g}", series, v);
-    event(w);
+    put_event(w);
 }
 
 static void sample_events(writer *w, uint64_t at, const orr_sample *s, double cycles) {
@@ -152,7 +152,7 @@ static void sample_events(writer *w, uint64_t at, const orr_sample *s, double cy
         orr_text_add(&w->text, "%s\"%s\":%.4g", i ? "," : "", orr_stalls[i].name,
                      s->warps ? 100 * (double)s->stalls[i] / (double)s->warps : 0);
     orr_text_add(&w->text, "}");
-    event(w);
+    put_event(w);
 }
 
 static void counter_events(writer *w, const orr_launch_result *l) {
@@ -177,7 +177,7 @@ static void left_out(writer *w) {
     begin(w, "M", LAUNCH_TRACK, "process_labels");
     orr_text_add(&w->text, ",\"args\":{\"labels\":\"%llu blocks and %llu samples are left out\"}",
                  (unsigned long long)w->blocks_left_out, (unsigned long long)w->samples_left_out);
-    event(w);
+    put_event(w);
 }
 
 bool orr_result_timeline(const orr_result *r, const char *path, orr_err *e) {

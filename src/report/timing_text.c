@@ -145,28 +145,29 @@ static void caches(const page *p, const orr_cost *c) {
                  "pending %", "a request", "used %", plain(p));
     for (int space = 0; space < 2; space++)
         for (int k = 0; k < ORR_L1_KINDS; k++)
-            cache_row(p, l1[space][k], s->l1_sectors[space][k],
-                      k == ORR_L1_ATOMIC ? NULL : (uint64_t[2]){s->l1_hit[space][k], s->l1_pending[space][k]},
+            cache_row(p, l1[space][k], s->l1.sectors[space][k],
+                      k == ORR_L1_ATOMIC ? NULL
+                                         : (uint64_t[2]){s->l1.hits[space][k], s->l1.pending[space][k]},
                       space ? NULL : &s->global[k]);
     for (int f = 0; f < ORR_FROMS; f++)
         cache_row(p, from[f], m->read[f], (uint64_t[2]){m->read_hit[f], m->read_pending[f]}, NULL);
     for (int f = 0; f < ORR_FROMS; f++)
         cache_row(p, to[f], m->write[f], (uint64_t[2]){m->write_hit[f]}, NULL);
-    cache_row(p, "L2 atomics", m->atomic, (uint64_t[2]){m->atomic_hit}, NULL);
+    cache_row(p, "L2 atomics", m->atomics.n, (uint64_t[2]){m->atomics.hit}, NULL);
     cache_row(p, "DRAM reads", m->dram_read, NULL, NULL);
     cache_row(p, "DRAM writes", m->dram_write, NULL, NULL);
     uint64_t rows = m->row_hit + m->row_miss;
     if (rows)
         orr_text_add(p->t, "  %-16s %16s %7.1f\n", "DRAM row hits", orr_commas(a, m->row_hit),
                      percent(m->row_hit, rows));
-    if (s->loads)
+    if (s->l1.loads)
         orr_text_add(p->t, "  %-16s %16.0f cycles from issue to use\n", "average load",
-                     (double)s->load_latency / (double)s->loads);
+                     (double)s->l1.load_latency / (double)s->l1.loads);
     uint64_t passes = 0, conflicts = 0, requests = 0;
     for (int k = 0; k < ORR_L1_KINDS; k++) {
-        passes += s->shared_passes[k];
-        conflicts += s->shared_conflicts[k];
-        requests += s->shared_requests[k];
+        passes += s->shared.passes[k];
+        conflicts += s->shared.conflicts[k];
+        requests += s->shared.requests[k];
     }
     if (passes)
         orr_text_add(p->t, "  %-16s %16s passes for %s requests, %s (%.1f %%) by bank conflicts\n",

@@ -45,7 +45,7 @@ static double l2_hz(const orr_gpu *g) { return (g->clock_l2 > 0 ? g->clock_l2 : 
 static uint64_t running(const orr_timing *t) { return t->cycles > t->overhead ? t->cycles - t->overhead : 0; }
 
 static uint64_t sectors_of(const orr_memsys_stats *m) {
-    uint64_t n = m->atomic;
+    uint64_t n = m->atomics.n;
     for (int f = 0; f < ORR_FROMS; f++) n += m->read[f] + m->write[f];
     return n;
 }
@@ -55,105 +55,130 @@ static enum orr_bound bound_of_unit(const char *name, const orr_raw *raw) {
     if (strcmp(name, "lsu")) return ORR_BOUND_COMPUTE;
     uint64_t shared = 0, other = 0;
     for (int k = 0; raw && k < ORR_L1_KINDS; k++) {
-        shared += raw->sm.shared_requests[k];
-        other += raw->sm.l1_requests[0][k] + raw->sm.l1_requests[1][k];
+        shared += raw->sm.shared.requests[k];
+        other += raw->sm.l1.requests[0][k] + raw->sm.l1.requests[1][k];
     }
     return shared > other ? ORR_BOUND_SHARED : ORR_BOUND_L1;
 }
 
-int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]) {
-    const orr_timing *t = l->timing;
-    const orr_raw *raw = t ? t->raw : NULL;
-    int n = 0;
-    if (!t || !running(t)) return 0;
-    const double cycles = (double)running(t), seconds = cycles / (g->clock_sm * 1e6), sms = g->sm_count;
-    const double giga = 1e-9 / seconds; // bytes to GB/s
+// What uses are shares of: a launch without its overhead.
+typedef struct extent {
+    double cycles, seconds, sms;
+    double giga; // bytes to GB/s
+} extent;
 
+static orr_use *use_of_units(const orr_gpu *g, const orr_launch_result *l, extent x, orr_use *use) {
+    const orr_timing *t = l->timing;
     double slots = (double)g->core_schedulers / g->core_issue_interval;
-    double issues = (double)l->warp_insts - (raw ? (double)raw->sm.dual : 0);
-    use[n++] = (orr_use){"issue",
-                         ORR_BOUND_COMPUTE,
-                         percent(issues, slots * sms * cycles),
-                         issues / (sms * cycles), // two instructions issued together take one slot
-                         slots,
-                         g->core_issue > 1 ? "slots/cycle" : "inst/cycle"};
+    double issues = (double)l->warp_insts - (t->raw ? (double)t->raw->sm.dual : 0);
+    *use++ = (orr_use){"issue",
+                       ORR_BOUND_COMPUTE,
+                       percent(issues, slots * x.sms * x.cycles),
+                       issues / (x.sms * x.cycles), // two instructions issued together take one slot
+                       slots,
+                       g->core_issue > 1 ? "slots/cycle" : "inst/cycle"};
     for (int u = 0; u < g->nunits; u++) {
         if (!t->unit_busy[u]) continue;
-        use[n++] = (orr_use){g->units[u].name,
-                             bound_of_unit(g->units[u].name, raw),
-                             percent((double)t->unit_busy[u], g->units[u].count * sms * cycles),
-                             NAN,
-                             NAN,
-                             ""};
+        *use++ = (orr_use){g->units[u].name,
+                           bound_of_unit(g->units[u].name, t->raw),
+                           percent((double)t->unit_busy[u], g->units[u].count * x.sms * x.cycles),
+                           NAN,
+                           NAN,
+                           ""};
     }
     if (t->refilling && g->launch_block_interval > 0) // those that replace one that has ended
-        use[n++] = (orr_use){"block starts",
-                             ORR_BOUND_LAUNCH,
-                             percent((double)t->refilling, cycles),
-                             (double)t->refilling / g->launch_block_interval / cycles,
-                             1 / g->launch_block_interval,
-                             "blocks/cycle"};
-    if (!raw) return n;
+        *use++ = (orr_use){"block starts",
+                           ORR_BOUND_LAUNCH,
+                           percent((double)t->refilling, x.cycles),
+                           (double)t->refilling / g->launch_block_interval / x.cycles,
+                           1 / g->launch_block_interval,
+                           "blocks/cycle"};
+    return use;
+}
 
-    const orr_sm_counts *s = &raw->sm;
-    const orr_memsys_stats *m = &raw->mem;
+// Shared memory, L1 and the crossbar.
+static orr_use *use_of_sms(const orr_gpu *g, const orr_sm_counts *s, extent x, orr_use *use) {
     double width = (double)g->shared_banks * g->shared_bank_bytes;
-    if (s->shared_busy)
-        use[n++] = (orr_use){"shared",
-                             ORR_BOUND_SHARED,
-                             percent((double)s->shared_busy, sms * cycles),
-                             (double)s->shared_busy * width * giga,
-                             width * sms * g->clock_sm * 1e-3,
-                             "GB/s"};
+    if (s->shared.busy)
+        *use++ = (orr_use){"shared",
+                           ORR_BOUND_SHARED,
+                           percent((double)s->shared.busy, x.sms * x.cycles),
+                           (double)s->shared.busy * width * x.giga,
+                           width * x.sms * g->clock_sm * 1e-3,
+                           "GB/s"};
     uint64_t l1 = 0;
-    for (int k = 0; k < ORR_L1_KINDS; k++) l1 += s->l1_sectors[0][k] + s->l1_sectors[1][k];
-    use[n++] = (orr_use){"L1",
-                         ORR_BOUND_L1,
-                         percent((double)s->l1_busy, sms * cycles),
-                         (double)l1 * 32 * giga,
-                         g->l1_bandwidth * sms * g->clock_sm * 1e-3,
-                         "GB/s"};
-    double sent = (double)s->sent_bytes * giga, received = (double)s->received_bytes * giga;
-    double most_sent = g->xbar_request * sms * l2_hz(g) * 1e-9, most = g->xbar_reply * sms * l2_hz(g) * 1e-9;
+    for (int k = 0; k < ORR_L1_KINDS; k++) l1 += s->l1.sectors[0][k] + s->l1.sectors[1][k];
+    *use++ = (orr_use){"L1",
+                       ORR_BOUND_L1,
+                       percent((double)s->l1.busy, x.sms * x.cycles),
+                       (double)l1 * 32 * x.giga,
+                       g->l1_bandwidth * x.sms * g->clock_sm * 1e-3,
+                       "GB/s"};
+    double sent = (double)s->port.sent_bytes * x.giga, received = (double)s->port.received_bytes * x.giga;
+    double most_sent = g->xbar_request * x.sms * l2_hz(g) * 1e-9,
+           most = g->xbar_reply * x.sms * l2_hz(g) * 1e-9;
     bool out = sent / most_sent > received / most;
-    use[n++] = (orr_use){"crossbar",
-                         ORR_BOUND_CROSSBAR,
-                         larger(percent(sent, most_sent), percent(received, most)),
-                         out ? sent : received,
-                         out ? most_sent : most,
-                         "GB/s"};
-    double l2 = (double)sectors_of(m) * 32 * giga, l2_peak = g->l2_bandwidth * l2_hz(g) * 1e-9;
-    use[n++] = (orr_use){"L2",
-                         ORR_BOUND_L2,
-                         larger(percent(l2, l2_peak),
-                                percent((double)m->slice_busy / (double)ORR_TICKS, g->l2_slices * cycles)),
-                         l2,
-                         l2_peak,
-                         "GB/s"};
+    *use++ = (orr_use){"crossbar",
+                       ORR_BOUND_CROSSBAR,
+                       larger(percent(sent, most_sent), percent(received, most)),
+                       out ? sent : received,
+                       out ? most_sent : most,
+                       "GB/s"};
+    return use;
+}
+
+static orr_use *use_of_l2(const orr_gpu *g, const orr_memsys_stats *m, extent x, orr_use *use) {
+    double l2 = (double)sectors_of(m) * 32 * x.giga, l2_peak = g->l2_bandwidth * l2_hz(g) * 1e-9;
+    *use++ = (orr_use){"L2",
+                       ORR_BOUND_L2,
+                       larger(percent(l2, l2_peak),
+                              percent((double)m->slice_busy / (double)ORR_TICKS, g->l2_slices * x.cycles)),
+                       l2,
+                       l2_peak,
+                       "GB/s"};
     double average = (double)m->slice_busy / g->l2_slices, busiest = (double)m->slice_busiest;
     if (busiest > STANDS_OUT * average)
-        use[n++] =
-            (orr_use){"L2 slice", ORR_BOUND_L2, percent(busiest / (double)ORR_TICKS, cycles), NAN, NAN, ""};
-    if (m->atomic_busiest)
-        use[n++] = (orr_use){"L2 atomics",
-                             ORR_BOUND_ATOMICS,
-                             percent((double)m->atomic_busiest / (double)ORR_TICKS, cycles),
-                             NAN,
-                             NAN,
-                             ""};
-    double dram = (double)(m->dram_read + m->dram_write) * 32 * giga;
-    use[n++] = (orr_use){"DRAM",
-                         ORR_BOUND_DRAM,
-                         larger(percent(dram, g->dram_bandwidth),
-                                percent((double)m->dram_busy / (double)ORR_TICKS, g->dram_channels * cycles)),
-                         dram,
-                         g->dram_bandwidth,
-                         "GB/s"};
-    double clocks = seconds * g->clock_dram * 1e6 * g->dram_channels;
+        *use++ =
+            (orr_use){"L2 slice", ORR_BOUND_L2, percent(busiest / (double)ORR_TICKS, x.cycles), NAN, NAN, ""};
+    if (m->atomics.busiest)
+        *use++ = (orr_use){"L2 atomics",
+                           ORR_BOUND_ATOMICS,
+                           percent((double)m->atomics.busiest / (double)ORR_TICKS, x.cycles),
+                           NAN,
+                           NAN,
+                           ""};
+    return use;
+}
+
+static orr_use *use_of_dram(const orr_gpu *g, const orr_memsys_stats *m, extent x, orr_use *use) {
+    double dram = (double)(m->dram_read + m->dram_write) * 32 * x.giga;
+    *use++ = (orr_use){"DRAM",
+                       ORR_BOUND_DRAM,
+                       larger(percent(dram, g->dram_bandwidth),
+                              percent((double)m->dram_busy / (double)ORR_TICKS, g->dram_channels * x.cycles)),
+                       dram,
+                       g->dram_bandwidth,
+                       "GB/s"};
+    double clocks = x.seconds * g->clock_dram * 1e6 * g->dram_channels;
     double rows = larger(percent((double)m->row_miss * g->dram_trrd, clocks),
                          percent((double)m->row_miss * g->dram_trc, clocks * g->dram_banks));
-    if (m->row_miss) use[n++] = (orr_use){"DRAM rows", ORR_BOUND_DRAM, rows, NAN, NAN, ""};
-    return n;
+    if (m->row_miss) *use++ = (orr_use){"DRAM rows", ORR_BOUND_DRAM, rows, NAN, NAN, ""};
+    return use;
+}
+
+int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]) {
+    const orr_timing *t = l->timing;
+    if (!t || !running(t)) return 0;
+    extent x = {.cycles = (double)running(t), .sms = g->sm_count};
+    x.seconds = x.cycles / (g->clock_sm * 1e6);
+    x.giga = 1e-9 / x.seconds;
+    orr_use *end = use_of_units(g, l, x, use);
+    if (t->raw) {
+        end = use_of_sms(g, &t->raw->sm, x, end);
+        end = use_of_l2(g, &t->raw->mem, x, end);
+        end = use_of_dram(g, &t->raw->mem, x, end);
+    }
+    return (int)(end - use);
 }
 
 // ---- words ------------------------------------------------------------------------------------
@@ -183,7 +208,7 @@ static void say_resource(const orr_gpu *g, const orr_use *u, const orr_raw *raw,
             "atomics that meet in few words: the busiest of the L2 slices' atomic units works %.0f %% of "
             "the time, one of them %.0f %% on average",
             u->percent,
-            percent((double)raw->mem.atomic_busy, (double)raw->mem.atomic_busiest * (double)g->l2_slices) *
+            percent((double)raw->mem.atomics.busy, (double)raw->mem.atomics.busiest * (double)g->l2_slices) *
                 u->percent / 100);
         return;
     }
@@ -237,8 +262,8 @@ static void say_warps(const orr_gpu *g, const orr_launch_result *l, char *to, si
 static void say_wait(const orr_gpu *g, const orr_launch_result *l, const orr_verdict *v, char *to, size_t n) {
     const orr_raw *raw = l->timing->raw;
     to[0] = 0;
-    if (v->stall != ORR_STALL_LONG || !raw || !raw->sm.loads) return;
-    double latency = (double)raw->sm.load_latency / (double)raw->sm.loads;
+    if (v->stall != ORR_STALL_LONG || !raw || !raw->sm.l1.loads) return;
+    double latency = (double)raw->sm.l1.load_latency / (double)raw->sm.l1.loads;
     if (latency > 2 * g->dram_latency)
         snprintf(to, n, " (a load takes %.0f cycles; from DRAM at rest it would be %.0f)", latency,
                  g->dram_latency);

@@ -96,8 +96,9 @@ static void begin(orr_sampler *s, uint64_t resident, uint64_t start) {
     orr_control *c = (orr_control *)s;
     c->resident = resident;
     c->last = start;
-    c->regions = orr_regions(c->insts, c->requests, c->launch->blocks, resident, c->o.intra, c->o.variation,
-                             c->o.precision > 0, &c->nregions);
+    c->regions = orr_regions(c->insts, c->requests, c->launch->blocks,
+                             (orr_region_rule){resident, c->o.intra, c->o.variation, c->o.precision > 0},
+                             &c->nregions);
     c->results = orr_calloc(c->nregions + 1, sizeof *c->results);
     for (uint32_t r = 0; r < c->nregions; r++) {
         orr_region_result *x = &c->results[r];

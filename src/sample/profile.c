@@ -186,9 +186,10 @@ bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
     j.tb = orr_calloc(j.n + 1, sizeof *j.tb);
     for (int i = 0; i < n; i++) make_room(&j.workers[i], j.places);
     if (w->progress) orr_progress_parts(w->progress, j.n);
-    bool ok = !w->launch             ? pull(&j, e)
-              : w->launch->elsewhere ? ask(&j, e)
-                                     : orr_exec_run(w->launch, n, false, visit, &j, NULL, e);
+    bool ok = !w->launch ? pull(&j, e)
+              : w->launch->elsewhere
+                  ? ask(&j, e)
+                  : orr_exec_run(w->launch, n, &(orr_visitor){.visit = visit, .arg = &j}, NULL, e);
     if (ok) sum_up(p, &j, n);
     for (int i = 0; i < n; i++) {
         free(j.workers[i].vector);

@@ -32,8 +32,10 @@ static bool even(const uint64_t *x, uint64_t n, double threshold) {
     return true;
 }
 
-orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks, uint64_t occupancy,
-                        double threshold, double limit, bool mixed, uint32_t *n) {
+orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks,
+                        orr_region_rule rule, uint32_t *n) {
+    uint64_t occupancy = rule.occupancy;
+    double threshold = rule.threshold;
     *n = 0;
     if (!blocks || !occupancy) return NULL;
     size_t epochs = (size_t)((blocks + occupancy - 1) / occupancy);
@@ -44,7 +46,7 @@ orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_
         uint64_t from = e * occupancy, len = blocks - from < occupancy ? blocks - from : occupancy;
         for (uint64_t b = from; b < from + len; b++)
             if (insts[b]) stall[e] += (double)requests[b] / (double)insts[b] / (double)len;
-        alone[e] = fmax(variation(insts + from, len), variation(requests + from, len)) > limit;
+        alone[e] = fmax(variation(insts + from, len), variation(requests + from, len)) > rule.variation;
     }
     orr_cluster(stall, epochs, 1, threshold, cluster);
     ORR_VEC(orr_region) found = {0};
@@ -55,7 +57,7 @@ orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_
         while (!alone[e] && end < whole && !alone[end]) end++;
         uint64_t first = e * occupancy, last = whole * occupancy < blocks ? whole * occupancy : blocks;
         bool starts = !e || cluster[e - 1] != cluster[e];
-        if (mixed && starts && end < whole && even(insts + first, last - first, threshold) &&
+        if (rule.mixed && starts && end < whole && even(insts + first, last - first, threshold) &&
             even(requests + first, last - first, threshold))
             end = whole;
         if (end > e + 1) {

@@ -125,10 +125,16 @@ typedef struct orr_region { // of alike thread blocks
     uint64_t first, end;
     uint32_t id; // its cluster
 } orr_region;
-// Homogeneous regions of a launch when `occupancy` blocks run at a time; free() what is returned. Stretches
+// Homogeneous regions of a launch; free() what is returned. Stretches
 // of one epoch are not in it: there would be nothing to leave out.
-orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks, uint64_t occupancy,
-                        double threshold, double variation, bool mixed, uint32_t *n);
+typedef struct orr_region_rule {
+    uint64_t occupancy; // blocks that run at a time
+    double threshold;   // epochs that are so far apart at most are of one cluster
+    double variation;   // of the blocks of an epoch, at most
+    bool mixed;         // a region of blocks that vary, but evenly
+} orr_region_rule;
+orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks,
+                        orr_region_rule rule, uint32_t *n);
 
 // ---- at simulation time (control.c) -------------------------------------------------------------
 typedef struct orr_region_result {
@@ -213,9 +219,6 @@ typedef struct orr_estimate {
 orr_estimate orr_random_estimate(const orr_pieces *p, double share, uint64_t seed);
 orr_estimate orr_simpoint_estimate(const orr_pieces *p, const uint32_t *kernel_of, const uint32_t *first_dim,
                                    uint32_t dims, uint32_t max_k, uint64_t seed);
-// k-means on n rows of d, and its BIC; for tests.
-double orr_kmeans(const double *rows, size_t n, int d, uint32_t k, uint64_t seed, uint32_t *cluster,
-                  double *centres);
 
 // A sequence of random numbers: the same on every host.
 static inline uint64_t orr_random_next(uint64_t *state) { // splitmix64

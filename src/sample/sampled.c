@@ -154,15 +154,14 @@ static bool warm_visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
 
 static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_gpu *gpu, orr_result *r,
                     orr_err *e) {
-    if (!warm || !m->warm)
-        return !w->launch || orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e);
+    if (!warm || !m->warm) return !w->launch || orr_exec_run(w->launch, w->threads, NULL, NULL, e);
     orr_arena a = {0};
     orr_profile *places = orr_warm_places(w->info.kernel, &a);
     warming x = {.gpu = gpu, .model = m, .r = r, .places = places};
     x.wave = held_of(gpu, &w->info, &x.held);
     bool ok = true;
     if (w->launch) {
-        ok = orr_exec_run(w->launch, w->threads, true, warm_visit, &x, NULL, e);
+        ok = orr_exec_run(w->launch, w->threads, &(orr_visitor){warm_visit, &x, true}, NULL, e);
     } else {
         orr_tb tb;
         int more = 0;

@@ -40,6 +40,12 @@ orr_estimate orr_random_estimate(const orr_pieces *p, double share, uint64_t see
 }
 
 // ---- k-means ------------------------------------------------------------------------------------
+typedef struct points { // n rows of d
+    const double *rows;
+    size_t n;
+    int d;
+} points;
+
 static double square(const double *a, const double *b, int d) {
     double s = 0;
     for (int k = 0; k < d; k++) s += (a[k] - b[k]) * (a[k] - b[k]);
@@ -48,8 +54,10 @@ static double square(const double *a, const double *b, int d) {
 
 // Centres far from each other to begin with: each next one with a probability that grows with its distance
 // (k-means++).
-static void choose(const double *rows, size_t n, int d, uint32_t k, uint64_t *seed, double *centres,
-                   double *far) {
+static void choose(points p, uint32_t k, uint64_t *seed, double *centres, double *far) {
+    const double *rows = p.rows;
+    size_t n = p.n;
+    int d = p.d;
     size_t first = (size_t)(orr_random_unit(seed) * (double)n);
     memcpy(centres, rows + first * (size_t)d, (size_t)d * sizeof *rows);
     for (size_t i = 0; i < n; i++) far[i] = INFINITY;
@@ -66,8 +74,10 @@ static void choose(const double *rows, size_t n, int d, uint32_t k, uint64_t *se
     }
 }
 
-static double assign(const double *rows, size_t n, int d, uint32_t k, const double *centres,
-                     uint32_t *cluster) {
+static double assign(points p, uint32_t k, const double *centres, uint32_t *cluster) {
+    const double *rows = p.rows;
+    size_t n = p.n;
+    int d = p.d;
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         double best = INFINITY;
@@ -83,10 +93,12 @@ static double assign(const double *rows, size_t n, int d, uint32_t k, const doub
     return sum;
 }
 
-static double once(const double *rows, size_t n, int d, uint32_t k, uint64_t *seed, uint32_t *cluster,
-                   double *centres, double *far) {
-    choose(rows, n, d, k, seed, centres, far);
-    double sum = assign(rows, n, d, k, centres, cluster);
+static double once(points p, uint32_t k, uint64_t *seed, uint32_t *cluster, double *centres, double *far) {
+    const double *rows = p.rows;
+    size_t n = p.n;
+    int d = p.d;
+    choose(p, k, seed, centres, far);
+    double sum = assign(p, k, centres, cluster);
     uint64_t *count = orr_malloc(k * sizeof *count);
     for (int round = 0; round < ROUNDS; round++) {
         memset(centres, 0, k * (size_t)d * sizeof *centres);
@@ -98,7 +110,7 @@ static double once(const double *rows, size_t n, int d, uint32_t k, uint64_t *se
         }
         for (uint32_t c = 0; c < k; c++)
             for (int x = 0; x < d && count[c]; x++) centres[c * (size_t)d + (size_t)x] /= (double)count[c];
-        double next = assign(rows, n, d, k, centres, cluster);
+        double next = assign(p, k, centres, cluster);
         if (next >= sum * (1 - 1e-12)) break;
         sum = next;
     }
@@ -120,12 +132,13 @@ static double bic(size_t n, int d, uint32_t k, const uint32_t *cluster, double s
     return like - (k - 1 + (double)d * k + 1) / 2 * log(r);
 }
 
-double orr_kmeans(const double *rows, size_t n, int d, uint32_t k, uint64_t seed, uint32_t *cluster,
-                  double *centres) {
+static double kmeans(points p, uint32_t k, uint64_t seed, uint32_t *cluster, double *centres) {
+    size_t n = p.n;
+    int d = p.d;
     uint32_t *try = orr_malloc(n * sizeof *try);
     double *at = orr_malloc(k * (size_t)d * sizeof *at), *far = orr_malloc(n * sizeof *far), best = INFINITY;
     for (int t = 0; t < TRIES; t++) {
-        double sum = once(rows, n, d, k, &seed, try, at, far);
+        double sum = once(p, k, &seed, try, at, far);
         if (sum >= best) continue;
         best = sum;
         memcpy(cluster, try, n * sizeof *try);
@@ -193,14 +206,15 @@ orr_estimate orr_simpoint_estimate(const orr_pieces *p, const uint32_t *kernel_o
     double *centres = orr_malloc((size_t)max_k * PROJECTED * sizeof *centres),
            *score = orr_malloc(max_k * sizeof *score);
     uint32_t *cluster = orr_malloc(n * sizeof *cluster), chosen = 1;
+    points all = {rows, n, PROJECTED};
     double lo = INFINITY, hi = -INFINITY;
     for (uint32_t k = 1; k <= max_k; k++) {
-        score[k - 1] = orr_kmeans(rows, n, PROJECTED, k, seed, cluster, centres);
+        score[k - 1] = kmeans(all, k, seed, cluster, centres);
         lo = fmin(lo, score[k - 1]);
         hi = fmax(hi, score[k - 1]);
     }
     while (chosen < max_k && score[chosen - 1] < lo + 0.9 * (hi - lo)) chosen++;
-    orr_kmeans(rows, n, PROJECTED, chosen, seed, cluster, centres);
+    kmeans(all, chosen, seed, cluster, centres);
     orr_estimate r = predict(p, rows, chosen, cluster, centres);
     free(cluster);
     free(score);

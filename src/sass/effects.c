@@ -49,14 +49,14 @@ static int place_of(const orr_operand *o) {
 
 static uint64_t base_bit(effects *x, bool param, uint32_t which) {
     orr_kernel *k = x->k;
-    for (uint32_t n = 0; n < k->nbases; n++)
-        if (k->bases[n].param == param && k->bases[n].which == which) return 1ull << n;
-    if (k->nbases == ORR_MAX_BASES) {
+    for (uint32_t n = 0; n < k->effects.nbases; n++)
+        if (k->effects.bases[n].param == param && k->effects.bases[n].which == which) return 1ull << n;
+    if (k->effects.nbases == ORR_MAX_BASES) {
         x->lost = true;
         return 1ull << (ORR_MAX_BASES - 1);
     }
-    k->bases[k->nbases] = (orr_base){.param = param, .which = which};
-    return 1ull << k->nbases++;
+    k->effects.bases[k->effects.nbases] = (orr_base){.param = param, .which = which};
+    return 1ull << k->effects.nbases++;
 }
 
 // A guard as a number: predicate, and whether it is negated. 0: none.
@@ -87,13 +87,13 @@ static made_from of_constant(effects *x, const orr_arg *a) {
     }
     if (a->bank == 0) {
         for (uint32_t p = 0; p < k->nparams; p++) {
-            uint64_t at = (uint64_t)a->value - k->param_base - k->params[p].offset;
+            uint64_t at = (uint64_t)a->value - k->code.param_base - k->params[p].offset;
             if (k->params[p].bytes == 8 && at == 0) r.bases = base_bit(x, true, k->params[p].offset);
             if (k->params[p].bytes > 8 && at < k->params[p].bytes && at % 8 == 0) // a pointer in a structure
                 r.bases = base_bit(x, true, k->params[p].offset + (uint32_t)at);
         }
-    } else if (a->bank < ORR_BANKS && k->bank_var[a->bank]) {
-        const orr_var *v = &k->module->vars[k->bank_var[a->bank] - 1];
+    } else if (a->bank < ORR_BANKS && k->code.bank_var[a->bank]) {
+        const orr_var *v = &k->module->vars[k->code.bank_var[a->bank] - 1];
         for (uint32_t n = 0; n < v->nrelocs; n++)
             if (v->relocs[n].offset == (uint64_t)a->value && v->relocs[n].var >= 0)
                 r.bases = base_bit(x, false, (uint32_t)v->relocs[n].var);
@@ -104,12 +104,12 @@ static made_from of_constant(effects *x, const orr_arg *a) {
 static made_from result_of(effects *x, const state *s, uint32_t n) {
     const orr_kernel *k = x->k;
     const orr_inst *i = &k->insts[n];
-    const orr_code *c = &k->codes[n];
+    const orr_code *c = &k->code.insts[n];
     made_from r = {0};
     bool constant = c->op == ORR_SASS_LDC || c->op == ORR_SASS_LDCU || c->op == ORR_SASS_ULDC;
     if (!constant && (orr_ops[i->op].flags & (ORR_F_LOAD | ORR_F_ATOMIC))) return (made_from){.loaded = true};
-    for (uint32_t f = 0; f < k->nfixes; f++)
-        if (k->fixes[f].inst == n) r.bases |= base_bit(x, false, k->fixes[f].var);
+    for (uint32_t f = 0; f < k->code.nfixes; f++)
+        if (k->code.fixes[f].inst == n) r.bases |= base_bit(x, false, k->code.fixes[f].var);
     for (int a = 0; a < c->nargs; a++) {
         const orr_arg *g = &c->args[a];
         if (g->kind == ORR_ARG_CONST) {
@@ -195,7 +195,7 @@ static void leave(effects *x, uint32_t b, const state *s) {
     const orr_kernel *k = x->k;
     const orr_block *from = &k->blocks[b];
     uint32_t last = from->first + from->count - 1;
-    const orr_code *c = &k->codes[last];
+    const orr_code *c = &k->code.insts[last];
     if (from->next >= 0) arrive(x, (uint32_t)from->next, s);
     switch (c->op) {
     case ORR_SASS_BRA:
@@ -203,7 +203,7 @@ static void leave(effects *x, uint32_t b, const state *s) {
     case ORR_SASS_JMP: break;
     case ORR_SASS_RET:
         for (uint32_t n = 0; n + 1 < k->ninsts; n++)
-            if (k->codes[n].op == ORR_SASS_CALL) {
+            if (k->code.insts[n].op == ORR_SASS_CALL) {
                 int32_t to = block_of(k, n + 1);
                 if (to >= 0) arrive(x, (uint32_t)to, s);
             }
@@ -273,7 +273,7 @@ static uint8_t reduced_type(const orr_code *c) {
 }
 
 static int reduction_of(const orr_kernel *k, uint32_t n) {
-    const orr_code *c = &k->codes[n];
+    const orr_code *c = &k->code.insts[n];
     unsigned op = orr_code_mod(c, ORR_SM_ATOM);
     if (c->op != ORR_SASS_RED && c->op != ORR_SASS_REDG) return 0;
     if (op == ORR_SV_ATOM_POPC_INC) return orr_reduction_kind(ORR_ATOM_ADD, reduced_type(c));
@@ -300,12 +300,12 @@ static bool constant_row(effects *x, const state *s, unsigned reg) {
     if (reg >= ORR_RZ) return true;
     int32_t def = s->of[reg].any.def;
     if (def <= 0) return false;
-    const orr_code *c = &x->k->codes[def - 1];
+    const orr_code *c = &x->k->code.insts[def - 1];
     return c->op == ORR_SASS_MOV && c->nargs == 2 && c->args[1].kind == ORR_ARG_INT;
 }
 
 static bool stores_constant(effects *x, const state *s, uint32_t n) {
-    const orr_code *c = &x->k->codes[n];
+    const orr_code *c = &x->k->code.insts[n];
     const orr_arg *v = c->nargs > 1 ? &c->args[1] : NULL;
     if (!v || v->kind != ORR_ARG_R || x->k->insts[n].op != ORR_OP_ST) return false;
     for (unsigned w = 0; w < x->k->insts[n].vec; w++)
@@ -320,7 +320,7 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
     bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->op == ORR_OP_CPASYNC;
     if (!(flags & ORR_F_MEMORY) || !global) return false;
     if (i->op == ORR_OP_TEX || i->op == ORR_OP_SULD) return false; // nobody may write what a texture reads
-    const orr_arg *a = address(&k->codes[n]);
+    const orr_arg *a = address(&k->code.insts[n]);
     if (!a || i->op == ORR_OP_SUST || i->op == ORR_OP_SURED) {
         x->lost = true;
         return false;
@@ -339,12 +339,12 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
     }
     if (!to->from.bases) { // out of memory, or made of numbers
         if (to->store)
-            x->meet = k->writes_anywhere = true;
+            x->meet = k->effects.writes_anywhere = true;
         else
-            k->reads_anywhere = true;
+            k->effects.reads_anywhere = true;
         return false;
     }
-    to->reduces = k->reduces && reduction_of(k, n);
+    to->reduces = k->effects.reduces && reduction_of(k, n);
     if (to->reduces) return true;
     to->meets = to->store && (to->from.loaded || !to->from.block);
     if (to->meets && !stores_constant(x, s, n)) x->meet = true;
@@ -375,7 +375,7 @@ static void note(effects *x) {
         for (size_t m = 0; m < all.n && !a->store && !a->own; m++)
             a->own = all.at[m].store && !all.at[m].reduces && same_place(a, &all.at[m]);
         for (uint64_t m = a->from.bases; m; m &= m - 1) {
-            orr_base *base = &k->bases[__builtin_ctzll(m)];
+            orr_base *base = &k->effects.bases[__builtin_ctzll(m)];
             base->stores_meet |= a->meets;
             if (a->reduces)
                 base->reduces = true;
@@ -396,7 +396,7 @@ static bool by_data(const orr_kernel *k, const state *s, uint32_t n) {
     const orr_inst *i = &k->insts[n];
     bool loaded = i->guard >= 0 && s->of[PREDICATES + (i->guard & 15)].any.loaded;
     if (orr_ops[i->op].flags & ORR_F_MEMORY) {
-        const orr_arg *a = address(&k->codes[n]);
+        const orr_arg *a = address(&k->code.insts[n]);
         if (!a) return true;
         for (unsigned r = a->reg; a->shape & ORR_ARG_HAS_R && r < ORR_RZ && r < a->reg + 2u; r++)
             loaded |= found(&s->of[r], guard_of(i))->loaded && (r == a->reg || i->space != ORR_SPACE_LOCAL);
@@ -430,20 +430,20 @@ static bool regular(const effects *x) {
 }
 
 void sass_effects(orr_kernel *k) {
-    k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
-    k->nbases = 0;
-    k->blocks_meet = k->reads_anywhere = k->untraced = true;
-    k->reduces = orr_only_reduces(k, reduction_of);
+    k->effects.bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->effects.bases);
+    k->effects.nbases = 0;
+    k->effects.blocks_meet = k->effects.reads_anywhere = k->effects.untraced = true;
+    k->effects.reduces = orr_only_reduces(k, reduction_of);
     if (k->nfuncs > 1 || k->nblocks > MAX_BLOCKS || k->recursive) return;
     effects x = {.k = k, .steps = 64 * k->nblocks + 1000};
-    k->reads_anywhere = false;
+    k->effects.reads_anywhere = false;
     x.in = orr_calloc(k->nblocks + 1, sizeof *x.in);
     x.waiting = orr_calloc(k->nblocks + 1, sizeof *x.waiting);
     follow(&x);
-    k->regular = !x.lost && regular(&x);
+    k->effects.regular = !x.lost && regular(&x);
     if (!x.lost) note(&x);
-    k->untraced = x.lost;
-    k->blocks_meet = x.lost || x.meet;
+    k->effects.untraced = x.lost;
+    k->effects.blocks_meet = x.lost || x.meet;
     free(x.in);
     free(x.waiting);
 }

@@ -125,15 +125,15 @@ static bool decode(lift *l) {
 }
 
 const orr_fix *orr_code_fix(const orr_kernel *k, uint32_t n) {
-    uint32_t lo = 0, hi = k->nfixes;
+    uint32_t lo = 0, hi = k->code.nfixes;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
-        if (k->fixes[mid].inst < n)
+        if (k->code.fixes[mid].inst < n)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo == k->nfixes || k->fixes[lo].inst != n ? NULL : &k->fixes[lo];
+    return lo == k->code.nfixes || k->code.fixes[lo].inst != n ? NULL : &k->code.fixes[lo];
 }
 
 const orr_code *orr_code_at(const orr_code *c, const orr_fix *f, uint64_t address, orr_code *buf) {
@@ -145,7 +145,7 @@ const orr_code *orr_code_at(const orr_code *c, const orr_fix *f, uint64_t addres
 
 const orr_code *orr_code_placed(const orr_kernel *k, uint32_t n, const uint64_t *var_addr, orr_code *buf) {
     const orr_fix *f = orr_code_fix(k, n);
-    return f ? orr_code_at(&k->codes[n], f, var_addr[f->var] + f->offset, buf) : &k->codes[n];
+    return f ? orr_code_at(&k->code.insts[n], f, var_addr[f->var] + f->offset, buf) : &k->code.insts[n];
 }
 
 // ---- where blocks begin -------------------------------------------------------------------------
@@ -247,7 +247,7 @@ static void make_inst(lift *l, orr_inst *i, const orr_code *c, const orr_cubin_f
     }
     bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
     bool seen = (orr_ops[i->op].flags & ORR_F_ATOMIC) || (i->mods & ORR_M_VOLATILE);
-    if ((orr_ops[i->op].flags & ORR_F_MEMORY) && global && seen) l->k->atomics = true;
+    if ((orr_ops[i->op].flags & ORR_F_MEMORY) && global && seen) l->k->effects.atomics = true;
 }
 
 static void make_blocks(lift *l) {
@@ -342,11 +342,11 @@ static void measure_stack(lift *l, const orr_cubin_func *entry) {
                 provided |= c->args[a].kind == ORR_ARG_TARGET && (uint64_t)c->args[a].value < ORR_CODE_BASE;
             }
             provided = direct && provided && orr_code_mod(c, ORR_SM_RELABS);
-            if (provided) k->atomics = true;
+            if (provided) k->effects.atomics = true;
             if (provided) continue;
             bool system = !direct && orr_code_mod(c, ORR_SM_RELABS) && k->nfuncs == 1; // vprintf, malloc
             if (system || (!direct && l->f->system))
-                k->atomics = true; // output and the heap keep the blocks' order
+                k->effects.atomics = true; // output and the heap keep the blocks' order
             if (!system && (!direct || f || c->address >= body)) k->recursive = true;
         }
     }
@@ -357,7 +357,7 @@ static void measure_stack(lift *l, const orr_cubin_func *entry) {
 // Who launches copies arguments to these offsets without a second look: they are checked here.
 static bool make_params(lift *l, const orr_cubin_func *x) {
     orr_kernel *k = l->k;
-    k->param_base = x->param_base;
+    k->code.param_base = x->param_base;
     k->param_bytes = x->param_bytes;
     k->nparams = x->nparams;
     k->params = orr_arena_alloc(&k->arena, sizeof *k->params * ((size_t)x->nparams + 1));
@@ -417,12 +417,12 @@ static void resources(lift *l, const orr_cubin_func *x) {
         if (y->regs > k->regs) k->regs = y->regs;
         if (y->barriers > k->barriers) k->barriers = y->barriers;
     }
-    memcpy(k->maxntid, x->maxntid, sizeof k->maxntid);
-    memcpy(k->reqntid, x->reqntid, sizeof k->reqntid);
-    memcpy(k->cluster, x->cluster, sizeof k->cluster);
+    memcpy(k->bounds.maxntid, x->maxntid, sizeof k->bounds.maxntid);
+    memcpy(k->bounds.reqntid, x->reqntid, sizeof k->bounds.reqntid);
+    memcpy(k->bounds.cluster, x->cluster, sizeof k->bounds.cluster);
     k->machine = k->control = true;
-    k->bank0 = x->constant0;
-    k->bank0_bytes = x->constant0_bytes;
+    k->code.bank0 = x->constant0;
+    k->code.bank0_bytes = x->constant0_bytes;
 }
 
 static void *kept(orr_kernel *k, const void *at, size_t bytes) {
@@ -444,13 +444,13 @@ static bool make_kernel(lift *l, uint32_t entry) {
     for (uint32_t f = 0; f < k->nfuncs; f++)
         for (uint32_t n = k->funcs[f].first_inst, end = n + k->funcs[f].ninsts; n < end; n++)
             make_inst(l, &k->insts[n], &l->codes[n], &l->cubin->funcs[l->funcs[f]]);
-    k->codes = l->codes;
+    k->code.insts = l->codes;
     k->operands = kept(k, l->operands.at, l->operands.n * sizeof *l->operands.at);
     k->noperands = (uint32_t)l->operands.n;
     k->names = kept(k, l->names.at, l->names.n * sizeof *l->names.at);
     k->nnames = (uint32_t)l->names.n;
-    k->fixes = kept(k, l->fixes.at, l->fixes.n * sizeof *l->fixes.at);
-    k->nfixes = (uint32_t)l->fixes.n;
+    k->code.fixes = kept(k, l->fixes.at, l->fixes.n * sizeof *l->fixes.at);
+    k->code.nfixes = (uint32_t)l->fixes.n;
     make_blocks(l);
     link_targets(l);
     if (!make_params(l, x)) return false;

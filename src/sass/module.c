@@ -207,7 +207,7 @@ static void own_banks(orr_module *m, orr_kernel *k) {
         const char *kernel;
         int bank = bank_of(m->vars[v].name, &kernel);
         if (bank <= 0 || (kernel && strcmp(kernel, k->name) != 0)) continue;
-        if (kernel || !k->bank_var[bank]) k->bank_var[bank] = v + 1;
+        if (kernel || !k->code.bank_var[bank]) k->code.bank_var[bank] = v + 1;
     }
 }
 

@@ -306,13 +306,8 @@ int orr_code_uspan(const orr_code *c, int arg) {
 
 // ---- control ----------------------------------------------------------------------------------
 bool orr_code_ends_block(const orr_code *c) {
+    if (orr_sass_jumps(c->op)) return true;
     switch (c->op) {
-    case ORR_SASS_BRA:
-    case ORR_SASS_BRX:
-    case ORR_SASS_BRXU:
-    case ORR_SASS_JMP:
-    case ORR_SASS_JMX:
-    case ORR_SASS_JMXU:
     case ORR_SASS_CALL:
     case ORR_SASS_RET:
     case ORR_SASS_EXIT:
@@ -329,17 +324,8 @@ bool orr_code_ends_block(const orr_code *c) {
 }
 
 bool orr_code_falls_through(const orr_code *c) {
-    switch (c->op) {
-    case ORR_SASS_BRA:
-    case ORR_SASS_BRX:
-    case ORR_SASS_BRXU:
-    case ORR_SASS_JMP:
-    case ORR_SASS_JMX:
-    case ORR_SASS_JMXU:
-    case ORR_SASS_RET:
-    case ORR_SASS_EXIT: break;
-    default: return true; // a call comes back
-    }
+    if (!orr_sass_jumps(c->op) && c->op != ORR_SASS_RET && c->op != ORR_SASS_EXIT)
+        return true; // a call comes back
     if (c->guard != ORR_PT || c->guard_neg) return true;
     for (int i = 0; i < c->nargs; i++) { // a second condition is an operand
         const orr_arg *a = &c->args[i];

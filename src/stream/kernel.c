@@ -209,12 +209,12 @@ void kernel_write(orr_text *t, const orr_kernel *k) {
     add_n(t, k->param_bytes);
     add_n(t, k->shared_bytes);
     add_n(t, k->regs);
-    for (int d = 0; d < 3; d++) add_n(t, k->maxntid[d]);
-    for (int d = 0; d < 3; d++) add_n(t, k->reqntid[d]);
-    add_n(t, k->minctapersm);
-    add_n(t, k->maxnreg);
+    for (int d = 0; d < 3; d++) add_n(t, k->bounds.maxntid[d]);
+    for (int d = 0; d < 3; d++) add_n(t, k->bounds.reqntid[d]);
+    add_n(t, k->bounds.minctapersm);
+    add_n(t, k->bounds.maxnreg);
     add_n(t, k->barriers);
-    add_n(t, k->atomics);
+    add_n(t, k->effects.atomics);
     add_n(t, k->recursive);
     if (k->machine) write_machine(t, k);
 }
@@ -366,12 +366,12 @@ static void read_kernel(cursor *c, const uint16_t *op_map, uint32_t nops, orr_ke
     k->param_bytes = take_u32(c);
     k->shared_bytes = take_u32(c);
     k->regs = take_u32(c);
-    for (int d = 0; d < 3; d++) k->maxntid[d] = take_u32(c);
-    for (int d = 0; d < 3; d++) k->reqntid[d] = take_u32(c);
-    k->minctapersm = take_u32(c);
-    k->maxnreg = take_u32(c);
+    for (int d = 0; d < 3; d++) k->bounds.maxntid[d] = take_u32(c);
+    for (int d = 0; d < 3; d++) k->bounds.reqntid[d] = take_u32(c);
+    k->bounds.minctapersm = take_u32(c);
+    k->bounds.maxnreg = take_u32(c);
     k->barriers = take_u32(c);
-    k->atomics = take_n(c, 1);
+    k->effects.atomics = take_n(c, 1);
     k->recursive = take_n(c, 1);
     if (c->at != c->end) read_machine(c, k);
 }

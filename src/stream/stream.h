@@ -39,6 +39,21 @@ typedef struct orr_access { // one memory instruction of one warp
     uint32_t version[32];   // the same, if versioned: ordered writes to the word so far (orr_inst_order)
 } orr_access;
 
+// The lanes among `left` that have the address of the first of them; *version: the latest that any of them
+// found, 0: the stream does not say.
+static inline uint32_t orr_access_alike(const orr_access *a, uint32_t left, uint32_t *version) {
+    uint64_t at = a->addr[orr_ffs(left)];
+    uint32_t same = 0;
+    *version = 0;
+    for (uint32_t m = left; m; m &= m - 1) {
+        int lane = orr_ffs(m);
+        if (a->addr[lane] != at) continue;
+        same |= m & -m;
+        if (a->versioned && a->version[lane] > *version) *version = a->version[lane];
+    }
+    return same;
+}
+
 static inline orr_trace orr_trace_open(orr_warp_trace w) { return (orr_trace){w.bytes, w.bytes + w.n, 0}; }
 // The next basic block: 1 and *block, *mask; 0 at the end; -1 if the bytes are damaged (a block number
 // is checked against nblocks). The mask may be 0: machine code that a warp executes with no lane taking part.

@@ -109,16 +109,20 @@ static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t res
     return p + n * 8;
 }
 
+// The mask of an access, where it is not that of its block; what the first byte says of it.
+static inline uint8_t orr_trace_mask(const orr_trace_out *t, uint32_t mask, uint8_t **p) {
+    if (mask == t->mask) return 0;
+    memcpy(*p, &mask, 4);
+    *p += 4;
+    return 8;
+}
+
 // Active lanes at addr, addr + stride, addr + 2 stride ...: what put_access would find out by itself.
 static inline void orr_trace_put_regular(orr_trace_out *t, uint32_t mask, uint64_t addr, uint64_t stride) {
     orr_trace_room(t);
     uint8_t *p = t->bytes + t->n;
     uint8_t *head = p++;
-    uint8_t differs = mask != t->mask ? 8 : 0;
-    if (differs) {
-        memcpy(p, &mask, 4);
-        p += 4;
-    }
+    uint8_t differs = orr_trace_mask(t, mask, &p);
     memcpy(p, &addr, 8);
     p += 8;
     *head = differs | (stride ? 2 : 1);
@@ -132,11 +136,7 @@ static inline void orr_trace_put_rows(orr_trace_out *t, uint32_t mask, uint64_t 
     orr_trace_room(t);
     uint8_t *p = t->bytes + t->n;
     uint8_t *head = p++;
-    uint8_t differs = mask != t->mask ? 8 : 0;
-    if (differs) {
-        memcpy(p, &mask, 4);
-        p += 4;
-    }
+    uint8_t differs = orr_trace_mask(t, mask, &p);
     memcpy(p, &addr, 8);
     p += 8;
     *head = differs | 4;
@@ -150,11 +150,7 @@ static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const u
     orr_trace_room(t);
     uint8_t *p = t->bytes + t->n;
     uint8_t *head = p++;
-    uint8_t differs = mask != t->mask ? 8 : 0;
-    if (differs) {
-        memcpy(p, &mask, 4);
-        p += 4;
-    }
+    uint8_t differs = orr_trace_mask(t, mask, &p);
     if (!mask) {
         *head = differs;
         t->n = (size_t)(p - t->bytes);

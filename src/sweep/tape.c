@@ -141,8 +141,8 @@ static void mix_kernel(orr_tape *t, const orr_kernel *k) {
         mix(t, words, sizeof words);
     }
     for (uint32_t n = 0; n < k->nnames; n++) mix_text(t, k->names[n]);
-    const uint32_t rest[] = {k->shared_bytes, k->shared_base, k->regs,   k->barriers,
-                             k->maxnreg,      k->machine,     k->control};
+    const uint32_t rest[] = {k->shared_bytes,   k->shared_base, k->regs,   k->barriers,
+                             k->bounds.maxnreg, k->machine,     k->control};
     mix(t, rest, sizeof rest);
 }
 
@@ -228,8 +228,8 @@ bool orr_tape_launch(orr_tape *t, const orr_launch *l, int threads, orr_progress
     orr_launch_info info = orr_info_of(l);
     recording r = {t, p};
     if (p) orr_progress_parts(p, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]);
-    return orr_tape_begin(t, &info, e) && orr_exec_run(l, threads, true, on_block, &r, NULL, e) &&
-           orr_tape_end(t, e);
+    return orr_tape_begin(t, &info, e) &&
+           orr_exec_run(l, threads, &(orr_visitor){on_block, &r, true}, NULL, e) && orr_tape_end(t, e);
 }
 
 bool orr_tape_source(orr_tape *t, orr_source *s, orr_progress *p, orr_err *e) {

@@ -111,102 +111,121 @@ static uint32_t result(tasks_parser *p, uint32_t copy) {
     return 1 + (copy ? MAX_TASKS + p->made : p->ntasks) % REGS;
 }
 
-static bool memory_task(tasks_parser *p, bool load, bool store, bool atomic) {
+enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC = 2 }; // ATOMIC | STORE: a reduction
+
+typedef struct memory_options { // what a task of memory says after its space
+    const char *mnemonic;
+    bool global, local; // its space
+    bool strided, common, together, everywhere;
+    uint64_t bytes, stride, reuse, copies, l1, l2, stall;
+    uint16_t src[MAX_DEPS];
+    int nsrc;
+} memory_options;
+
+// The space, and the machine instruction that makes the access there.
+static bool memory_space(tasks_parser *p, int access, memory_options *o) {
     static const struct {
         const char *name, *load, *store, *atomic, *red;
     } spaces[] = {{"global", "LDG", "STG", "ATOMG", "RED"},
                   {"shared", "LDS", "STS", "ATOMS", "ATOMS"},
                   {"const", "LDC", NULL, NULL, NULL},
                   {"local", "LDL", "STL", NULL, NULL}};
-    const char *mnemonic = NULL;
-    bool found = false, global = false, local = false;
-    for (size_t s = 0; s < sizeof spaces / sizeof spaces[0] && !found; s++)
-        if (tasks_take_word(p, spaces[s].name)) {
-            found = true;
-            global = s == 0;
-            local = s == 3;
-            mnemonic = atomic && store ? spaces[s].red
-                       : atomic        ? spaces[s].atomic
-                       : store         ? spaces[s].store
-                                       : spaces[s].load;
-        }
-    if (!found) return tasks_bad(p, "global, shared, const or local is expected here");
-    if (!mnemonic) return tasks_bad(p, "that cannot be done in this memory");
-    uint64_t bytes = 4, stride = 0, reuse = 0, copies = 1, l1 = 0, l2 = 0, stall = 0;
-    bool common = false, strided = false, together = false, everywhere = false;
-    uint16_t src[MAX_DEPS];
-    int nsrc = 0;
-    if (!tasks_at_end(p) && isdigit((unsigned char)*p->at) &&
-        !tasks_amount(p, "bytes of a thread", 1, 16, &bytes))
-        return false;
-    if (bytes & (bytes - 1)) return tasks_bad(p, "a thread has 1, 2, 4, 8 or 16 bytes");
-    while (!tasks_at_end(p)) {
-        if (tasks_take_word(p, "stride")) {
-            strided = true;
-            if (!tasks_amount(p, "stride", 0, 1u << 20, &stride)) return false;
-        } else if (tasks_take_word(p, "reuse")) {
-            if (!global) return tasks_bad(p, "only global memory has a reuse distance");
-            if (!tasks_amount(p, "reuse", 1, 1ull << 35, &reuse)) return false;
-            common = tasks_take_word(p, "common");
-        } else if (tasks_take_word(p, "together")) {
-            if (!global) return tasks_bad(p, "together is for global memory");
-            together = true;
-        } else if (tasks_take_word(p, "everywhere")) {
-            if (!global) return tasks_bad(p, "everywhere is for global memory");
-            everywhere = true;
-        } else if (tasks_take_word(p, "l1")) {
-            if (!global) return tasks_bad(p, "l1 and l2 are for global memory");
-            if (!tasks_amount(p, "l1, in percent,", 0, 100, &l1)) return false;
-        } else if (tasks_take_word(p, "l2")) {
-            if (!global) return tasks_bad(p, "l1 and l2 are for global memory");
-            if (!tasks_amount(p, "l2, in percent,", 0, 100, &l2)) return false;
-        } else if (tasks_take_word(p, "x")) {
-            if (!tasks_amount(p, "x", 1, MAX_TASKS, &copies)) return false;
-        } else {
-            uint64_t had = (uint64_t)nsrc + stall;
-            if (!dependences(p, src, &nsrc) || !stalls(p, &stall)) return false;
-            if (had == (uint64_t)nsrc + stall)
-                return tasks_fail(p, "after, stride, reuse, l1, l2, x or stall is expected, not", p->at,
-                                  tasks_word(p));
-        }
+    size_t s = 0;
+    while (s < sizeof spaces / sizeof spaces[0] && !tasks_take_word(p, spaces[s].name)) s++;
+    if (s == sizeof spaces / sizeof spaces[0])
+        return tasks_bad(p, "global, shared, const or local is expected here");
+    o->global = s == 0;
+    o->local = s == 3;
+    bool store = access & ACCESS_STORE;
+    if (access & ACCESS_ATOMIC)
+        o->mnemonic = store ? spaces[s].red : spaces[s].atomic;
+    else
+        o->mnemonic = store ? spaces[s].store : spaces[s].load;
+    return o->mnemonic || tasks_bad(p, "that cannot be done in this memory");
+}
+
+// One option of an access. What only global memory has is refused elsewhere.
+static bool memory_option(tasks_parser *p, memory_options *o) {
+    if (tasks_take_word(p, "stride")) {
+        o->strided = true;
+        return tasks_amount(p, "stride", 0, 1u << 20, &o->stride);
     }
+    if (tasks_take_word(p, "reuse")) {
+        if (!o->global) return tasks_bad(p, "only global memory has a reuse distance");
+        if (!tasks_amount(p, "reuse", 1, 1ull << 35, &o->reuse)) return false;
+        o->common = tasks_take_word(p, "common");
+        return true;
+    }
+    if (tasks_take_word(p, "together")) {
+        o->together = true;
+        return o->global || tasks_bad(p, "together is for global memory");
+    }
+    if (tasks_take_word(p, "everywhere")) {
+        o->everywhere = true;
+        return o->global || tasks_bad(p, "everywhere is for global memory");
+    }
+    bool l1 = tasks_take_word(p, "l1");
+    if (l1 || tasks_take_word(p, "l2")) {
+        if (!o->global) return tasks_bad(p, "l1 and l2 are for global memory");
+        return tasks_amount(p, l1 ? "l1, in percent," : "l2, in percent,", 0, 100, l1 ? &o->l1 : &o->l2);
+    }
+    if (tasks_take_word(p, "x")) return tasks_amount(p, "x", 1, MAX_TASKS, &o->copies);
+    uint64_t had = (uint64_t)o->nsrc + o->stall;
+    if (!dependences(p, o->src, &o->nsrc) || !stalls(p, &o->stall)) return false;
+    return had != (uint64_t)o->nsrc + o->stall ||
+           tasks_fail(p, "after, stride, reuse, l1, l2, x or stall is expected, not", p->at, tasks_word(p));
+}
+
+static bool memory_options_read(tasks_parser *p, memory_options *o) {
+    if (!tasks_at_end(p) && isdigit((unsigned char)*p->at) &&
+        !tasks_amount(p, "bytes of a thread", 1, 16, &o->bytes))
+        return false;
+    if (o->bytes & (o->bytes - 1)) return tasks_bad(p, "a thread has 1, 2, 4, 8 or 16 bytes");
+    while (!tasks_at_end(p))
+        if (!memory_option(p, o)) return false;
     // Threads that are at the same place of their local memory are side by side in what is behind it.
-    if (!strided) stride = local ? 0 : bytes;
-    if (l1 + l2 > 100) return tasks_bad(p, "l1 and l2 are more than 100 percent together");
-    if ((l1 || l2) && reuse) return tasks_bad(p, "reuse, or l1 and l2, but not both");
+    if (!o->strided) o->stride = o->local ? 0 : o->bytes;
+    if (o->l1 + o->l2 > 100) return tasks_bad(p, "l1 and l2 are more than 100 percent together");
+    if ((o->l1 || o->l2) && o->reuse) return tasks_bad(p, "reuse, or l1 and l2, but not both");
+    return true;
+}
+
+static bool memory_task(tasks_parser *p, int access) {
+    memory_options o = {.bytes = 4, .copies = 1};
+    if (!memory_space(p, access, &o) || !memory_options_read(p, &o)) return false;
     char text[24];
-    snprintf(text, sizeof text, "%s%s", mnemonic,
-             bytes == 1    ? ".U8"
-             : bytes == 2  ? ".U16"
-             : bytes == 8  ? ".64"
-             : bytes == 16 ? ".128"
-                           : "");
-    if (p->made + copies > MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
+    snprintf(text, sizeof text, "%s%s", o.mnemonic,
+             o.bytes == 1    ? ".U8"
+             : o.bytes == 2  ? ".U16"
+             : o.bytes == 8  ? ".64"
+             : o.bytes == 16 ? ".128"
+                             : "");
+    if (p->made + o.copies > MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
+    task_kernel *k = p->k;
+    uint64_t runs = times_here(p);
     uint32_t reg = 0;
-    for (uint64_t c = 0; c < copies; c++) {
+    for (uint64_t c = 0; c < o.copies; c++) {
         reg = result(p, c > 0);
         p->made++;
-        uint32_t inst = add_inst(p, text, store ? -1 : (int)reg, src, nsrc, (int)bytes);
-        task_kernel *k = p->k;
-        uint64_t runs = times_here(p);
-        k->kernel.insts[inst].ctrl = (uint32_t)stall;
+        uint32_t inst = add_inst(p, text, access & ACCESS_STORE ? -1 : (int)reg, o.src, o.nsrc, (int)o.bytes);
+        k->kernel.insts[inst].ctrl = (uint32_t)o.stall;
         if (orr_inst_traced(&k->kernel.insts[inst]))
-            *ORR_PUSH(&k->mems) = (task_mem){.bytes = (uint32_t)bytes,
-                                             .stride = stride,
-                                             .reuse = reuse,
-                                             .load = load && !atomic,
-                                             .store = store && !atomic,
-                                             .common = common,
-                                             .together = together,
-                                             .everywhere = everywhere,
-                                             .l1 = (uint8_t)l1,
-                                             .l2 = (uint8_t)l2,
+            *ORR_PUSH(&k->mems) = (task_mem){.bytes = (uint32_t)o.bytes,
+                                             .stride = o.stride,
+                                             .reuse = o.reuse,
+                                             .load = access == ACCESS_LOAD,
+                                             .store = access == ACCESS_STORE,
+                                             .common = o.common,
+                                             .together = o.together,
+                                             .everywhere = o.everywhere,
+                                             .l1 = (uint8_t)o.l1,
+                                             .l2 = (uint8_t)o.l2,
                                              .inst = inst,
                                              .runs = runs};
         k->accesses += runs;
         k->run += runs;
     }
-    if (p->k->accesses > MAX_ACCESS)
+    if (k->accesses > MAX_ACCESS)
         return tasks_bad(p, "a warp makes more than 4 million accesses; repeat less");
     p->reg[p->ntasks++] = reg;
     return true;
@@ -260,14 +279,15 @@ static bool begin_loop(tasks_parser *p) {
     if (p->depth == MAX_DEPTH) return tasks_bad(p, "loops nest at most 8 deep");
     if (!tasks_amount(p, "rounds of a loop", 1, MAX_RUN, &n)) return false;
     uint64_t most = n;
-    if (tasks_take_word(p, "to") && !tasks_amount(p, "the most rounds of a loop", n, MAX_RUN, &most))
-        return false;
+    bool differ = tasks_take_word(p, "to");
+    if (differ && !tasks_amount(p, "the most rounds of a loop", n, MAX_RUN, &most)) return false;
+    bool blocks = differ && tasks_take_word(p, "blocks");
     uint64_t times = times_here(p) * most;
     if (times > MAX_RUN) return tasks_bad(p, "a warp runs more than 64 million rounds");
     end_block(p);
     p->loop[p->depth].item = (uint32_t)p->k->items.n;
     p->loop[p->depth++].times = times;
-    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n, .most = most};
+    *ORR_PUSH(&p->k->items) = (task_item){.kind = ITEM_LOOP, .times = n, .most = most, .blocks = blocks};
     return true;
 }
 
@@ -327,13 +347,13 @@ bool tasks_task(tasks_parser *p) {
     if (p->ntasks == MAX_TASKS) return tasks_bad(p, "a kernel has at most 4096 tasks");
     bool ok = false, found = true;
     if (tasks_take_word(p, "load"))
-        ok = memory_task(p, true, false, false);
+        ok = memory_task(p, ACCESS_LOAD);
     else if (tasks_take_word(p, "store"))
-        ok = memory_task(p, false, true, false);
+        ok = memory_task(p, ACCESS_STORE);
     else if (tasks_take_word(p, "atomic"))
-        ok = memory_task(p, true, false, true);
+        ok = memory_task(p, ACCESS_ATOMIC);
     else if (tasks_take_word(p, "red")) // whose result nobody has
-        ok = memory_task(p, false, true, true);
+        ok = memory_task(p, ACCESS_ATOMIC | ACCESS_STORE);
     else if (tasks_take_word(p, "sync")) {
         uint64_t stall = 0;
         ok = stalls(p, &stall);
@@ -382,7 +402,8 @@ bool tasks_begin_kernel(tasks_parser *p) {
     k->func.name = o->name;
     o->barriers = 1;
     o->machine = true;
-    o->atomics = o->blocks_meet = o->reads_anywhere = o->untraced = true; // nobody executes it
+    o->effects.atomics = o->effects.blocks_meet = o->effects.reads_anywhere = o->effects.untraced =
+        true; // nobody executes it
     uint64_t threads = 0, regs = 32, shared = 0;
     while (!tasks_at_end(p)) {
         bool ok;

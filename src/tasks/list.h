@@ -32,6 +32,7 @@ typedef struct task_item { // what a warp does, in order: a block of code, or a 
     uint32_t block;       // of the kernel
     uint32_t first, n;    // of its accesses in `mems`
     uint64_t times, most; // LOOP: rounds; warps differ, from `times` to `most`. SOME: percent of the warps
+    bool blocks;          // LOOP: thread blocks differ, not their warps
     uint32_t match;       // LOOP, SOME: its end; END: its beginning
 } task_item;
 

@@ -88,7 +88,8 @@ static void make_warp(maker *m, uint64_t warp) {
         } else if (t->kind == ITEM_SOME) {
             i = t->match;
         } else if (t->kind == ITEM_LOOP) {
-            m->left[depth++] = t->times + (t->most > t->times ? warp * 40503 % (t->most - t->times + 1) : 0);
+            uint64_t who = t->blocks ? warp / m->nwarps : warp;
+            m->left[depth++] = t->times + (t->most > t->times ? who * 40503 % (t->most - t->times + 1) : 0);
         } else if (t->kind == ITEM_END) {
             if (--m->left[depth - 1])
                 i = t->match;
@@ -182,7 +183,8 @@ uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
         h = mix(h, m->l1 * 256u + m->l2 * 2u + m->together + m->everywhere * 65536u);
     }
     for (size_t i = 0; i < k->items.n; i++)
-        h = mix(mix(h, (uint64_t)k->items.at[i].kind), k->items.at[i].times * 3 + k->items.at[i].most);
+        h = mix(mix(h, (uint64_t)k->items.at[i].kind),
+                k->items.at[i].times * 3 + k->items.at[i].most + k->items.at[i].blocks);
     for (uint32_t i = 0; i < o->ninsts; i++) {
         for (const char *c = o->names[o->insts[i].name]; *c; c++) h = mix(h, (uint8_t)*c);
         h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc + o->insts[i].ctrl * 64u);

@@ -10,7 +10,11 @@
 // Global accesses look for their sectors in an L1 of each SM, which takes blocks in turn, and in an L2, which
 // stays from launch to launch; what they found becomes l1 and l2 percent. Both forget what has not been used
 // for long.
+//
+// What a list cannot hold is said in it, as a comment: that threads wait for each other, and that some thread
+// blocks do much more than the average one.
 #include "gpu/gpu.h"
+#include "isa/observable.h"
 #include "memory/cache.h"
 #include "memory/memory.h"
 #include "program/program.h"
@@ -41,7 +45,8 @@ typedef struct profile { // of a launch
     seen *accesses;  // by the kernel's instruction
     double *squares; // of each block of code: of its runs in a warp, summed
     double full;     // lanes of a whole warp for each that the blocks' warps have
-    uint64_t warps;
+    uint64_t warps, blocks;
+    uint64_t longest, insts; // warp instructions: of the block with most, of all
 } profile;
 
 typedef struct way { // where a warp of a thread block is
@@ -55,12 +60,14 @@ typedef struct line { // a task of the list, before it has a number
     enum { TASK, LOOP_FROM, LOOP_TO, SOME_FROM, SOME_TO } what;
     uint32_t inst;        // of the program
     uint64_t times, most; // of a loop: rounds; up to `most` of them in some warps. SOME: percent of the warps
+    bool blocks;          // of a loop: in some blocks
 } line;
 
 typedef struct emit {
     const profile *f;
     ORR_VEC(line) lines;
     int depth, loops; // of what is open: all, and loops
+    double uneven;    // what the longest thread block does, of the average one; 1: it does not matter
     double owed[3];   // of blocks that run in part: accesses to shared memory, other accesses, all else
 } emit;
 
@@ -155,30 +162,36 @@ static void vote(seen *s, const orr_access *a) {
     }
 }
 
-static void global_access(orr_task_writer *w, orr_cache *l1, const orr_tinst *t, const orr_access *a, seen *s,
-                          uint32_t turn, uint32_t block) {
+typedef struct reading { // a thread block that is looked at
+    orr_task_writer *w;
+    profile *f;
+    orr_cache *l1;
+    uint32_t block;
+} reading;
+
+static void global_access(const reading *r, const orr_tinst *t, const orr_access *a, seen *s, uint32_t turn) {
     orr_coalesced c;
     orr_coalesce(a, t->bytes, ORR_WHOLE_WARP, &c);
     s->sectors += c.sectors;
     s->lines += c.lines;
     vote(s, a);
     bool looks = t->flags & ORR_TF_LOAD && !(t->flags & (ORR_TF_BYPASS | ORR_TF_ATOMIC));
-    if (follows(s, &c, turn, block) && looks) return;
+    if (follows(s, &c, turn, r->block) && looks) return;
     s->leaders++;
     s->lead_sectors += c.sectors;
     for (uint32_t i = 0; i < c.lines; i++)
         for (uint8_t bit = 1; bit < 16; bit = (uint8_t)(bit << 1)) {
             if (!(c.line[i].sectors & bit)) continue;
-            if (looks && has(l1, c.line[i].line, bit))
+            if (looks && has(r->l1, c.line[i].line, bit))
                 s->l1++;
             else
-                s->l2 += has(&w->l2, c.line[i].line, bit);
+                s->l2 += has(&r->w->l2, c.line[i].line, bit);
         }
 }
 
 // ---- what a launch did -------------------------------------------------------------------------------
-static bool read_access(orr_task_writer *w, profile *f, orr_cache *l1, way *x, const orr_tblock *b,
-                        uint32_t at, uint32_t block) {
+static bool read_access(const reading *r, way *x, const orr_tblock *b, uint32_t at) {
+    profile *f = r->f;
     orr_access a;
     if (!orr_trace_access(&x->t, &a)) return false;
     for (uint32_t i = b->first; i < b->first + b->count && !a.fields; i++) {
@@ -196,14 +209,15 @@ static bool read_access(orr_task_writer *w, profile *f, orr_cache *l1, way *x, c
             s->passes += y.passes;
             s->phases += y.phases;
         } else if (space == ORR_SPACE_GLOBAL) {
-            global_access(w, l1, in, &a, s, turn, block);
+            global_access(r, in, &a, s, turn);
         }
     }
     return true;
 }
 
 // A basic block of a warp; 0: it has ended.
-static int read_some(orr_task_writer *w, profile *f, orr_cache *l1, way *x, uint32_t number) {
+static int read_some(const reading *r, way *x) {
+    profile *f = r->f;
     const orr_kernel *k = f->k;
     uint32_t block, mask;
     int more = orr_trace_block(&x->t, k->nblocks, &block, &mask);
@@ -213,13 +227,14 @@ static int read_some(orr_task_writer *w, profile *f, orr_cache *l1, way *x, uint
     if (x->last != UINT32_MAX && block <= x->last) f->back[(size_t)x->last * k->nblocks + block]++;
     x->last = block;
     for (uint32_t at = 0; at < k->blocks[block].nmem; at++)
-        if (!read_access(w, f, l1, x, &f->p->blocks[block], at, number)) return -1;
+        if (!read_access(r, x, &f->p->blocks[block], at)) return -1;
     return 1;
 }
 
 // Its warps in turns, a basic block each: as they share an SM.
 static bool read_block(orr_task_writer *w, profile *f, orr_cache *l1, const orr_tb *tb) {
     size_t accesses = f->p->ninsts + 1, blocks = f->k->nblocks + 1;
+    reading r = {.w = w, .f = f, .l1 = l1, .block = (uint32_t)tb->index};
     way *x = orr_calloc(tb->nwarps, sizeof *x);
     uint32_t *counts = orr_calloc(tb->nwarps * (accesses + blocks), sizeof *counts), left = tb->nwarps;
     for (uint32_t i = 0; i < tb->nwarps; i++)
@@ -229,17 +244,22 @@ static bool read_block(orr_task_writer *w, profile *f, orr_cache *l1, const orr_
     while (ok && left)
         for (uint32_t i = 0; i < tb->nwarps && ok; i++) {
             if (x[i].ended) continue;
-            int more = read_some(w, f, l1, &x[i], (uint32_t)tb->index);
+            int more = read_some(&r, &x[i]);
             ok = more >= 0;
             x[i].ended = more == 0;
             left -= more == 0;
         }
+    uint64_t all = 0;
     for (uint32_t i = 0; i < tb->nwarps; i++)
         for (uint32_t b = 0; b < f->k->nblocks; b++) {
             f->squares[b] += (double)x[i].runs[b] * x[i].runs[b];
             f->who[b] += x[i].runs[b] > 0;
+            all += (uint64_t)x[i].runs[b] * f->p->blocks[b].count;
         }
     f->warps += tb->nwarps;
+    f->blocks++;
+    f->insts += all;
+    if (all > f->longest) f->longest = all;
     free(counts);
     free(x);
     return ok;
@@ -308,7 +328,7 @@ static double deviation(const profile *f, uint32_t b, double n) { // of a warp's
     return var > 0 ? sqrt(var) : 0;
 }
 
-static void add(emit *m, uint32_t inst) { *ORR_PUSH(&m->lines) = (line){TASK, inst, 0, 0}; }
+static void add(emit *m, uint32_t inst) { *ORR_PUSH(&m->lines) = (line){TASK, inst, 0, 0, false}; }
 
 static bool goes_back(const profile *f, uint32_t b) { // mostly
     uint64_t jumps = 0;
@@ -361,11 +381,12 @@ static void region(emit *m, uint32_t from, uint32_t to, double times, double sca
         double each = (double)f->runs[b] / times * scale; // rounds
         if (some != UINT32_MAX) {
             double warps = (double)f->who[b];
-            *ORR_PUSH(&m->lines) = (line){SOME_FROM, 0, (uint64_t)(100 * warps / (double)f->warps + 0.5), 0};
+            *ORR_PUSH(&m->lines) =
+                (line){SOME_FROM, 0, (uint64_t)(100 * warps / (double)f->warps + 0.5), 0, false};
             m->depth++;
             region(m, b, some, warps, 1);
             m->depth--;
-            *ORR_PUSH(&m->lines) = (line){SOME_TO, 0, 0, 0};
+            *ORR_PUSH(&m->lines) = (line){SOME_TO, 0, 0, 0, false};
             b = some - 1;
             continue;
         }
@@ -382,12 +403,17 @@ static void region(emit *m, uint32_t from, uint32_t to, double times, double sca
         bool once = !m->loops && entered_once(f, b, end, times);
         double spread = once ? deviation(f, b, times) * 1.732 : 0; // of numbers that are evenly spread
         uint64_t least = (uint64_t)whole, most = (uint64_t)whole;
+        bool blocks = waits(f, b, end + 1); // the warps of a block have as many rounds
+        if (!m->loops && m->uneven > 1 && (blocks || !(spread > 1))) {
+            spread = (m->uneven - 1) * each;
+            blocks = true;
+        }
         if (spread > 0.15 * each && spread > 1) {
             least = each - spread > 1 ? (uint64_t)(each - spread + 0.5) : 1;
             most = (uint64_t)(2 * each + 0.5) - least;
             rest = 0;
         }
-        *ORR_PUSH(&m->lines) = (line){LOOP_FROM, 0, least, most};
+        *ORR_PUSH(&m->lines) = (line){LOOP_FROM, 0, least, most, blocks};
         double owed[3];
         memcpy(owed, m->owed, sizeof owed);
         m->depth++;
@@ -396,7 +422,7 @@ static void region(emit *m, uint32_t from, uint32_t to, double times, double sca
         m->depth--;
         m->loops--;
         memcpy(m->owed, owed, sizeof owed);
-        *ORR_PUSH(&m->lines) = (line){LOOP_TO, 0, 0, 0};
+        *ORR_PUSH(&m->lines) = (line){LOOP_TO, 0, 0, 0, false};
         if (rest > 0.1) region(m, b, end + 1, (double)f->runs[b], rest);
         b = end;
     }
@@ -543,7 +569,8 @@ static bool write_tasks(const emit *m, orr_text *out) {
         if (l->what == LOOP_FROM) {
             indent(out, depth++);
             orr_text_add(out, "loop %llu", (unsigned long long)l->times);
-            if (l->most > l->times) orr_text_add(out, " to %llu", (unsigned long long)l->most);
+            if (l->most > l->times)
+                orr_text_add(out, " to %llu%s", (unsigned long long)l->most, l->blocks ? " blocks" : "");
             orr_text_add(out, "\n");
             continue;
         }
@@ -614,6 +641,34 @@ static const char *kernel_named(orr_task_writer *w, const orr_kernel *k, const c
     return name.s;
 }
 
+// What the longest thread block does, of the average one, where a launch waits for it: its blocks run in one
+// round. 1: elsewhere, others run meanwhile.
+static double uneven(const orr_task_writer *w, const profile *f) {
+    if (!f->blocks || !f->insts) return 1;
+    uint64_t warps = f->warps / f->blocks, room = warps ? (uint64_t)w->g->limit_sm_threads / 32 / warps : 1;
+    double mean = (double)f->insts / (double)f->blocks, part = (double)f->longest / mean;
+    bool round = f->blocks <= (uint64_t)w->sms * (room ? room : 1);
+    return round && part > 1.25 ? part : 1;
+}
+
+// What a list cannot have of the kernel, as comments.
+static void write_limits(const profile *f, double uneven, orr_text *out) {
+    const orr_kernel *k = f->k;
+    orr_text why = {0};
+    orr_observable_text(k, &why);
+    if (orr_kernel_orders(k))
+        orr_text_add(out, "    # its threads wait for each other (it %s): in a list nobody does\n",
+                     why.s ? why.s : "swaps what others write");
+    else if (orr_kernel_observable(k) & (ORR_OBS_ATOMIC | ORR_OBS_POLL | ORR_OBS_LOOK))
+        orr_text_add(out,
+                     "    # what it does depends on when its threads do it (it %s): a list has one way\n",
+                     why.s ? why.s : "");
+    free(why.s);
+    if (uneven > 1)
+        orr_text_add(out, "    # its longest thread block does %.1f times what the average one does\n",
+                     uneven);
+}
+
 bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e) {
     const orr_launch_info *info = &s->info;
     profile f = {.k = info->kernel};
@@ -638,6 +693,9 @@ bool orr_task_writer_launch(orr_task_writer *w, orr_source *s, orr_err *e) {
         orr_text_add(&body, " threads %llu registers %u shared %llu\n", (unsigned long long)threads,
                      f.p->registers < 255 ? (f.p->registers ? f.p->registers : 1) : 255,
                      (unsigned long long)info->kernel->shared_bytes + info->dynamic_shared);
+        double longest = uneven(w, &f);
+        m.uneven = longest < 1.95 ? longest : 1.95; // from nearly nothing to twice as much
+        write_limits(&f, longest, &body);
         region(&m, 0, info->kernel->nblocks, (double)f.warps, 1);
         ok = write_tasks(&m, &body) ||
              orr_fail(e, ORR_BAD_INPUT,

@@ -196,6 +196,19 @@ static void test_managed(void) {
     double moved = 8e6 / 378e3; // us over NVLink, 450 GB/s x 0.84
     printf("wrong: %d, from GPU to GPU: %d\n", wrong,
            (ms[0] - ms[1]) * 1e3 > moved && (ms[0] - ms[1]) * 1e3 < 1.5 * moved);
+    // A quarter of both comes back to the first, and nothing else; then the rest.
+    for (int part = 0; part < 3; part++) {
+        handle from, to;
+        cudaSetDevice(0);
+        cudaEventCreate(&from), cudaEventCreate(&to);
+        cudaEventRecord(from, NULL);
+        add(part < 2 ? ELEMENTS / 4 : ELEMENTS, 0, x, y);
+        cudaEventRecord(to, NULL);
+        cudaEventElapsedTime(&ms[part > 0], from, to);
+        if (part == 1)
+            printf("a quarter: %d\n", (ms[0] - ms[1]) * 1e3 > moved / 4 && (ms[0] - ms[1]) * 1e3 < moved / 2);
+    }
+    printf("the rest: %d\n", ms[1] * 1e3 > 0.75 * moved);
 }
 
 // ---- NCCL ---------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ static void launch(const orr_kernel *k, const orr_image *image, orr_mem *mem) {
                         .print = fopen("/dev/null", "w"),
                         .fault = &fault};
         if (orr_launch_check(&l, 100 << 10, &e)) {
-            bool ok = orr_exec_run(&l, 1, false, NULL, NULL, NULL, &e);
+            bool ok = orr_exec_run(&l, 1, NULL, NULL, &e);
             if (!ok && (!e.status || !e.text[0])) abort(); // refused without a reason
             if (ok && fault != ORR_FAULT_NONE) abort();
         }

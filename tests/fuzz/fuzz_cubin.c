@@ -66,7 +66,7 @@ static void check(orr_text *t, const orr_kernel *k) {
     }
     free(places);
     for (int i = 0; i < ORR_BANKS; i++)
-        if (k->bank_var[i] > k->module->nvars) abort();
+        if (k->code.bank_var[i] > k->module->nvars) abort();
     orr_kernel_print(k, t);
     t->n = 0;
 }

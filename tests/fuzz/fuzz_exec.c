@@ -38,13 +38,13 @@ static void run_kernel(orr_mem *mem, const orr_image *image, orr_module *m, cons
                     .params = params,
                     .max_insts = 4000,
                     .print = print};
-    if (k->reqntid[0]) {
-        l.block[0] = k->reqntid[0];
-        l.block[1] = k->reqntid[1] ? k->reqntid[1] : 1;
-        l.block[2] = k->reqntid[2] ? k->reqntid[2] : 1;
+    if (k->bounds.reqntid[0]) {
+        l.block[0] = k->bounds.reqntid[0];
+        l.block[1] = k->bounds.reqntid[1] ? k->bounds.reqntid[1] : 1;
+        l.block[2] = k->bounds.reqntid[2] ? k->bounds.reqntid[2] : 1;
     }
     orr_exec_counts counts = {0};
-    bool ok = orr_launch_check(&l, 98304, &e) && orr_exec_run(&l, 1, false, NULL, NULL, &counts, &e);
+    bool ok = orr_launch_check(&l, 98304, &e) && orr_exec_run(&l, 1, NULL, &counts, &e);
     if (ok != !e.status || (!ok && !e.text[0])) abort();
     free(params);
 }

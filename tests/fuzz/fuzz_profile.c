@@ -22,7 +22,8 @@ static void use(const orr_sampling_profile *p, double target) {
                  *requests = orr_malloc(x->blocks * sizeof *requests);
         orr_sp_expand(x, insts, requests);
         uint32_t n;
-        orr_region *r = orr_regions(insts, requests, x->blocks, 7, 0.2, 0.3, target > 0, &n);
+        orr_region *r =
+            orr_regions(insts, requests, x->blocks, (orr_region_rule){7, 0.2, 0.3, target > 0}, &n);
         for (uint32_t k = 0; k < n; k++)
             if (r[k].end > x->blocks || r[k].first >= r[k].end || (k && r[k].first < r[k - 1].end)) abort();
         free(r);

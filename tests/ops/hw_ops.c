@@ -12,7 +12,7 @@
 static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     (void)arg;
     (void)c;
-    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
+    return orr_exec_run(l, 1, NULL, NULL, e);
 }
 
 static void show(const ops_case *c, int n, uint64_t ours, uint64_t theirs) {

@@ -26,7 +26,7 @@
 static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     (void)arg;
     (void)c;
-    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
+    return orr_exec_run(l, 1, NULL, NULL, e);
 }
 
 typedef struct side { // a module and where it runs

@@ -61,9 +61,7 @@ NARROW(bf16)
 #define ATOM_LOOP(T, nelem, expr)                                                                            \
     uint8_t *host[ORR_WARP];                                                                                 \
     const int elems = nelem;                                                                                 \
-    if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, (uint32_t)(sizeof(T) * (size_t)elems),     \
-                       host))                                                                                \
-        return;                                                                                              \
+    if (!orr_addresses(w, u, u->inst->space, (uint32_t)(sizeof(T) * (size_t)elems), host)) return;           \
     for (uint32_t m = w->exec; m; m &= m - 1) {                                                              \
         int i = orr_ffs(m);                                                                                  \
         for (int e = 0; e < elems; e++) {                                                                    \
@@ -125,7 +123,7 @@ ATOM_VEC(maxbf16x2, uint32_t, BY_HALVES(max_bf16))
 #define RED(name, T, operation)                                                                              \
     static void name(warp *w, const uop *u) {                                                                \
         uint8_t *host[ORR_WARP];                                                                             \
-        if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, sizeof(T), host)) return;              \
+        if (!orr_addresses(w, u, u->inst->space, sizeof(T), host)) return;                                   \
         const T *s = SRC_B(w, u, T);                                                                         \
         for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
             int i = orr_ffs(m);                                                                              \
@@ -239,7 +237,7 @@ static const char *mbar_do(const orr_inst *in, mbar *b, uint32_t x, bool has_x) 
 
 static void mbarrier(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
-    if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 8, host)) return;
+    if (!orr_addresses(w, u, u->inst->space, 8, host)) return;
     bool has_x = u->nsrc > 1 && !u->b.none, token = u->ndst && !u->d.none;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
@@ -262,7 +260,7 @@ static void mbar_wait(warp *w, const uop *u) {
     uint32_t done = 0;
     size_t head = w->trace ? w->trace->n : 0;
     bool parity = u->inst->cmp == 1;
-    if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 8, host)) return;
+    if (!orr_addresses(w, u, u->inst->space, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         uint32_t now = mbar_open(*(const uint64_t *)(void *)host[i]).phase;
@@ -284,7 +282,7 @@ static void mbar_pending(warp *w, const uop *u) {
 // now. Without .noinc the pending count first grows by the arrival that then takes it back.
 static void cp_arrive(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
-    if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 8, host)) return;
+    if (!orr_addresses(w, u, u->inst->space, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         uint64_t *at = (uint64_t *)(void *)host[i], old = *at;

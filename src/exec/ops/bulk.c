@@ -291,7 +291,7 @@ static bool open_map(request *r, boxed *b) {
         uint64_t off = r->other - ORR_PARAM_WINDOW;
         uint32_t end = p->kernel->param_bytes;
         at = off <= end && end - off >= ORR_MAP_USED ? p->launch->params + off : NULL;
-        place = off + p->kernel->param_base; // in the constant bank
+        place = off + p->kernel->code.param_base; // in the constant bank
         if (!at) return wrong(r, "the tensor map is outside the kernel's parameters");
     } else {
         at = global_at(r, r->other, ORR_MAP_USED);

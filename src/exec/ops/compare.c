@@ -27,12 +27,7 @@ static inline void put_set(warp *w, const uop *u, uint32_t m) { // 1.0f or all o
 }
 
 #define COMPARE(name, T, op)                                                                                 \
-    static inline uint32_t name(const warp *w, const uop *u) {                                               \
-        const T *pa = SRC_A(w, u, T), *pb = SRC_B(w, u, T);                                                  \
-        uint32_t m = 0;                                                                                      \
-        LANES { m |= pa[i] op pb[i] ? lane_bit[i] : 0; }                                                     \
-        return m;                                                                                            \
-    }                                                                                                        \
+    COMPARED(name, T, op)                                                                                    \
     static void setp_##name(warp *w, const uop *u) { put_setp(w, u, name(w, u)); }                           \
     static void set_##name(warp *w, const uop *u) { put_set(w, u, name(w, u)); }
 #define COMPARE4(s, T)                                                                                       \

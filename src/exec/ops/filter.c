@@ -273,9 +273,15 @@ static uint32_t filtered(const orr_texture *t, const footprint *f, int k) {
 // ---- footprints -----------------------------------------------------------------------------
 static uint32_t half_up(uint32_t product) { return (product + 128) >> 8; }
 
+typedef struct layer { // of a texture, or a face of a cube
+    const orr_texture *t;
+    const uint8_t *host;
+    uint32_t n;
+} layer;
+
 // Four texels of a slice that weighs `share` of 256.
-static void add_slice(footprint *f, const orr_texture *t, const uint8_t *host, uint32_t level,
-                      const axis ax[2], int32_t z, uint32_t layer, uint32_t share) {
+static void add_slice(footprint *f, const layer *l, uint32_t level, const axis ax[2], int32_t z,
+                      uint32_t share) {
     int s = f->slices++;
     uint32_t x1 = half_up(ax[0].frac * share), x0 = share - x1;
     uint32_t x1y1 = half_up(ax[1].frac * x1), x0y1 = (ax[1].frac * x0 + 127) >> 8;
@@ -285,7 +291,7 @@ static void add_slice(footprint *f, const orr_texture *t, const uint8_t *host, u
         f->texel[s][n] = (texel){.border = false}; // what weighs nothing is not read
         if (w[n])
             f->texel[s][n] =
-                fetched(t, host, level, (int32_t[3]){ax[0].at[n & 1], ax[1].at[n >> 1], z}, layer);
+                fetched(l->t, l->host, level, (int32_t[3]){ax[0].at[n & 1], ax[1].at[n >> 1], z}, l->n);
     }
 }
 
@@ -313,8 +319,9 @@ static uint32_t face_of(const float c[3], float on[2]) {
     return face;
 }
 
-static void add_level(footprint *f, const orr_texture *t, const uint8_t *host, uint32_t level,
-                      const float c[3], uint32_t layer, uint32_t share, axis ax[3]) {
+static void add_level(footprint *f, const layer *l, uint32_t level, const float c[3], uint32_t share,
+                      axis ax[3]) {
+    const orr_texture *t = l->t;
     const orr_tex_level *v = &t->level[level];
     int dims = dims_of(t->shape);
     uint32_t size[3] = {v->width, v->height, v->depth};
@@ -324,8 +331,8 @@ static void add_level(footprint *f, const orr_texture *t, const uint8_t *host, u
                 : n == 1 ? along(t, n, 1, 0, 0, t->linear)
                          : (axis){.frac = 0};
     uint32_t back = dims == 3 ? (ax[2].frac * share + 127) >> 8 : 0;
-    if (share > back) add_slice(f, t, host, level, ax, ax[2].at[0], layer, share - back);
-    if (back) add_slice(f, t, host, level, ax, ax[2].at[1], layer, back);
+    if (share > back) add_slice(f, l, level, ax, ax[2].at[0], share - back);
+    if (back) add_slice(f, l, level, ax, ax[2].at[1], back);
 }
 
 // Where the first texel's sector is, and what else is touched.
@@ -370,27 +377,28 @@ static uint32_t layer_of(const orr_texture *t, uint32_t layer) {
 // Everything but the sums: coordinates by shape, levels, slices.
 static uint64_t gathered(const orr_texture *t, const uint8_t *host, const orr_tex_at *a, footprint *f) {
     float c[3] = {a->c[0], a->c[1], a->c[2]};
-    uint32_t layer = 0;
+    uint32_t number = 0; // of the layer
     f->slices = 0;
     f->offset = a->offset;
-    if (t->shape == ORR_TEX_A1D || t->shape == ORR_TEX_A2D) layer = layer_of(t, a->layer);
+    if (t->shape == ORR_TEX_A1D || t->shape == ORR_TEX_A2D) number = layer_of(t, a->layer);
     if (t->shape == ORR_TEX_CUBE || t->shape == ORR_TEX_ACUBE) {
         float on[2];
         uint32_t cube = t->shape == ORR_TEX_ACUBE ? layer_of(t, a->layer * 6) / 6 : 0;
-        layer = layer_of(t, cube * 6 + face_of(a->c, on));
+        number = layer_of(t, cube * 6 + face_of(a->c, on));
         c[0] = on[0], c[1] = on[1];
     }
-    int32_t l = t->nlevels > 1 ? fixed_level(t, a->level) : 0;
+    int32_t level = t->nlevels > 1 ? fixed_level(t, a->level) : 0;
+    layer on = {.t = t, .host = host, .n = number};
     axis ax[3];
     if (t->mip_linear) {
-        uint32_t low = (uint32_t)l >> 8, share = (uint32_t)l & 255;
-        if (share) add_level(f, t, host, low + 1, c, layer, share, ax);
-        if (share < 256) add_level(f, t, host, low, c, layer, 256 - share, ax);
-        return touched(t, low, ax, layer, f->slices);
+        uint32_t low = (uint32_t)level >> 8, share = (uint32_t)level & 255;
+        if (share) add_level(f, &on, low + 1, c, share, ax);
+        if (share < 256) add_level(f, &on, low, c, 256 - share, ax);
+        return touched(t, low, ax, number, f->slices);
     }
-    uint32_t near = (uint32_t)(l + 128) >> 8;
-    add_level(f, t, host, near, c, layer, 256, ax);
-    return touched(t, near, ax, layer, f->slices);
+    uint32_t near = (uint32_t)(level + 128) >> 8;
+    add_level(f, &on, near, c, 256, ax);
+    return touched(t, near, ax, number, f->slices);
 }
 
 // ---- doors ----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ static void put_each(warp *w, oper o, const uint32_t *v) {
         const uint32_t *pa = SRC_A(w, u, uint32_t), *pb = SRC_B(w, u, uint32_t),                             \
                        *pc = SRC_C(w, u, uint32_t);                                                          \
         uint32_t from = members(w, u, 3), out[ORR_WARP], valid = 0, gone = 0;                                \
-        if (from != FULL && w->tb->prog->kernel->codes) from |= orr_sass_seen(w, &gone);                     \
+        if (from != FULL && w->tb->prog->kernel->code.insts) from |= orr_sass_seen(w, &gone);                \
         int32_t at[ORR_WARP];                                                                                \
         uint32_t in[ORR_WARP];                                                                               \
         LANES {                                                                                              \

@@ -119,13 +119,19 @@ static bool translate_each(warp *w, const uop *u, const uint64_t addr[ORR_WARP],
     return true;
 }
 
-// All lanes against one range [lo, lo + size); host[i] = at + (addr[i] - lo) is only right when true.
-static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lane, bool full, uint64_t lo,
-                              uint64_t size, uint8_t *at, uint32_t bytes, uint8_t *host[ORR_WARP]) {
-    if (size < bytes) return false;
-    uint64_t limit = size - bytes, bad = 0, align = bytes - 1;
-    uintptr_t *out = (uintptr_t *)host, to = (uintptr_t)at - lo;
-    if (full) {
+typedef struct piece { // of memory: [lo, lo + size) is at `at` here
+    uint64_t lo, size;
+    uint8_t *at;
+} piece;
+
+// All active lanes against one piece; host[i] = at + (addr[i] - lo) is only right when true. `lane`: NULL
+// when all are active.
+static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lane, piece p, uint32_t bytes,
+                              uint8_t *host[ORR_WARP]) {
+    if (p.size < bytes) return false;
+    uint64_t lo = p.lo, limit = p.size - bytes, bad = 0, align = bytes - 1;
+    uintptr_t *out = (uintptr_t *)host, to = (uintptr_t)p.at - lo;
+    if (!lane) {
         LANES {
             uint64_t past = addr[i] - lo;
             bad |= (past > limit ? 1u : 0u) | (addr[i] & align);
@@ -143,18 +149,19 @@ static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lan
 
 static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                     uint8_t *host[ORR_WARP]) {
-    bool full = w->exec == FULL, ok;
+    const uint32_t *lane = w->exec == FULL ? NULL : w->lane;
+    bool ok;
     const decoded *p = w->tb->prog;
     switch (space) {
     case ORR_SPACE_SHARED:
-        ok = all_inside(addr, w->lane, full, w->tb->tag, p->shared_bytes, w->tb->shared, bytes, host);
+        ok = all_inside(addr, lane, (piece){w->tb->tag, p->shared_bytes, w->tb->shared}, bytes, host);
         break;
     case ORR_SPACE_LOCAL:
     case ORR_SPACE_PARAM: ok = false; break;
     default: {
         range r = w->worker->range[u->mem];
         ok = r.size && // empty until the instruction's first access
-             all_inside(addr, w->lane, full, r.lo, r.size, orr_mem_at(w->worker->mem, r.lo), bytes, host);
+             all_inside(addr, lane, (piece){r.lo, r.size, orr_mem_at(w->worker->mem, r.lo)}, bytes, host);
         break;
     }
     }
@@ -177,16 +184,15 @@ bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
     return !w->step || orr_step_address(w, u, addr, space, bytes, host) != STEP_LATER;
 }
 
-bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
-                   uint8_t *host[ORR_WARP]) {
+bool orr_addresses(warp *w, const uop *u, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
     uint64_t addr[ORR_WARP];
-    effective(w, base, disp, addr);
+    effective(w, u->a, u->inst->disp, addr);
     return orr_addresses_at(w, u, addr, space, bytes, host);
 }
 
 static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]) {
     const orr_inst *i = u->inst;
-    if (!u->pair) return orr_addresses(w, u, u->a, i->disp, i->space, bytes, host);
+    if (!u->pair) return orr_addresses(w, u, i->space, bytes, host);
     uint64_t addr[ORR_WARP];
     const uint32_t *lo = SRC_A(w, u, uint32_t), *hi = SRC_N(w, u, u->nsrc - 1, uint32_t);
     LANES addr[i] = ((uint64_t)hi[i] << 32 | lo[i]) + (uint64_t)(int64_t)u->inst->disp;

@@ -216,20 +216,10 @@ PAIR_BODY(prmt_mode, uint32_t, PRMT_LOADS, prmt_any(pa[i], pb[i], mode[pc[i] & 3
 
 // With a constant selector, nearly always, each byte is the same shifts in every lane.
 #define PRMT_CONST_LOADS                                                                                     \
-    const uint32_t *src[4], s = u->inst->sub ? prmt_modes[u->inst->sub][SRC_C(w, u, uint32_t)[0] & 3]        \
-                                             : SRC_C(w, u, uint32_t)[0];                                     \
-    uint32_t left[4], right[4];                                                                              \
-    for (int n = 0; n < 4; n++) {                                                                            \
-        uint32_t nibble = s >> (4 * n);                                                                      \
-        src[n] = nibble & 4 ? SRC_B(w, u, uint32_t) : SRC_A(w, u, uint32_t);                                 \
-        left[n] = 24 - 8 * (nibble & 3);                                                                     \
-        right[n] = nibble & 8 ? 31 : 24;                                                                     \
-    }                                                                                                        \
-    const uint32_t *s0 = src[0], *s1 = src[1], *s2 = src[2], *s3 = src[3];                                   \
-    const uint32_t l0 = left[0], l1 = left[1], l2 = left[2], l3 = left[3];                                   \
-    const uint32_t r0 = right[0], r1 = right[1], r2 = right[2], r3 = right[3];
-#define PICKED(n, at) ((uint32_t)((int32_t)(s##n[i] << l##n) >> r##n) & 0xff) << at
-PAIR_BODY(prmt_const, uint32_t, PRMT_CONST_LOADS, PICKED(0, 0) | PICKED(1, 8) | PICKED(2, 16) | PICKED(3, 24))
+    uint32_t s =                                                                                             \
+        u->inst->sub ? prmt_modes[u->inst->sub][SRC_C(w, u, uint32_t)[0] & 3] : SRC_C(w, u, uint32_t)[0];    \
+    PRMT_SHIFTS(s)
+PAIR_BODY(prmt_const, uint32_t, PRMT_CONST_LOADS, PRMT_BYTES)
 
 // ---- choosing -------------------------------------------------------------------------------
 #define BY_WIDTH(op)                                                                                         \

@@ -23,26 +23,19 @@ static void mov128(warp *w, const uop *u) {
 static void mov_pred(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a)); }
 
 // ---- the common pairs -----------------------------------------------------------------------
-static void pack32_full(warp *w, const uop *u) {
-    uint64_t *d = DST(w, u, uint64_t);
-    const uint32_t *a = SRC_A(w, u, uint32_t), *b = SRC_B(w, u, uint32_t);
-    LANES d[i] = (uint64_t)b[i] << 32 | a[i];
-}
-static void pack32_mask(warp *w, const uop *u) {
-    uint64_t *d = DST(w, u, uint64_t);
-    const uint32_t *a = SRC_A(w, u, uint32_t), *b = SRC_B(w, u, uint32_t);
-    LANES d[i] = keep64(w->lane[i], (uint64_t)b[i] << 32 | a[i], d[i]);
-}
-static void pack16_full(warp *w, const uop *u) {
-    uint32_t *d = DST(w, u, uint32_t);
-    const uint16_t *a = SRC_A(w, u, uint16_t), *b = SRC_B(w, u, uint16_t);
-    LANES d[i] = (uint32_t)b[i] << 16 | a[i];
-}
-static void pack16_mask(warp *w, const uop *u) {
-    uint32_t *d = DST(w, u, uint32_t);
-    const uint16_t *a = SRC_A(w, u, uint16_t), *b = SRC_B(w, u, uint16_t);
-    LANES d[i] = keep32(w->lane[i], (uint32_t)b[i] << 16 | a[i], d[i]);
-}
+#define PACK(name, D, S, bits, keep)                                                                         \
+    static void name##_full(warp *w, const uop *u) {                                                         \
+        D *d = DST(w, u, D);                                                                                 \
+        const S *a = SRC_A(w, u, S), *b = SRC_B(w, u, S);                                                    \
+        LANES d[i] = (D)b[i] << bits | a[i];                                                                 \
+    }                                                                                                        \
+    static void name##_mask(warp *w, const uop *u) {                                                         \
+        D *d = DST(w, u, D);                                                                                 \
+        const S *a = SRC_A(w, u, S), *b = SRC_B(w, u, S);                                                    \
+        LANES d[i] = keep(w->lane[i], (D)b[i] << bits | a[i], d[i]);                                         \
+    }
+PACK(pack32, uint64_t, uint32_t, 32, keep64)
+PACK(pack16, uint32_t, uint16_t, 16, keep32)
 // one destination at a time: either may be the sink
 static void unpack32(warp *w, const uop *u) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was

@@ -55,8 +55,12 @@ ALWAYS uint32_t square(uint32_t x) {
 }
 
 // Functions differ in the weights of c0 and c2 relative to c1 x.
-ALWAYS void interpolate(const coef *table, const uint32_t *segment, const uint32_t *x, int64_t w0, int64_t w2,
-                        int64_t bias, int64_t *sum) {
+typedef struct weights {
+    int64_t w0, w2, bias;
+} weights;
+
+ALWAYS void interpolate(const coef *table, const uint32_t *segment, const uint32_t *x, weights by,
+                        int64_t *sum) {
     uint32_t s[ORR_WARP];
     int32_t c0[ORR_WARP], c1[ORR_WARP], c2[ORR_WARP];
     LANES s[i] = square(x[i]);
@@ -66,7 +70,8 @@ ALWAYS void interpolate(const coef *table, const uint32_t *segment, const uint32
         c1[i] = c.c1;
         c2[i] = c.c2;
     }
-    LANES sum[i] = c0[i] * w0 + (int64_t)c1[i] * (int32_t)x[i] + (int64_t)c2[i] * (int32_t)s[i] * w2 + bias;
+    LANES sum[i] =
+        c0[i] * by.w0 + (int64_t)c1[i] * (int32_t)x[i] + (int64_t)c2[i] * (int32_t)s[i] * by.w2 + by.bias;
 }
 
 // v / 2^unit as f32, cut. A double holds v exactly; so many of its bits remain as a float has.
@@ -90,7 +95,7 @@ static void rcp_fractions(const uint32_t *m, int32_t *f) {
         segment[i] = m[i] >> 16;
         x[i] = (m[i] & 0xffff) << 1;
     }
-    interpolate(rcp_table, segment, x, 1 << 14, 2, 2 * 2023, sum);
+    interpolate(rcp_table, segment, x, (weights){1 << 14, 2, 2 * 2023}, sum);
     LANES f[i] = (int32_t)(sum[i] >> 16);
 }
 static void rcp(uint32_t *d, const uint32_t *a) {
@@ -128,7 +133,7 @@ static void rsq_fractions(const uint32_t *m, const uint32_t *odd, int32_t *f) {
         segment[i] = odd[i] << 6 | m[i] >> 17;
         x[i] = m[i] & 0x1ffff;
     }
-    interpolate(rsq_table, segment, x, 1 << 14, 2, -1, sum);
+    interpolate(rsq_table, segment, x, (weights){1 << 14, 2, -1}, sum);
     LANES f[i] = (int32_t)pick32((m[i] | odd[i]) == 0, POW23, (uint32_t)(sum[i] >> 16)); // of 1: 1
 }
 static void rsq(uint32_t *d, const uint32_t *a) {
@@ -174,7 +179,7 @@ static void root(uint32_t *d, const uint32_t *a) {
         segment[i] = (~a[i] >> 23 & 1) << 6 | FRAC(a[i]) >> 17;
         t[i] = a[i] & 0x1ffff;
     }
-    interpolate(sqrt_table, segment, t, 1 << 15, 2, -1, sum);
+    interpolate(sqrt_table, segment, t, (weights){1 << 15, 2, -1}, sum);
     LANES {
         uint32_t x = a[i];
         int32_t e = EXPO(x);
@@ -201,7 +206,7 @@ static void ex2(uint32_t *d, const uint32_t *a) {
         segment[i] = f >> 17;
         t[i] = f & 0x1ffff;
     }
-    interpolate(ex2_table, segment, t, 1 << 14, 2, 12228, sum);
+    interpolate(ex2_table, segment, t, (weights){1 << 14, 2, 12228}, sum);
     LANES {
         uint32_t x = a[i];
         int32_t r = (int32_t)(sum[i] >> 16) + (n[i] + 127) * POW23;
@@ -217,7 +222,7 @@ static void lg2(uint32_t *d, const uint32_t *a) {
         segment[i] = FRAC(a[i]) >> 17;
         t[i] = a[i] & 0x1ffff;
     }
-    interpolate(lg2_table, segment, t, 1 << 12, 2, 837, sum);
+    interpolate(lg2_table, segment, t, (weights){1 << 12, 2, 837}, sum);
     LANES {
         uint32_t x = a[i];
         int64_t v = (sum[i] >> 2) + (int64_t)(EXPO(x) - 127) * (1ll << 36), minus = v >> 63;
@@ -244,7 +249,7 @@ static void circular(uint32_t *d, const uint32_t *a, uint32_t quarter) {
         t[i] = at & 0x1ffff;
         minus[i] = (quarter ? 0 : x & SIGN) ^ (quadrant & 2) << 30;
     }
-    interpolate(sin_table, segment, t, 1 << 12, 1, 0, sum);
+    interpolate(sin_table, segment, t, (weights){1 << 12, 1, 0}, sum);
     LANES d[i] = pick32(EXPO(a[i]) == 255, NAN32, minus[i] | cut(sum[i], 0x1p-37));
 }
 static void tangent(uint32_t *d, const uint32_t *a) {
@@ -258,7 +263,7 @@ static void tangent(uint32_t *d, const uint32_t *a) {
         segment[i] = first[o] + (FRAC(a[i]) >> (23 - bits[o]));
         t[i] = FRAC(a[i]) >> (6 - bits[o]) & 0x1ffff;
     }
-    interpolate(tanh_table, segment, t, 1 << 17, 4, 0, sum);
+    interpolate(tanh_table, segment, t, (weights){1 << 17, 4, 0}, sum);
     LANES {
         uint32_t x = a[i], s = x & SIGN;
         uint32_t y = pick32(EXPO(x) < 119, x, s | cut(sum[i], 0x1p-41));

@@ -141,4 +141,30 @@ handlers orr_pick_logic(const orr_kernel *k, const orr_inst *i, const char **why
 handlers orr_pick_compare(const orr_kernel *k, const orr_inst *i, const char **why); // compare.c
 handlers orr_pick_video(const orr_kernel *k, const orr_inst *i, const char **why);   // video.c
 
+// A comparison of the first two sources: the lanes for which it is true.
+#define COMPARED(name, T, op)                                                                                \
+    static inline uint32_t name(const warp *w, const uop *u) {                                               \
+        const T *pa = SRC_A(w, u, T), *pb = SRC_B(w, u, T);                                                  \
+        uint32_t m = 0;                                                                                      \
+        LANES { m |= pa[i] op pb[i] ? lane_bit[i] : 0; }                                                     \
+        return m;                                                                                            \
+    }
+
+// PRMT with a selector that all lanes have: byte n of the result comes out of s<n> by the same two shifts in
+// each lane. PRMT_BYTES is the result.
+#define PRMT_SHIFTS(selector)                                                                                \
+    const uint32_t *src[4];                                                                                  \
+    uint32_t left[4], right[4];                                                                              \
+    for (int n = 0; n < 4; n++) {                                                                            \
+        uint32_t nibble = (selector) >> (4 * n);                                                             \
+        src[n] = nibble & 4 ? SRC_B(w, u, uint32_t) : SRC_A(w, u, uint32_t);                                 \
+        left[n] = 24 - 8 * (nibble & 3);                                                                     \
+        right[n] = nibble & 8 ? 31 : 24;                                                                     \
+    }                                                                                                        \
+    const uint32_t *s0 = src[0], *s1 = src[1], *s2 = src[2], *s3 = src[3];                                   \
+    const uint32_t l0 = left[0], l1 = left[1], l2 = left[2], l3 = left[3];                                   \
+    const uint32_t r0 = right[0], r1 = right[1], r2 = right[2], r3 = right[3];
+#define PRMT_BYTE(n) ((uint32_t)((int32_t)(s##n[i] << l##n) >> r##n) & 0xff) << (8 * n)
+#define PRMT_BYTES   PRMT_BYTE(0) | PRMT_BYTE(1) | PRMT_BYTE(2) | PRMT_BYTE(3)
+
 #endif

@@ -29,7 +29,7 @@ static void rank_of(warp *w, const uop *u) {
     for (uint32_t m = w->exec; m && !u->d.none; m &= m - 1) {
         int i = orr_ffs(m);
         uint32_t tag = (uint32_t)(address_of(w, u->a, i) >> 24) & 255;
-        DST(w, u, uint32_t)[i] = w->tb->prog->kernel->codes ? tag : tag ? tag - 1 : w->tb->rank;
+        DST(w, u, uint32_t)[i] = w->tb->prog->kernel->code.insts ? tag : tag ? tag - 1 : w->tb->rank;
     }
 }
 
@@ -63,7 +63,7 @@ static void put_async(warp *w, const uop *u) {
     bool red = u->inst->op == ORR_OP_REDASYNC;
     size_t head = w->trace ? w->trace->n : 0;
     uint32_t mbar[ORR_WARP] = {0};
-    if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, width * n, host)) return;
+    if (!orr_addresses(w, u, ORR_SPACE_SHARED, width * n, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         for (uint32_t e = 0; e < n; e++) {

@@ -66,8 +66,8 @@ static void read_lane(warp *w, const uop *u) {
 }
 
 // Where a kernel is executed as it is timed (step.c) clocks are simulated time. Else there is no time here:
-// clocks count the instructions the warp has executed, at one a cycle and one a nanosecond, so that they
-// never stand still.
+// clocks count the instructions the warp has executed, at one a cycle and one a nanosecond, and what looking
+// at flags takes (run/warp.c), so that they never stand still and a wait with a limit comes to it.
 static uint64_t clock_of(warp *w) { return w->step ? w->step->now : w->insts + ++w->ticks; }
 static uint64_t nanoseconds_of(warp *w) {
     return w->step ? (uint64_t)((double)w->step->now * w->step->ns) : clock_of(w);
@@ -230,21 +230,32 @@ static bool string_at(const warp *w, int lane, uint64_t addr, char *out, size_t 
     return true;
 }
 
-// One value by one conversion, whose flags, width and precision are `spec`, n characters. False: a fault.
-static bool print_one(warp *w, const uop *u, int lane, FILE *out, uint64_t buffer, uint64_t *at, char *spec,
-                      size_t n, char how, bool wide) {
-    char text[1024];
+typedef struct printf_args { // what is printed next
+    uint64_t buffer, at;
+} printf_args;
+
+typedef struct conversion {
+    char *spec; // flags, width and precision:
+    size_t n;   // so many characters, with room for more
+    char how;   // the letter
+    bool wide;  // of 8 bytes, not 4
+} conversion;
+
+// One value by one conversion. False: a fault.
+static bool print_one(warp *w, const uop *u, int lane, FILE *out, printf_args *args, const conversion *c) {
+    char text[1024], *spec = c->spec, how = c->how;
+    bool wide = c->wide;
     uint32_t size = wide ? 8 : 4;
-    *at = (*at + size - 1) / size * size;
-    const uint8_t *p = orr_bytes_at(w, lane, buffer + *at, size);
+    args->at = (args->at + size - 1) / size * size;
+    const uint8_t *p = orr_bytes_at(w, lane, args->buffer + args->at, size);
     if (!p) {
         orr_fault(w, u, lane, "printf's arguments are not in memory");
         return false;
     }
-    *at += size;
+    args->at += size;
     uint64_t v = 0;
     memcpy(&v, p, size);
-    char *end = spec + n;
+    char *end = spec + c->n;
     if (strchr("eEfFgGaA", how)) {
         double x;
         memcpy(&x, &v, 8);
@@ -276,7 +287,7 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
         orr_fault(w, u, lane, "printf's format is not in memory");
         return 0;
     }
-    uint64_t at = 0;
+    printf_args values = {.buffer = buffer};
     int args = 0;
     for (const char *f = format; *f; f++) {
         if (*f != '%') {
@@ -309,9 +320,10 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
         }
         bool wide = longs || strchr("eEfFgGaAsp", *f);
         memcpy(spec, start, n + 1);
+        conversion c = {.spec = spec, .n = n + 1, .how = *f, .wide = wide};
         for (unsigned i = 0; i < elements; i++) {
             if (i) fputc(',', out);
-            if (!print_one(w, u, lane, out, buffer, &at, spec, n + 1, *f, wide)) return args;
+            if (!print_one(w, u, lane, out, &values, &c)) return args;
         }
         args++;
     }

@@ -80,9 +80,14 @@ static bool outside(warp *w, const uop *u, uint32_t at, uint32_t bytes, char whi
     return true;
 }
 
-// Rows [first, first + rows) of a matrix by columns, eight places of 2 bytes at a time.
-static bool read_columns(warp *w, const uop *u, const gdesc *g, uint32_t first, uint32_t rows, uint32_t bytes,
-                         uint8_t *out) {
+typedef struct tile { // rows [first, first + rows) of a matrix, `bytes` of each
+    uint32_t first, rows, bytes;
+    bool by_columns;
+} tile;
+
+// A tile by columns, eight places of 2 bytes at a time.
+static bool read_columns(warp *w, const uop *u, const gdesc *g, const tile *t, uint8_t *out) {
+    uint32_t first = t->first, rows = t->rows, bytes = t->bytes;
     char which = rows == ROWS ? 'A' : 'B';
     for (uint32_t k = 0; k < bytes / 2; k++)
         for (uint32_t r = 0; r < rows; r += 8) {
@@ -95,11 +100,11 @@ static bool read_columns(warp *w, const uop *u, const gdesc *g, uint32_t first, 
     return true;
 }
 
-// Rows [first, first + rows) of a matrix, `bytes` of each, to out [row][bytes]. False after a fault.
-static bool read_matrix(warp *w, const uop *u, uint64_t desc, uint32_t first, uint32_t rows, uint32_t bytes,
-                        bool by_columns, uint8_t *out) {
+// A tile, to out [row][bytes]. False after a fault.
+static bool read_matrix(warp *w, const uop *u, uint64_t desc, const tile *t, uint8_t *out) {
     gdesc g = open_desc(desc);
-    if (by_columns) return read_columns(w, u, &g, first, rows, bytes, out);
+    uint32_t first = t->first, rows = t->rows, bytes = t->bytes;
+    if (t->by_columns) return read_columns(w, u, &g, t, out);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < bytes / CHUNK; c++) {
             uint32_t at = chunk_at(&g, first + r, c);
@@ -119,18 +124,17 @@ typedef struct wg {
     uint32_t c[ROWS * N_MAX];                   // C, then D: bits
 } wg;
 
-static uint32_t special_sum(const wg *p, const uint32_t *a, const uint32_t *b, int i, int j, uint32_t c,
-                            bool *found) {
-    double s = f32_of(c);
-    bool odd = (c & 0x7f800000) == 0x7f800000;
+static bool special_sum(const wg *p, const uint32_t *a, const uint32_t *b, int i, int j, uint32_t *c) {
+    double s = f32_of(*c);
+    bool odd = (*c & 0x7f800000) == 0x7f800000;
     for (int k = 0; k < p->kc; k++) {
         uint32_t x = a[i * p->kc + k], y = b[(p->sparse ? p->place[i * p->kc + k] : k) * p->n + j];
         if ((x & 0x7f800000) != 0x7f800000 && (y & 0x7f800000) != 0x7f800000) continue;
         odd = true;
         s += (double)f32_of(x) * (double)f32_of(y);
     }
-    *found = odd;
-    return s == s ? bits32((float)s) : NAN32;
+    if (odd) *c = s == s ? bits32((float)s) : NAN32;
+    return odd;
 }
 
 static void negate(uint32_t *f, int n) {
@@ -209,8 +213,7 @@ static void multiply_slowly(wg *p, slow *z, int i, int from, int to) {
         for (int x = 0; x < FOUR; x++) {
             bool found = z->a.odd || z->b.odd || (c[x] & 0x7f800000) == 0x7f800000;
             uint32_t r = bits32((float)acc[x]);
-            uint32_t s = found ? special_sum(p, z->fa, z->fb, i, j + x, c[x], &found) : 0;
-            if (found) r = s;
+            if (found && special_sum(p, z->fa, z->fb, i, j + x, &c[x])) r = c[x];
             p->c[i * n + j + x] = half ? f16_from_f32(r) : r;
         }
     }
@@ -336,11 +339,14 @@ static void wgmma(warp *w, const uop *u) {
     } else {
         uint64_t desc = OPER(w, *src, uint64_t)[lane];
         src++;
-        if (!read_matrix(w, u, desc, w->index % 4 * ROWS, ROWS, 32, i->mods & ORR_M_A_COL, p.a)) return;
+        tile a = {
+            .first = w->index % 4 * ROWS, .rows = ROWS, .bytes = 32, .by_columns = i->mods & ORR_M_A_COL};
+        if (!read_matrix(w, u, desc, &a, p.a)) return;
     }
     uint64_t desc = OPER(w, *src, uint64_t)[lane];
     src++;
-    if (!read_matrix(w, u, desc, 0, (uint32_t)p.n, brow, i->mods & ORR_M_TRANS, p.b)) return;
+    tile b = {.rows = (uint32_t)p.n, .bytes = brow, .by_columns = i->mods & ORR_M_TRANS};
+    if (!read_matrix(w, u, desc, &b, p.b)) return;
     if (pred_of(w, *src++) >> lane & 1)
         read_d(w, u->all + u->ndst, &p);
     else

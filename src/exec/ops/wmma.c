@@ -203,7 +203,7 @@ static void wmma_mma(warp *w, const uop *u) {
 // lane 4 r + t holds elements 2 t and 2 t + 1 of row r (of column r with .trans).
 static bool rows(warp *w, const uop *u, uint8_t *host[ORR_WARP]) {
     set_exec(w, u->imm >= 4 ? FULL : (1u << 8 * u->imm) - 1);
-    bool ok = orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 16, host);
+    bool ok = orr_addresses(w, u, u->inst->space, 16, host);
     set_exec(w, FULL);
     return ok;
 }

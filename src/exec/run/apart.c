@@ -9,8 +9,8 @@
 // The allocation of each base; NULL: none, it is no pointer. False: a variable is in several places.
 static bool find_allocations(const orr_launch *l, const range *at[ORR_MAX_BASES]) {
     const orr_kernel *k = l->kernel;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        const orr_base *b = &k->bases[n];
+    for (uint32_t n = 0; n < k->effects.nbases; n++) {
+        const orr_base *b = &k->effects.bases[n];
         uint64_t addr = 0;
         if (!b->param && l->image->nmoved) return false;
         if (!b->param)
@@ -25,20 +25,21 @@ static bool find_allocations(const orr_launch *l, const range *at[ORR_MAX_BASES]
 // What is stored to through one base must not be touched through another.
 bool orr_keep_apart(const orr_launch *l) {
     const orr_kernel *k = l->kernel;
-    if ((k->atomics && !k->reduces) || k->blocks_meet) return false;
+    if ((k->effects.atomics && !k->effects.reduces) || k->effects.blocks_meet) return false;
     for (uint32_t n = 0; n < k->ninsts; n++) // where bulk copies go is known when they are made
         if (k->insts[n].op == ORR_OP_BULK) return false;
     const range *at[ORR_MAX_BASES];
     if (!find_allocations(l, at)) return false;
     bool stores = false;
-    for (uint32_t n = 0; n < k->nbases; n++) stores |= k->bases[n].stores || k->bases[n].reduces;
-    if (stores && k->reads_anywhere) return false;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        const orr_base *b = &k->bases[n];
+    for (uint32_t n = 0; n < k->effects.nbases; n++)
+        stores |= k->effects.bases[n].stores || k->effects.bases[n].reduces;
+    if (stores && k->effects.reads_anywhere) return false;
+    for (uint32_t n = 0; n < k->effects.nbases; n++) {
+        const orr_base *b = &k->effects.bases[n];
         if (!b->stores && !b->reduces) continue;
         if (b->loads || !at[n] || (b->reduces && (b->stores || b->loads_own))) return false;
-        for (uint32_t m = 0; m < k->nbases; m++) {
-            const orr_base *c = &k->bases[m];
+        for (uint32_t m = 0; m < k->effects.nbases; m++) {
+            const orr_base *c = &k->effects.bases[m];
             bool other = c->loads || c->loads_own || c->stores || (c->reduces && !b->reduces);
             if (m != n && at[m] == at[n] && other) return false;
         }
@@ -51,13 +52,15 @@ bool orr_may_race(const orr_launch *l) {
     const orr_kernel *k = l->kernel;
     const range *at[ORR_MAX_BASES];
     if (!orr_kernel_may_race(k)) return false;
-    if (k->untraced || k->writes_anywhere || !find_allocations(l, at)) return true;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        const orr_base *b = &k->bases[n];
+    if (k->effects.untraced || k->effects.writes_anywhere || !find_allocations(l, at)) return true;
+    for (uint32_t n = 0; n < k->effects.nbases; n++) {
+        const orr_base *b = &k->effects.bases[n];
         if (!b->stores && !b->reduces) continue;
-        if (k->reads_anywhere || b->loads || (b->loads_own && (b->stores_meet || b->reduces))) return true;
-        for (uint32_t m = 0; m < k->nbases; m++)
-            if (m != n && at[n] && at[m] == at[n] && (k->bases[m].loads || k->bases[m].loads_own))
+        if (k->effects.reads_anywhere || b->loads || (b->loads_own && (b->stores_meet || b->reduces)))
+            return true;
+        for (uint32_t m = 0; m < k->effects.nbases; m++)
+            if (m != n && at[n] && at[m] == at[n] &&
+                (k->effects.bases[m].loads || k->effects.bases[m].loads_own))
                 return true;
     }
     return false;
@@ -69,9 +72,9 @@ void orr_stored_extent(const orr_launch *l, uint64_t *from, uint64_t *bytes) {
     uint64_t lo = UINT64_MAX, hi = 0;
     *from = 0;
     *bytes = UINT64_MAX;
-    if (k->untraced || k->writes_anywhere || !find_allocations(l, at)) return;
-    for (uint32_t n = 0; n < k->nbases; n++) {
-        if ((!k->bases[n].stores && !k->bases[n].reduces) || !at[n]) continue;
+    if (k->effects.untraced || k->effects.writes_anywhere || !find_allocations(l, at)) return;
+    for (uint32_t n = 0; n < k->effects.nbases; n++) {
+        if ((!k->effects.bases[n].stores && !k->effects.bases[n].reduces) || !at[n]) continue;
         if (at[n]->lo < lo) lo = at[n]->lo;
         if (at[n]->lo + at[n]->size > hi) hi = at[n]->lo + at[n]->size;
     }

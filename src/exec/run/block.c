@@ -130,7 +130,7 @@ bool orr_barrier_arrive(warp *w, frag *f, const uop *u) {
     }
     bool red = u->inst->sub >= ORR_BAR_RED_POPC;
     uint32_t threads = u->b.none ? 0 : SRC_B(w, u, uint32_t)[lane];
-    bool none = !threads && !u->b.none && !tb->prog->kernel->codes; // machine code says 0 for all
+    bool none = !threads && !u->b.none && !tb->prog->kernel->code.insts; // machine code says 0 for all
     if (threads > MAX_WARPS * ORR_WARP || threads % ORR_WARP || none) {
         orr_fault(w, u, lane, "barrier for %u threads; it must be a multiple of %d up to %d", threads,
                   ORR_WARP, MAX_WARPS * ORR_WARP);
@@ -226,7 +226,7 @@ int orr_block_alone(tblock *tb) {
             orr_block_deadlock(tb);
             return RUN_FAULT;
         }
-        if (yields && (++tb->rounds >= ROUNDS || only_looks) && (p->kernel->atomics || tb->cluster)) {
+        if (yields && (++tb->rounds >= ROUNDS || only_looks) && (p->kernel->effects.atomics || tb->cluster)) {
             tb->rounds = 0;
             return RUN_YIELDS;
         }
@@ -322,7 +322,7 @@ tblock *orr_block_start(worker *k, uint64_t index) {
         tblock *tb = c->tb[r] = start_block(k, c->index * size + r);
         tb->cluster = c;
         tb->rank = r;
-        if (k->prog->kernel->codes) tb->tag = orr_cluster_tag(tb, r);
+        if (k->prog->kernel->code.insts) tb->tag = orr_cluster_tag(tb, r);
     }
     return c->tb[index % size];
 }

@@ -96,7 +96,7 @@ int orr_cluster_run(tblock *tb) {
                     return RUN_FAULT;
                 }
         }
-        if (yields && tb->prog->kernel->atomics) return RUN_YIELDS;
+        if (yields && tb->prog->kernel->effects.atomics) return RUN_YIELDS;
     }
 }
 
@@ -139,7 +139,7 @@ bool orr_cluster_holds(const warp *w) {
 // ---- addresses --------------------------------------------------------------------------------------
 tblock *orr_cluster_block(tblock *tb, uint64_t addr, uint64_t *offset) {
     uint32_t tag = (uint32_t)(addr >> 24) & 255;
-    bool machine = tb->prog->kernel->codes != NULL;
+    bool machine = tb->prog->kernel->code.insts != NULL;
     *offset = addr & 0xffffff;
     if (!machine && !tag) return tb;
     uint32_t rank = machine ? tag : tag - 1;
@@ -151,7 +151,7 @@ tblock *orr_cluster_block(tblock *tb, uint64_t addr, uint64_t *offset) {
 }
 
 uint32_t orr_cluster_tag(const tblock *tb, uint32_t rank) {
-    return (tb->prog->kernel->codes ? rank : rank + 1) << 24;
+    return (tb->prog->kernel->code.insts ? rank : rank + 1) << 24;
 }
 
 tblock *orr_cluster_owner(tblock *tb, const uint8_t *host) { // of a place in shared memory

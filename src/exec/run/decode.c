@@ -90,9 +90,9 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     }
     p->sm_count = l->sm_count ? l->sm_count : 1;
     p->local_bytes = orr_kernel_local(k);
-    if (k->codes) orr_sass_sizes(p);
+    if (k->code.insts) orr_sass_sizes(p);
     make_tids(p);
-    if (k->codes) return orr_sass_translate(p, e);
+    if (k->code.insts) return orr_sass_translate(p, e);
     for (int c = 0; c < ORR_CLASSES; c++) p->rows[c] = k->funcs[0].nregs[c];
     p->uops = orr_arena_alloc(&p->arena, (k->ninsts + 1) * sizeof *p->uops);
     oper *opers = orr_arena_alloc(&p->arena, (k->noperands + 1) * sizeof *opers);

@@ -25,18 +25,19 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
             return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': block dimension %c is %u; it must be 1 to %u",
                             k->name, "xyz"[d], l -> block[d], block_max[d]);
         threads *= l->block[d];
-        if (k->reqntid[d] && k->reqntid[d] != l->block[d])
-            return orr_fail(e, ORR_BAD_INPUT,
-                            "kernel '%s' asks for blocks of %ux%ux%u threads (.reqntid), not %ux%ux%u",
-                            k->name, k->reqntid[0], k->reqntid[1] ? k->reqntid[1] : 1,
-                            k->reqntid[2] ? k->reqntid[2] : 1, l->block[0], l->block[1], l->block[2]);
+        if (k->bounds.reqntid[d] && k->bounds.reqntid[d] != l->block[d])
+            return orr_fail(
+                e, ORR_BAD_INPUT, "kernel '%s' asks for blocks of %ux%ux%u threads (.reqntid), not %ux%ux%u",
+                k->name, k->bounds.reqntid[0], k->bounds.reqntid[1] ? k->bounds.reqntid[1] : 1,
+                k->bounds.reqntid[2] ? k->bounds.reqntid[2] : 1, l->block[0], l->block[1], l->block[2]);
     }
     if (threads > 1024)
         return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; at most 1024", k->name,
                         (unsigned long long)threads);
-    uint64_t max = (uint64_t)(k->maxntid[0] ? k->maxntid[0] : 1) * (k->maxntid[1] ? k->maxntid[1] : 1) *
-                   (k->maxntid[2] ? k->maxntid[2] : 1);
-    if (k->maxntid[0] && threads > max)
+    uint64_t max = (uint64_t)(k->bounds.maxntid[0] ? k->bounds.maxntid[0] : 1) *
+                   (k->bounds.maxntid[1] ? k->bounds.maxntid[1] : 1) *
+                   (k->bounds.maxntid[2] ? k->bounds.maxntid[2] : 1);
+    if (k->bounds.maxntid[0] && threads > max)
         return orr_fail(e, ORR_BAD_INPUT,
                         "kernel '%s': %llu threads in a block; it was compiled for at most %llu (.maxntid)",
                         k->name, (unsigned long long)threads, (unsigned long long)max);
@@ -47,14 +48,14 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
                         (unsigned long long)shared, shared_limit);
     uint64_t cluster = 1;
     for (int d = 0; d < 3; d++) {
-        uint32_t c = l->cluster[0] ? l->cluster[d] : k->cluster[d];
+        uint32_t c = l->cluster[0] ? l->cluster[d] : k->bounds.cluster[d];
         if (!c) c = 1;
-        if (k->cluster[d] && k->cluster[d] != c)
+        if (k->bounds.cluster[d] && k->bounds.cluster[d] != c)
             return orr_fail(
                 e, ORR_BAD_INPUT,
                 "kernel '%s' asks for clusters of %ux%ux%u thread blocks (.reqnctapercluster), not %ux%ux%u",
-                k->name, k->cluster[0], k->cluster[1], k->cluster[2], l->cluster[0], l->cluster[1],
-                l->cluster[2]);
+                k->name, k->bounds.cluster[0], k->bounds.cluster[1], k->bounds.cluster[2], l->cluster[0],
+                l->cluster[1], l->cluster[2]);
         if (l->grid[d] % c)
             return orr_fail(e, ORR_BAD_INPUT,
                             "kernel '%s': grid dimension %c is %u, not a multiple of the cluster's %u",
@@ -432,11 +433,13 @@ static bool visit_elsewhere(const orr_launch *l, orr_visit *visit, void *arg, or
     return ok && r == 0;
 }
 
-bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
-                  orr_exec_counts *counts, orr_err *e) {
-    if (l->elsewhere && visit) return visit_elsewhere(l, visit, arg, counts, e);
+bool orr_exec_run(const orr_launch *l, int threads, const orr_visitor *v, orr_exec_counts *counts,
+                  orr_err *e) {
+    if (l->elsewhere && v) return visit_elsewhere(l, v->visit, v->arg, counts, e);
     if (l->elsewhere) return l->elsewhere->run(l->elsewhere->self, l, counts, e);
-    return run(l, threads, &(consumer){.visit = visit, .arg = arg, .in_order = in_order}, counts, e);
+    consumer c = {0};
+    if (v) c = (consumer){.visit = v->visit, .arg = v->arg, .in_order = v->in_order};
+    return run(l, threads, &c, counts, e);
 }
 
 bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,

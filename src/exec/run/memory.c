@@ -485,6 +485,23 @@ void orr_image_free(orr_mem *m, orr_image *image) {
     free(image);
 }
 
+bool orr_image_around(const orr_image *image, uint64_t at, uint64_t *addr, uint64_t *bytes) {
+    const orr_module *m = image->module;
+    uint32_t v = 0;
+    while (v < m->nvars && at - image->var_addr[v] >= m->vars[v].bytes) v++;
+    if (v == m->nvars) return false;
+    *addr = image->var_addr[v];
+    *bytes = m->vars[v].bytes;
+    for (uint32_t n = 0; n < m->nsymbols; n++) {
+        const orr_symbol *y = &m->symbols[n];
+        uint64_t from = image->var_addr[v] + y->offset;
+        if (y->var != v || at - from >= y->bytes || y->bytes > *bytes) continue;
+        *addr = from;
+        *bytes = y->bytes;
+    }
+    return true;
+}
+
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes) {
     for (uint32_t v = 0; v < image->module->nvars; v++)
         if (!strcmp(image->module->vars[v].name, name)) {

@@ -21,7 +21,7 @@
 
 // Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
 static bool is_strong(const orr_kernel *k, const orr_inst *in) {
-    return k->codes && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
+    return k->code.insts && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
 }
 
 // Does it look at what others may write, and change nothing?
@@ -29,9 +29,9 @@ static bool looks(const orr_kernel *k, uint32_t i) {
     const orr_inst *in = &k->insts[i];
     bool memory = in->space == ORR_SPACE_GLOBAL || in->space == ORR_SPACE_GENERIC;
     if (in->op == ORR_OP_LD) return ((in->mods & ORR_M_VOLATILE) && memory) || is_strong(k, in);
-    if (k->codes)
-        return k->codes[i].op == ORR_SASS_SYNCS &&
-               orr_code_mod(&k->codes[i], ORR_SM_SYNCS) == ORR_SV_SYNCS_PHASECHK;
+    if (k->code.insts)
+        return k->code.insts[i].op == ORR_SASS_SYNCS &&
+               orr_code_mod(&k->code.insts[i], ORR_SM_SYNCS) == ORR_SV_SYNCS_PHASECHK;
     return in->op == ORR_OP_MBARRIER && (in->sub == ORR_MBAR_TEST_WAIT || in->sub == ORR_MBAR_TRY_WAIT);
 }
 
@@ -179,13 +179,13 @@ static bool locks(const orr_kernel *k, uint32_t b) {
 void orr_polls(decoded *p) {
     const orr_kernel *k = p->kernel;
     orr_mbar_find(p);
-    if (!k->codes) find_spins(p);
+    if (!k->code.insts) find_spins(p);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         xblock *x = &p->blocks[b];
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-            x->looks |= looks(k, i);
-        x->looks |= x->spins;
-        x->polls |= x->looks;
-        x->locks = !k->codes && locks(k, b);
+            x->only_polls |= looks(k, i);
+        x->only_polls |= x->spins;
+        x->polls |= x->only_polls;
+        x->locks = !k->code.insts && locks(k, b);
     }
 }

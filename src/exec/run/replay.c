@@ -426,7 +426,7 @@ void orr_replay_free(orr_replay *r) {
 
 bool orr_replay_waits(const orr_replay *r) {
     for (uint32_t b = 0; b < r->p.kernel->nblocks; b++)
-        if (r->p.blocks[b].looks) return true;
+        if (r->p.blocks[b].only_polls) return true;
     return false;
 }
 

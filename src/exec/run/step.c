@@ -74,7 +74,8 @@ static const char *never(uint16_t op, const orr_code *c) {
 
 static bool calls_system(const orr_kernel *k, uint32_t n) {
     if (k->insts[n].op == ORR_OP_SYSCALL) return true;
-    return k->codes && k->codes[n].op == ORR_SASS_CALL && orr_code_mod(&k->codes[n], ORR_SM_RELABS);
+    return k->code.insts && k->code.insts[n].op == ORR_SASS_CALL &&
+           orr_code_mod(&k->code.insts[n], ORR_SM_RELABS);
 }
 
 bool orr_calls_system(const orr_kernel *k) {
@@ -87,7 +88,7 @@ bool orr_calls_system(const orr_kernel *k) {
 static const char *not_served(const orr_kernel *k, uint32_t n) {
     uint16_t op = k->insts[n].op;
     if (calls_system(k, n)) return "it prints, asserts or takes memory of the heap";
-    if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS)
+    if (op == ORR_OP_CPASYNC || k->code.insts[n].op == ORR_SASS_LDGSTS)
         return "it copies to shared memory asynchronously";
     return NULL;
 }
@@ -95,13 +96,13 @@ static const char *not_served(const orr_kernel *k, uint32_t n) {
 bool orr_step_can(const orr_launch *l, int how, const char **why) {
     const orr_kernel *k = l->kernel;
     bool served = !(how & ORR_STEP_AT_ISSUE);
-    *why = orr_cluster_size(l) > 1   ? "its thread blocks are in clusters"
-           : k->machine && !k->codes ? "its machine code is not known"
-           : served && !k->codes     ? "it is lowered before it is timed"
-           : l->elsewhere            ? "it is executed elsewhere"
-                                     : NULL;
+    *why = orr_cluster_size(l) > 1        ? "its thread blocks are in clusters"
+           : k->machine && !k->code.insts ? "its machine code is not known"
+           : served && !k->code.insts     ? "it is lowered before it is timed"
+           : l->elsewhere                 ? "it is executed elsewhere"
+                                          : NULL;
     for (uint32_t n = 0; n < k->ninsts && !*why; n++) {
-        *why = never(k->insts[n].op, k->codes ? &k->codes[n] : NULL);
+        *why = never(k->insts[n].op, k->code.insts ? &k->code.insts[n] : NULL);
         if (!*why && served) *why = not_served(k, n);
     }
     return !*why;
@@ -507,7 +508,7 @@ int orr_step_next(orr_step_warp *lw) {
     lw->f = f;
     if (!f) return w->live ? ORR_STEP_WAITS : ORR_STEP_ENDED;
     const xblock *x = &p->blocks[f->pc];
-    if (!w->frag || !p->kernel->codes) orr_warp_banks(w, f); // machine code has one set of registers
+    if (!w->frag || !p->kernel->code.insts) orr_warp_banks(w, f); // machine code has one set of registers
     w->frag = f;
     lw->block_at = w->trace->n;
     lw->inst = p->kernel->blocks[f->pc].first;

@@ -18,6 +18,7 @@
 
 #include "exec/sass/translate.h"
 
+#define LOOK 500 // that clocks of a warp move on when it looks at a flag, about what memory takes
 #define PATIENCE                                                                                             \
     512 // blocks with an atomic or a volatile access before lanes that wait at joins are let through,
 #define SPINS     8 // or so many rounds of a loop that only polls: an H200 hands over after some 300 cycles
@@ -34,35 +35,25 @@ frag *orr_warp_part(warp *w, frag v) {
     return &w->frags[n];
 }
 
-static int32_t new_join(warp *w, join v) {
-    int32_t at = w->joins.free;
-    if (at >= 0) {
-        w->joins.free = w->joins.at[at].parent;
-    } else {
-        if (w->joins.n == w->joins.cap) {
-            w->joins.cap = w->joins.cap ? w->joins.cap * 2 : 16;
-            w->joins.at = orr_realloc(w->joins.at, w->joins.cap * sizeof *w->joins.at);
-        }
-        at = (int32_t)w->joins.n++;
+// A place of a pool of the warp's, whose free ones are chained by `parent`. It grows when there is none.
+#define NEW_OF(name, type, pool, least)                                                                      \
+    static int32_t name(warp *w, type v) {                                                                   \
+        int32_t at = w->pool.free;                                                                           \
+        if (at >= 0) {                                                                                       \
+            w->pool.free = w->pool.at[at].parent;                                                            \
+        } else {                                                                                             \
+            if (w->pool.n == w->pool.cap) {                                                                  \
+                w->pool.cap = w->pool.cap ? w->pool.cap * 2 : least;                                         \
+                w->pool.at = orr_realloc(w->pool.at, w->pool.cap * sizeof *w->pool.at);                      \
+            }                                                                                                \
+            at = (int32_t)w->pool.n++;                                                                       \
+        }                                                                                                    \
+        w->pool.at[at] = v;                                                                                  \
+        return at;                                                                                           \
     }
-    w->joins.at[at] = v;
-    return at;
-}
-
-static int32_t new_frame(warp *w, frame v) {
-    int32_t at = w->frames.free;
-    if (at >= 0) {
-        w->frames.free = w->frames.at[at].parent;
-    } else {
-        if (w->frames.n == w->frames.cap) {
-            w->frames.cap = w->frames.cap ? w->frames.cap * 2 : 4;
-            w->frames.at = orr_realloc(w->frames.at, w->frames.cap * sizeof *w->frames.at);
-        }
-        at = (int32_t)w->frames.n++;
-    }
-    w->frames.at[at] = v;
-    return at;
-}
+NEW_OF(new_join, join, joins, 16)
+NEW_OF(new_frame, frame, frames, 4)
+#undef NEW_OF
 
 static void free_join(warp *w, int32_t j) {
     w->joins.at[j].parent = w->joins.free;
@@ -214,7 +205,7 @@ static bool gather(warp *w, frag *f) {
 // The fragment that ran last goes on first (depth first); with `oldest`, the one that has waited
 // longest.
 static frag *choose(warp *w, bool oldest) {
-    if (w->tb->prog->kernel->codes) return orr_sass_choose(w, oldest);
+    if (w->tb->prog->kernel->code.insts) return orr_sass_choose(w, oldest);
     for (;;) {
         frag *best = NULL, *waits = NULL;
         for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
@@ -310,15 +301,19 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
     f->pc = fn->entry;
 }
 
+// Only these lanes do what the block ends with: the others skip it, and all meet behind it.
+static void others_skip(warp *w, frag *f, const xblock *x, uint32_t lanes) {
+    if (lanes == f->mask) return;
+    uint32_t behind = (uint32_t)x->next;
+    int32_t j = new_join(w, (join){.mask = f->mask, .pc = behind, .frame = f->frame, .parent = f->join});
+    frag skip = {.mask = f->mask & ~lanes, .pc = behind, .join = j, .frame = f->frame};
+    f->mask = lanes;
+    f->join = j;
+    orr_warp_settle(w, orr_warp_part(w, skip));
+}
+
 static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t lanes) {
-    if (lanes != f->mask) { // guarded: the others skip the call; all meet behind it
-        int32_t j = new_join(
-            w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
-        frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
-        f->mask = lanes;
-        f->join = j;
-        orr_warp_settle(w, orr_warp_part(w, skip));
-    }
+    others_skip(w, f, x, lanes);
     if (u->inst->target >= 0) {
         enter(w, f, u, (uint32_t)u->inst->target, x->next);
         return;
@@ -484,7 +479,7 @@ static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
 // What the last instruction of a block does. Afterwards f may be gone, waiting, or elsewhere.
 static void run_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
-    if (w->tb->prog->kernel->codes) {
+    if (w->tb->prog->kernel->code.insts) {
         orr_sass_last(w, f, x);
         return;
     }
@@ -518,14 +513,7 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     case ORR_OP_TRAP: orr_fault_as(ORR_FAULT_TRAP, w, u, orr_ffs(lanes), "trap"); return;
     case ORR_OP_CALL: do_call(w, f, u, x, lanes); return;
     case ORR_OP_BAR:
-        if (lanes != f->mask) { // the others go on; all meet behind it
-            int32_t j = new_join(
-                w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
-            frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
-            f->mask = lanes;
-            f->join = j;
-            orr_warp_settle(w, orr_warp_part(w, skip));
-        }
+        others_skip(w, f, x, lanes);
         f->pc = (uint32_t)x->next;
         if (orr_barrier_arrive(w, f, u)) orr_warp_settle(w, f);
         return;
@@ -598,6 +586,7 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
+    if (x->only_polls) w->ticks += LOOK;
     bool found = x->spins && f->state == FRAG_READY && w->tb->prog->blocks[f->pc].spin_loop != x->spin_loop;
     if (found)
         w->polls.polled = 0;
@@ -606,7 +595,7 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     w->polls.budget -= takes;
     if (!again && w->polls.budget > 0) return false;
     w->polls.budget = POLL_QUANTUM;
-    w->polls.looked = x->looks || again;
+    w->polls.looked = x->only_polls || again;
     if (again || w->polls.polled >= PATIENCE) {
         orr_warp_release(w);
         w->polls.polled = 0;
@@ -674,7 +663,7 @@ int orr_warp_run(warp *w) {
             if (!run_block(w, f, x)) return RUN_HELD;
             run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
-            bool polled = x->polls && orr_warp_polled(w, f, x, x->looks ? POLL_QUANTUM : 1);
+            bool polled = x->polls && orr_warp_polled(w, f, x, x->only_polls ? POLL_QUANTUM : 1);
             if (w->said.switches && !polled) {
                 w->said.switches = false;
                 f = choose(w, true);
@@ -721,9 +710,9 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
             w->area[c] = orr_aligned_alloc(64, need);
             w->area_bytes[c] = need;
         }
-        uint32_t zero = p->kernel->codes ? p->zeroed[c] * reg_bytes(c) : need;
+        uint32_t zero = p->kernel->code.insts ? p->zeroed[c] * reg_bytes(c) : need;
         memset(w->area[c], 0,
-               grows || (!p->kernel->codes && p->kernel->nfuncs > 1) ? w->area_bytes[c] : zero);
+               grows || (!p->kernel->code.insts && p->kernel->nfuncs > 1) ? w->area_bytes[c] : zero);
     }
     w->used = 0;
     memset(w->bar_uop, 0, sizeof w->bar_uop);

@@ -29,7 +29,7 @@ static bool same(four a, four b) {
 static void swap128(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
     bool cas = u->inst->sub == ORR_ATOM_CAS;
-    if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 16, host)) return;
+    if (!orr_addresses(w, u, u->inst->space, 16, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = orr_ffs(m);
         four *at = (four *)(void *)host[lane], old = *at;
@@ -250,7 +250,7 @@ static void for_all(warp *w, const uop *u, uint8_t *const host[ORR_WARP]) {
 // Destinations: none or the object as it was, two words. Sources: the address, the register.
 static void arrive(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
-    if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, 8, host)) return;
+    if (!orr_addresses(w, u, ORR_SPACE_SHARED, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         uint64_t *at = (uint64_t *)(void *)host[i], old = *at;
@@ -276,7 +276,7 @@ static void phase_passed(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
     uint32_t done = 0;
     size_t head = w->trace ? w->trace->n : 0;
-    if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, 8, host)) return;
+    if (!orr_addresses(w, u, ORR_SPACE_SHARED, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         uint32_t now = (uint32_t)(*(const uint64_t *)(void *)host[i] >> MBAR_PHASE);
@@ -293,7 +293,7 @@ static void uniform_access(warp *w, const uop *u) {
     uint32_t was = w->exec;
     int lead = orr_ffs(was);
     set_exec(w, 1u << lead);
-    bool ok = orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, 8, host);
+    bool ok = orr_addresses(w, u, ORR_SPACE_SHARED, 8, host);
     set_exec(w, was);
     if (!ok) return;
     uint64_t *at = (uint64_t *)(void *)host[lead], old = *at, v[2] = {0};

@@ -486,6 +486,24 @@ static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     return true;
 }
 
+// Lanes have come to the block's BSYNC: they wait there for those of their barrier, or go on with them.
+static void meet_at_bsync(warp *w, frag *f, const xblock *x, uint32_t lanes) {
+    uint8_t bar = (uint8_t)x->last->imm;
+    f->passed = false;
+    if (all_here(w, lanes, bar) || left_alone(w, f, lanes, bar)) return;
+    if (restored_with(w, lanes, bar) & ~w->live) return;
+    if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), bar)) return;
+    wait_alike(w, f, x, bar);
+    if (f->mask != lanes)
+        meet(w);
+    else if (needs(w, f) & ~lanes && w->said.forgot)
+        meet(w);
+    else if (needs(w, f) & ~lanes)
+        meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
+    else
+        f->state = FRAG_READY; // all are here, as nearly always
+}
+
 void orr_sass_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
     f->rests = false;
@@ -522,20 +540,8 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
         meet(w);
         return;
     case ORR_SASS_BSYNC:
-        f->passed = false;
         others_go_on(w, f, lanes);
-        if (all_here(w, lanes, (uint8_t)u->imm) || left_alone(w, f, lanes, (uint8_t)u->imm)) return;
-        if (restored_with(w, lanes, (uint8_t)u->imm) & ~w->live) return;
-        if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), (uint8_t)u->imm)) return;
-        wait_alike(w, f, x, (uint8_t)u->imm);
-        if (f->mask != lanes)
-            meet(w);
-        else if (needs(w, f) & ~lanes && w->said.forgot)
-            meet(w);
-        else if (needs(w, f) & ~lanes)
-            meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
-        else
-            f->state = FRAG_READY; // all are here, as nearly always
+        meet_at_bsync(w, f, x, lanes);
         return;
     case ORR_SASS_WARPSYNC:
         others_go_on(w, f, lanes);

@@ -453,12 +453,7 @@ static inline void put_flags(warp *w, const uop *u, uint32_t m) {
     set_pred(w, u->all[1], bool_combine(~m, (uint8_t)u->imm, c));
 }
 #define COMPARE(name, T, op)                                                                                 \
-    static inline uint32_t name(const warp *w, const uop *u) {                                               \
-        const T *pa = SRC_A(w, u, T), *pb = SRC_B(w, u, T);                                                  \
-        uint32_t m = 0;                                                                                      \
-        LANES { m |= pa[i] op pb[i] ? lane_bit[i] : 0; }                                                     \
-        return m;                                                                                            \
-    }                                                                                                        \
+    COMPARED(name, T, op)                                                                                    \
     static void set_##name(warp *w, const uop *u) { put_flags(w, u, name(w, u)); }                           \
     static void ex_##name(warp *w, const uop *u) {                                                           \
         uint32_t same = eq(w, u);                                                                            \
@@ -671,8 +666,8 @@ static bool vabsdiff(translator *m) { // {d, p, a, b, c}: |a - b| + c
                  OPERS(m_dst(m, 0, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)));
 }
 
-// VABSDIFF4: differences of four bytes at once; .ACC adds them all to c. Without it c is PTX's, whose bytes stay
-// where the result is not written: all four are.
+// VABSDIFF4: differences of four bytes at once; .ACC adds them all to c. Without it c is PTX's, whose bytes
+// stay where the result is not written: all four are.
 static inline uint32_t byte_apart(uint32_t a, uint32_t b, int n) {
     uint32_t x = a >> 8 * n & 0xff, y = b >> 8 * n & 0xff;
     return x < y ? y - x : x - y;

@@ -305,20 +305,8 @@ static bool flo(translator *m) { // {d, p, a}
 }
 
 // PRMT {d, a, selector, b}: bytes of b:a. The modes other than the plain one stand for selectors by two bits.
-#define LOAD_PRMT                                                                                            \
-    const uint32_t *src[4];                                                                                  \
-    uint32_t left[4], right[4];                                                                              \
-    for (int n = 0; n < 4; n++) {                                                                            \
-        uint32_t nibble = u->imm >> (4 * n);                                                                 \
-        src[n] = nibble & 4 ? SRC_B(w, u, uint32_t) : SRC_A(w, u, uint32_t);                                 \
-        left[n] = 24 - 8 * (nibble & 3);                                                                     \
-        right[n] = nibble & 8 ? 31 : 24;                                                                     \
-    }                                                                                                        \
-    const uint32_t *s0 = src[0], *s1 = src[1], *s2 = src[2], *s3 = src[3];                                   \
-    const uint32_t l0 = left[0], l1 = left[1], l2 = left[2], l3 = left[3];                                   \
-    const uint32_t r0 = right[0], r1 = right[1], r2 = right[2], r3 = right[3];
-#define BYTE_OF(n) ((uint32_t)((int32_t)(s##n[i] << l##n) >> r##n) & 0xff) << (8 * n)
-PAIR_BODY(prmt_k, uint32_t, LOAD_PRMT, BYTE_OF(0) | BYTE_OF(1) | BYTE_OF(2) | BYTE_OF(3))
+#define LOAD_PRMT PRMT_SHIFTS(u->imm)
+PAIR_BODY(prmt_k, uint32_t, LOAD_PRMT, PRMT_BYTES)
 
 static bool prmt(translator *m) {
     static const uint16_t modes[7][4] = {

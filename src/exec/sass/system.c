@@ -77,10 +77,11 @@ static bool reads_bank0(const orr_code *c, int64_t from, int64_t to) {
 }
 void orr_sass_sizes(decoded *p) {
     const orr_kernel *k = p->kernel;
-    unsigned sm = k->ninsts ? k->codes[0].sm : 90;
+    unsigned sm = k->ninsts ? k->code.insts[0].sm : 90;
     bool system = false;
     for (uint32_t n = 0; sm >= 80 && sm < 90 && n < k->ninsts; n++) // 0x118: the memory descriptor
-        system |= reads_bank0(&k->codes[n], 0x114, 0x118) || reads_bank0(&k->codes[n], 0x120, 0x128);
+        system |=
+            reads_bank0(&k->code.insts[n], 0x114, 0x118) || reads_bank0(&k->code.insts[n], 0x120, 0x128);
     if (system) p->shared_bytes = shared_size(p->launch, sm, &p->reserved_at);
 }
 
@@ -105,7 +106,7 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
     bank0 b = {bank, bytes};
     const orr_kernel *k = l->kernel;
     uint32_t system, shared = shared_size(l, sm, &system), last = k->param_bytes ? k->param_bytes - 1 : 0;
-    uint32_t stack = local_bytes & ~15u, sms = l->sm_count ? l->sm_count : 1, var = k->bank_var[3];
+    uint32_t stack = local_bytes & ~15u, sms = l->sm_count ? l->sm_count : 1, var = k->code.bank_var[3];
     uint64_t grid = (uint64_t)l->index + 1, constants = var && l->image ? l->image->var_addr[var - 1] : 0;
     uint32_t envreg = sm >= 100 ? 0x250 : sm >= 90 ? 0x40 : 0x88;
     put32(b, envreg + 4,
@@ -137,7 +138,7 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
     put64(b, 0x30, grid);
     put32(b, 0x10c, sms);
     if (sm >= 90) {
-        put64(b, 0xc0, ORR_PARAM_WINDOW - k->param_base);
+        put64(b, 0xc0, ORR_PARAM_WINDOW - k->code.param_base);
         put64(b, 0x198, ORR_PARAM_WINDOW);
         put64(b, 0x1a0, ORR_PARAM_WINDOW + last);
         put64(b, 0xd0, constants);
@@ -150,9 +151,9 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
         return;
     }
     put64(b, 0x18, ORR_SHARED_WINDOW);
-    put64(b, 0x40, ORR_PARAM_WINDOW - k->param_base);
+    put64(b, 0x40, ORR_PARAM_WINDOW - k->code.param_base);
     put64(b, 0x50, constants);
-    put32(b, sm >= 80 ? 0x12c : 0x114, k->param_base + last);
+    put32(b, sm >= 80 ? 0x12c : 0x114, k->code.param_base + last);
     if (sm < 80) return;
     put32(b, 0x114, RESERVED);
     put32(b, 0x120, system + RESERVED);

@@ -22,12 +22,12 @@ const uint8_t *m_bank_bytes(translator *m, unsigned bank, uint32_t *bytes) {
     const decoded *p = m->p;
     const orr_kernel *k = p->kernel;
     if (bank == 0) {
-        *bytes = k->bank0_bytes;
+        *bytes = k->code.bank0_bytes;
         return p->bank0;
     }
-    if (bank >= ORR_BANKS || !k->bank_var[bank]) return NULL;
+    if (bank >= ORR_BANKS || !k->code.bank_var[bank]) return NULL;
     const orr_image *image = p->launch->image;
-    uint32_t var = k->bank_var[bank] - 1;
+    uint32_t var = k->code.bank_var[bank] - 1;
     uint64_t size = image->module->vars[var].bytes;
     *bytes = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
     return orr_mem_host(p->launch->mem, image->var_addr[var], *bytes);
@@ -35,8 +35,8 @@ const uint8_t *m_bank_bytes(translator *m, unsigned bank, uint32_t *bytes) {
 
 uint64_t m_bank_address(translator *m, unsigned bank) {
     const orr_kernel *k = m->p->kernel;
-    if (!bank || bank >= ORR_BANKS || !k->bank_var[bank]) return 0;
-    return m->p->launch->image->var_addr[k->bank_var[bank] - 1];
+    if (!bank || bank >= ORR_BANKS || !k->code.bank_var[bank]) return 0;
+    return m->p->launch->image->var_addr[k->code.bank_var[bank] - 1];
 }
 
 bool m_bank(translator *m, unsigned bank, uint32_t offset, uint32_t *value) {
@@ -512,8 +512,8 @@ static bool translate(translator *m, orr_err *e) {
 static uint32_t registers_named(const orr_kernel *k) {
     uint32_t most = k->regs;
     for (uint32_t n = 0; n < k->ninsts; n++)
-        for (int a = 0; a < k->codes[n].nargs; a++) {
-            const orr_arg *x = &k->codes[n].args[a];
+        for (int a = 0; a < k->code.insts[n].nargs; a++) {
+            const orr_arg *x = &k->code.insts[n].args[a];
             bool r = x->kind == ORR_ARG_R ||
                      ((x->kind == ORR_ARG_MEM || x->kind == ORR_ARG_CONST || x->kind == ORR_ARG_TARGET) &&
                       (x->shape & ORR_ARG_HAS_R));
@@ -525,7 +525,7 @@ static uint32_t registers_named(const orr_kernel *k) {
 // Does it use convergence barriers, or BAR.RED's result and Rpc, which are behind them?
 static bool names_barriers(const orr_kernel *k) {
     for (uint32_t n = 0; n < k->ninsts; n++) {
-        uint16_t op = k->codes[n].op;
+        uint16_t op = k->code.insts[n].op;
         if (op == ORR_SASS_BSSY || op == ORR_SASS_BSYNC || op == ORR_SASS_BREAK || op == ORR_SASS_BMOV ||
             op == ORR_SASS_B2R || op == ORR_SASS_BAR || op == ORR_SASS_RPCMOV)
             return true;
@@ -535,12 +535,14 @@ static bool names_barriers(const orr_kernel *k) {
 
 static void make_bank0(decoded *p) {
     const orr_kernel *k = p->kernel;
-    p->bank0 = orr_arena_alloc(&p->arena, k->bank0_bytes + 16u);
-    memset(p->bank0, 0, k->bank0_bytes + 16u);
-    if (k->bank0) memcpy(p->bank0, k->bank0, k->bank0_bytes);
-    orr_sass_bank0(p->bank0, k->bank0_bytes, k->module ? k->module->target : 90, p->launch, p->local_bytes);
-    if (k->param_base <= k->bank0_bytes && k->param_bytes <= k->bank0_bytes - k->param_base && k->param_bytes)
-        memcpy(p->bank0 + k->param_base, p->launch->params, k->param_bytes);
+    p->bank0 = orr_arena_alloc(&p->arena, k->code.bank0_bytes + 16u);
+    memset(p->bank0, 0, k->code.bank0_bytes + 16u);
+    if (k->code.bank0) memcpy(p->bank0, k->code.bank0, k->code.bank0_bytes);
+    orr_sass_bank0(p->bank0, k->code.bank0_bytes, k->module ? k->module->target : 90, p->launch,
+                   p->local_bytes);
+    if (k->code.param_base <= k->code.bank0_bytes &&
+        k->param_bytes <= k->code.bank0_bytes - k->code.param_base && k->param_bytes)
+        memcpy(p->bank0 + k->code.param_base, p->launch->params, k->param_bytes);
 }
 
 static void make_blocks(decoded *p, const uint32_t *uop_of) {
@@ -554,7 +556,7 @@ static void make_blocks(decoded *p, const uint32_t *uop_of) {
         x->end = p->uops + uop_of[from->first + from->count];
         for (uint32_t i = from->first; i < from->first + from->count; i++) {
             const orr_inst *in = &k->insts[i];
-            uint16_t s = k->codes[i].op;
+            uint16_t s = k->code.insts[i].op;
             x->polls |= (orr_ops[in->op].flags & ORR_F_ATOMIC) || (in->mods & ORR_M_VOLATILE) ||
                         s == ORR_SASS_YIELD || s == ORR_SASS_NANOSLEEP || s == ORR_SASS_SYNCS;
         }
@@ -590,7 +592,7 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     for (uint32_t n = 0; n < k->ninsts && ok; n++) {
         uop_of[n] = (uint32_t)b.uops.n;
         const orr_fix *f = orr_code_fix(k, n);
-        m.c = &k->codes[n];
+        m.c = &k->code.insts[n];
         if (f)
             m.c = orr_code_at(m.c, f, orr_image_address(p->launch->image, f->var, (uint64_t)f->offset),
                               &placed);
@@ -600,7 +602,7 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     if (ok) {
         uop_of[k->ninsts] = (uint32_t)b.uops.n;
         if (!b.uops.n) { // nothing but NOPs
-            m.c = &k->codes[0];
+            m.c = &k->code.insts[0];
             m.inst = &k->insts[0];
             m_emit(&m, BOTH(nothing), 0, 0, &(oper){0});
         }

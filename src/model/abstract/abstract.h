@@ -62,7 +62,7 @@ typedef struct awarp {
     uint8_t n;     // 1: it is alone
     uint8_t sched;
     uint8_t waiting; // at a barrier, + 1
-    bool has_then, ghost;
+    bool has_then, predicated_off;
     bool stalls;     // its executor has nothing for it yet
     uint32_t code;   // block, + 1
     uint32_t body;   // of the code block it is in: orr_tblock.body
@@ -95,9 +95,9 @@ typedef struct asched {
 // SMs that do the same are simulated as one (sm_group.c).
 #define GROUP 4
 typedef struct ablock {
-    tbuf *buf;                   // NULL: free
+    block_traces *buf;           // NULL: free
     struct orr_step_block *live; // executed as it is timed (step.c); NULL: it is not
-    tbuf *peer[GROUP - 1];
+    block_traces *peer[GROUP - 1];
     uint32_t npeers;
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
@@ -193,7 +193,7 @@ typedef struct acore {
     l1_fills fills;
     xbar_port port;
     async_core async;
-    tbuf *done;
+    block_traces *done;
     uint64_t finished, since, active;
     orr_sm_counts n;
 } acore;
@@ -293,6 +293,17 @@ typedef struct sm_groups {  // SMs that are simulated as one (sm_group.c)
     uint64_t wanted, found; // peers
 } sm_groups;
 
+typedef struct l1_caches {
+    orr_tags *tags; // [SM]
+    uint64_t bytes;
+    orr_l1_spec spec; // as the cycle model has it, but for folded tag banks
+} l1_caches;
+
+typedef struct stepped {   // a launch that is executed as it is timed (step.c)
+    struct orr_step *step; // NULL: it is not
+    uint64_t entered;      // blocks of code
+} stepped;
+
 typedef struct machine {
     const orr_gpu *gpu;
     orr_gpu one; // the same with one SM, and
@@ -301,25 +312,24 @@ typedef struct machine {
     acode *code;
     const orr_kernel *kernel;
     const orr_occupancy_result *occ;
-    uint32_t cluster;          // thread blocks of a cluster
-    uint32_t batch;            // warps of a batch at most
-    uint32_t places, accesses; // that warps need room for
+    uint32_t cluster; // thread blocks of a cluster
+    uint32_t batch;   // warps of a batch at most
+    warp_room room;
     orr_local_layout local;
-    struct orr_step *live; // it is executed as it is timed (step.c); NULL: it is not
-    uint64_t entered;      // blocks of code, of such a launch
+    stepped stepped;
     launch_part part;
     code_supply fetch;
     sm_groups groups;
     // the GPU
     acore *cores;
     uint32_t ncores, nsched, per_sched, lsu_queue;
-    uint64_t from, until; // the window
+    struct {
+        uint64_t from, until;
+    } window; // cycles
     bool more, perfect, control, collector;
     uint64_t issue_interval, spacing;
     orr_fast_memory *memory;
-    orr_tags *l1; // [SM]
-    uint64_t l1_bytes;
-    orr_l1_spec l1_spec; // as the cycle model has it, but for folded tag banks
+    l1_caches l1;
     sm_network net;
     // what is being simulated
     mem_inst inst;
@@ -342,11 +352,12 @@ void abt_batch_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t)
 void abt_group_open(machine *m, const orr_launch_info *info, bool sampled); // of a launch
 // A block that does what b does, for another SM of the group; NULL: there is none near. Seconds that reading
 // took are added.
-tbuf *abt_group_find(machine *m, supply *supply, const tbuf *b, double *reading);
+block_traces *abt_group_find(machine *m, supply *supply, const block_traces *b, double *reading);
 bool abt_group_over(machine *m); // too few were found: from now on each SM is simulated by itself
 
 // ---- block.c -----------------------------------------------------------------------------------------
-void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when); // its peers are in the slot already
+void abt_block_start(acore *s, uint32_t slot, block_traces *b,
+                     uint64_t when); // its peers are in the slot already
 // Warp `id` comes to barrier i in cycle `when`; s->when[id] is when it could go on by itself.
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when);
 void abt_block_warp_ended(acore *s, uint32_t id);
@@ -435,8 +446,8 @@ typedef struct arun {
     orr_sampler *sampler;   // in: as in orr_work
     const abt_watch *watch; // in: as in launch.h; NULL: nobody watches
 } arun;
-bool abt_left_out(const machine *m, const tbuf *b); // launch.h
-bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
-             orr_progress *progress, arun *out, orr_err *e);
+bool abt_left_out(const machine *m, const block_traces *b); // launch.h
+bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, run_host host, arun *out,
+             orr_err *e);
 
 #endif

@@ -36,8 +36,8 @@ static void set_cost(access *k, orr_l1_cost c) {
 // is kept of a pattern holds wherever it lies.
 static void cost_at_l1(const machine *m, access *k, bool local) {
     orr_l1_access a = access_at_l1(m, k->i, local);
-    set_cost(k, orr_l1_cost_of(&m->l1_spec, &a, NULL));
-    if (!m->l1_spec.words || !orr_copies_past_l1(&m->l1_spec, &a)) return;
+    set_cost(k, orr_l1_cost_of(&m->l1.spec, &a, NULL));
+    if (!m->l1.spec.words || !orr_copies_past_l1(&m->l1.spec, &a)) return;
     uint32_t misses = orr_copy_miss_cycles(&m->inst.lines, (uint32_t)m->gpu->l1_miss_interval);
     if (k->cost < misses) k->cost = misses;
 }
@@ -45,8 +45,8 @@ static void cost_at_l1(const machine *m, access *k, bool local) {
 // The same of lanes that take so many passes over banks of words.
 static void cost_of_words(const machine *m, access *k, uint32_t passes, uint32_t packed) {
     orr_l1_access a = access_at_l1(m, k->i, false);
-    uint32_t lookups = (m->inst.lines.lines + m->l1_spec.banks - 1) / m->l1_spec.banks;
-    set_cost(k, orr_l1_word_cost(&m->l1_spec, &a, passes, packed, lookups));
+    uint32_t lookups = (m->inst.lines.lines + m->l1.spec.banks - 1) / m->l1.spec.banks;
+    set_cost(k, orr_l1_word_cost(&m->l1.spec, &a, passes, packed, lookups));
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
@@ -135,7 +135,7 @@ static bool scattered(machine *m, access *k) {
         }
     }
     uint32_t packed = orr_packed_passes(a, bytes);
-    if (m->l1_spec.words)
+    if (m->l1.spec.words)
         cost_of_words(m, k, n <= packed ? packed : fullest_bank(a), packed);
     else
         cost_at_l1(m, k, false);
@@ -177,16 +177,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
         scattered(m, k))
         return true;
     x->lines = x->sectors = 0;
-    if (local)
-        orr_coalesce_local(a, i->bytes, x);
-    else if (i->tclass == ORR_TC_TEX)
-        orr_coalesce_texture(a, x);
-    else if (orr_tinst_lands(i))
-        orr_coalesce_copy(a, x);
-    else
-        orr_coalesce(a, i->bytes,
-                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->core.lsu.coalesce,
-                     x);
+    orr_coalesce_inst(i, a, local, (enum orr_coalescing)m->c->core.lsu.coalesce, x);
     cost_at_l1(m, k, local);
     if (kind != ORR_L1_LOAD) look_at_lanes(&m->inst, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
@@ -241,7 +232,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
                      const access *k) {
     const orr_coalesced *x = &m->inst.lines;
     if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
-    if (!m->l1_spec.words && (m->l1_spec.banks > 4 || 4 % m->l1_spec.banks)) return;
+    if (!m->l1.spec.words && (m->l1.spec.banks > 4 || 4 % m->l1.spec.banks)) return;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
     amemo *e = &all->memo[all->next++ % MEMOS];
     e->n = 0;
@@ -318,12 +309,12 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
         }
         if (x->kind == ORR_L1_STORE) whole_of_run(m, first, stride == bytes || n == 1 ? last + 1 : first);
         uint32_t packed = (n * bytes + 127) / 128;
-        if (m->l1_spec.words) {
+        if (m->l1.spec.words) {
             if (c->lines > packed && (stride != bytes || first & 3))
                 return false; // banks have to be looked at
             cost_of_words(m, k, packed, packed);
         } else {
-            k->cost = orr_l1_run_cycles(&m->l1_spec, c->sectors);
+            k->cost = orr_l1_run_cycles(&m->l1.spec, c->sectors);
             k->lag = k->cost - 1;
         }
     }

@@ -120,11 +120,11 @@ bool abt_async_unstick(machine *m) {
             ablock *b = &s->blocks.at[k];
             if (!b->buf) continue;
             for (uint32_t w = 0; w < b->nwarps; w++)
-                some |= b->warp[w] != NOBODY && abt_async_grant(s, &s->warps[b->warp[w]], m->from);
+                some |= b->warp[w] != NOBODY && abt_async_grant(s, &s->warps[b->warp[w]], m->window.from);
             if (!b->async.waits.n) continue;
             async_wait v = b->async.waits.at[0];
             const async_mbar *x = &b->async.mbars.at[v.mbar];
-            abt_async_arrived(s, b, x->at, v.need - x->n, m->from);
+            abt_async_arrived(s, b, x->at, v.need - x->n, m->window.from);
             some = true;
         }
     }
@@ -173,8 +173,8 @@ static void landed(acore *s, const tma_copy *c, uint64_t done) {
 static tma_line next_line(acore *s, tma_copy *c) {
     tma_line x = tma_next_line(c);
     uint32_t n = orr_sectors_in(x.sectors);
-    s->n.tma_sectors += n;
-    s->n.tma_kind[c->kind % TMA_KINDS] += n;
+    s->n.tma.sectors += n;
+    s->n.tma.kind[c->kind % TMA_KINDS] += n;
     return x;
 }
 
@@ -234,7 +234,7 @@ static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
     c->slot = w->block;
     c->block = s->blocks.at[w->block].buf->index;
     if (c->map) c->ready = latest(now + spec->tensor, tma_maps_ready(&a->maps, spec->map_miss, c->map, now));
-    s->n.tma_bytes += c->bytes;
+    s->n.tma.bytes += c->bytes;
     uint64_t done = c->ready + spec->l2_latency + spec->latency;
     if (c->kind == TMA_STORE || c->kind == TMA_REDUCE) {
         uint64_t *group = &w->group_ready[w->group % MAX_GROUPS];
@@ -302,13 +302,7 @@ static void operate_all(acore *s, awarp *w, mbar_op *o, orr_trace t) {
     }
     for (uint32_t left = a.mask; left;) { // mbarrier by mbarrier
         uint64_t at = a.addr[orr_ffs(left)];
-        uint32_t same = 0, need = 0;
-        for (uint32_t m = left; m; m &= m - 1) {
-            int lane = orr_ffs(m);
-            if (a.addr[lane] != at) continue;
-            same |= m & -m;
-            if (a.versioned && a.version[lane] > need) need = a.version[lane];
-        }
+        uint32_t need, same = orr_access_alike(&a, left, &need);
         left &= ~same;
         operate(s, w, o, at, (uint32_t)orr_popc(same), need);
     }

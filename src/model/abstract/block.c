@@ -21,7 +21,7 @@ static uint32_t place_warp(acore *s) {
     return NOBODY;
 }
 
-static void start_warp(acore *s, awarp *w, const tbuf *b, uint32_t index) {
+static void start_warp(acore *s, awarp *w, const block_traces *b, uint32_t index) {
     const machine *m = s->m;
     abt_async_warp_start(s, w);
     w->far = w->landed = w->stored = w->fetched = 0;
@@ -31,7 +31,7 @@ static void start_warp(acore *s, awarp *w, const tbuf *b, uint32_t index) {
     w->stretch = 16;
     w->batch.pending = 0;
     w->waiting = 0;
-    w->has_then = w->ghost = false;
+    w->has_then = w->predicated_off = false;
     w->group_ready[0] = 0;
     w->trace = orr_trace_open(b->warps[index]);
     w->base = w->trace.at;
@@ -44,7 +44,7 @@ static void start_warp(acore *s, awarp *w, const tbuf *b, uint32_t index) {
     memset(w->ready.others, 0, places * sizeof *w->ready.others);
 }
 
-void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
+void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) {
     machine *m = s->m;
     ablock *b = &s->blocks.at[slot];
     if (when < s->blocks.free) when = s->blocks.free;
@@ -88,7 +88,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         head->batch.index[0] = (uint8_t)n;
         start_warp(s, head, buf, n);
         head->exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
-        form = m->live ? NULL : abt_form_of(m->code, buf->warps[n]);
+        form = m->stepped.step ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->queue.order[s->queue.n++] = (uint16_t)id;
         s->queue.at[id] = head->trace.at;
         s->queue.when[id] = first + n * m->c->dispatch.warp_interval;

@@ -105,18 +105,18 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
             w->has_then = more > 0;
         }
         if (!w->has_then) return false;
-        w->ghost = w->body && w->then != w->body - 1;
-        uint32_t which = w->ghost ? w->body - 1 : w->then;
+        w->predicated_off = w->body && w->then != w->body - 1;
+        uint32_t which = w->predicated_off ? w->body - 1 : w->then;
         acblock *b = &code->blocks[which];
         w->body = p->blocks[which].body;
-        w->mask = w->ghost ? 0 : w->then_mask;
+        w->mask = w->predicated_off ? 0 : w->then_mask;
         bool dry = b->ndry && w->far <= *t;
         w->seg = dry ? b->dry : b->wet;
         w->end = w->seg + (dry ? b->ndry : b->nwet);
         uint64_t warps = w->n * (1ull + s->blocks.at[w->block].npeers);
         s->n.issued += b->count * warps;
         s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
-        if (!w->ghost) {
+        if (!w->predicated_off) {
             w->has_then = false;
             if (!code->in_order && !read_accesses(w, p->blocks[which].naccess)) {
                 s->damaged = true;
@@ -246,15 +246,13 @@ static inline uint64_t issue(acore *s, const asched *q, slots *sched, const aseg
 }
 
 // An access of which nothing but the cost matters, at cycle `at`: so much the segment is later, with what it
-// was before. The segment takes len cycles, and `shift` more.
-static inline uint64_t quiet_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t shift,
-                                    uint64_t len, uint64_t late) {
+// was before. `slack`: so much it may be late before anybody has to wait for it.
+static inline uint64_t quiet_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t slack,
+                                    uint64_t late) {
     uint32_t more, all, cycles = abt_memory_cost(s, w, x, &more, &all);
     at += late;
     uint64_t over = slots_take(&s->lsu.passes, at, cycles, 1) + 1 - cycles;
     more += (uint32_t)(over > at ? over - at : 0);
-    // who needs it has been held up meanwhile, as all of the segment has
-    uint64_t slack = x->slack + (shift ? shift * (x->latency + x->slack) / len : 0);
     if (more > slack + late) late = more - slack;
     if (all == cycles) return late;
     // those that follow, all at once, so that the last comes in time if it can
@@ -292,7 +290,9 @@ static uint64_t accesses(acore *s, awarp *w, const aseg *g, uint64_t t, uint64_t
             abt_cluster_access(s, w, x, at, &ready)) {
             late = latest(late, far_access(w, x, at, ready));
         } else if (x->quiet) {
-            late = quiet_access(s, w, x, at, shift, len, late);
+            // Who needs it has been held up meanwhile, as all of the segment has.
+            uint64_t slack = x->slack + (shift ? shift * (x->latency + x->slack) / len : 0);
+            late = quiet_access(s, w, x, at, slack, late);
         } else {
             abt_memory_begin(s, w, first, k, at);
             loud = true;
@@ -314,7 +314,7 @@ static inline uint64_t run_segment(acore *s, awarp *w, const aseg *g, uint64_t t
         w->batch.pending_from = t;
         w->batch.pending_to = end - g->tail;
     }
-    if (g->nmem && !w->ghost) end += accesses(s, w, g, t, delay, len);
+    if (g->nmem && !w->predicated_off) end += accesses(s, w, g, t, delay, len);
     if (w->skew > SKEW) { // so far apart they do not go together: the first one waits
         end += w->skew - SKEW;
         w->skew = SKEW;
@@ -339,7 +339,7 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     } else if (g->after == ORR_TK_FENCE) {
         uint64_t then = fence_is_off(s, w, g) ? end : fence(s, w, i, end - g->tail);
         if (then > end) *t = then;
-    } else if (w->ghost) {
+    } else if (w->predicated_off) {
         return false;
     } else if (g->after != ORR_TK_BARRIER) {
         catch_up(s, w);
@@ -379,7 +379,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         }
         const aseg *g = &segs[w->seg];
         if (g->nwait && w->far > t) t = wait_for_loads(s, w, g, t);
-        if (g->before && !w->ghost) t = before(s, w, g, t);
+        if (g->before && !w->predicated_off) t = before(s, w, g, t);
         if (t >= until) {
             s->queue.when[id] = t;
             return;

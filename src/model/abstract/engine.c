@@ -12,9 +12,8 @@
 #include "model/cycle/cluster.h"
 #include "model/dispatch.h"
 
-// ---- the machine
-// ---------------------------------------------------------------------------------------------- Units as the
-// cycle model spreads them over sub-cores.
+// ---- the machine --------------------------------------------------------------------------------
+// Units as the cycle model spreads them over sub-cores.
 static void make_pools(const machine *m, acore *s) {
     const orr_gpu *g = m->gpu;
     uint32_t subs = (uint32_t)g->core_subcores, per = m->c->sched_per_sub;
@@ -113,8 +112,8 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->net.receive = orr_calloc(m->ncores, sizeof *m->net.receive);
     m->net.topology = orr_topology_of(g);
     m->net.numbers = orr_sm_numbers(g, m->ncores);
-    m->l1_spec = orr_l1_spec_of(g);
-    m->l1_spec.tag_bits = 0;
+    m->l1.spec = orr_l1_spec_of(g);
+    m->l1.spec.tag_bits = 0;
     if (g->xbar_gpc_reply > 0) m->net.gpc = orr_calloc(m->ncores, sizeof *m->net.gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
@@ -129,8 +128,8 @@ void abt_machine_free(machine *m) {
     free(m->net.numbers);
     free(m->net.gpc);
     free(m->fetch.named);
-    if (m->l1) orr_tags_free(m->l1);
-    free(m->l1);
+    if (m->l1.tags) orr_tags_free(m->l1.tags);
+    free(m->l1.tags);
     orr_fast_free(m->memory);
     cyc_free(m->c);
     free(m);
@@ -169,14 +168,14 @@ typedef struct engine {
 
 // Room for what loads set, and for accesses, in the warps.
 static void fit_core(const machine *m, acore *s) {
-    if (s->places == m->places && s->accesses == m->accesses) return;
+    if (s->places == m->room.places && s->accesses == m->room.accesses) return;
     for (uint32_t i = 0; i < m->nsched * m->per_sched; i++) {
         awarp *w = &s->warps[i];
-        w->ready.many = orr_realloc(w->ready.many, 3 * (size_t)m->places * sizeof *w->ready.many);
-        w->access = orr_realloc(w->access, (m->accesses + 1) * sizeof *w->access);
+        w->ready.many = orr_realloc(w->ready.many, 3 * (size_t)m->room.places * sizeof *w->ready.many);
+        w->access = orr_realloc(w->access, (m->room.accesses + 1) * sizeof *w->access);
     }
-    s->places = m->places;
-    s->accesses = m->accesses;
+    s->places = m->room.places;
+    s->accesses = m->room.accesses;
 }
 
 // What constants cost, where they are first named, as operands.
@@ -199,11 +198,11 @@ static void fit_named(machine *m, const orr_program *p) {
 
 static void fit_warps(machine *m) {
     const orr_program *p = m->code->program;
-    uint32_t need = m->code->nplaces, places = need > m->places ? need + 2 : m->places;
-    uint32_t accesses = p->max_access > m->accesses ? p->max_access + 16 : m->accesses;
-    bool more = places > m->places || accesses > m->accesses;
-    m->places = places;
-    m->accesses = accesses;
+    uint32_t need = m->code->nplaces, places = need > m->room.places ? need + 2 : m->room.places;
+    uint32_t accesses = p->max_access > m->room.accesses ? p->max_access + 16 : m->room.accesses;
+    bool more = places > m->room.places || accesses > m->room.accesses;
+    m->room.places = places;
+    m->room.accesses = accesses;
     for (uint32_t n = 0; more && n < m->ncores; n++)
         if (m->cores[n].sched) fit_core(m, &m->cores[n]);
     uint64_t last = 0;
@@ -232,21 +231,21 @@ static void warm_line(void *arg, const orr_touched *t) {
     orr_fast_warm(w->m->memory, w->sm, t);
 }
 
-bool abt_left_out(const machine *m, const tbuf *b) {
+bool abt_left_out(const machine *m, const block_traces *b) {
     return m->part.watch && m->part.watch->left_out(m->part.watch->arg, b->index);
 }
 
 // Its lines are in L2. The SM is the one that it would be dealt to if all blocks took the same time.
-static bool warm_block(machine *m, const tbuf *b) {
+static bool warm_block(machine *m, const block_traces *b) {
     warmer w = {m, (uint32_t)(b->index % m->ncores)};
     if (!m->part.touches) m->part.touches = orr_warm_places(m->kernel, &m->part.arena);
     return orr_warm_block(
         m->part.touches, &(orr_tb){.index = b->index, .nwarps = b->nwarps, .warps = b->warps}, warm_line, &w);
 }
 
-static tbuf *take_block(engine *x) {
+static block_traces *take_block(engine *x) {
     for (;;) {
-        tbuf *b = cyc_supply_take(x->supply);
+        block_traces *b = cyc_supply_take(x->supply);
         if (!b || !abt_left_out(x->m, b)) return b;
         if (!x->m->perfect && !warm_block(x->m, b))
             x->failed = !orr_fail(x->e, ORR_BAD_INPUT, "%s: a stream is damaged; record it again",
@@ -257,11 +256,11 @@ static tbuf *take_block(engine *x) {
 }
 
 // The next block, or NULL: there is none, or something failed.
-static tbuf *next_block(engine *x) {
+static block_traces *next_block(engine *x) {
     machine *m = x->m;
     if (!m->more) return NULL;
     double start = orr_seconds();
-    tbuf *b = take_block(x);
+    block_traces *b = take_block(x);
     x->reading += orr_seconds() - start;
     m->more = b != NULL;
     if (b && b->nblocks > m->code->program->nblocks) {
@@ -319,7 +318,7 @@ static void prepare(machine *m, acore *s) {
 }
 
 // Block b goes to an SM, and others to those of its group (sm_group.c), cycle `since` or `earliest`.
-static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t when) {
+static void start_block(engine *x, acore *s, uint32_t slot, block_traces *b, uint64_t when) {
     machine *m = x->m;
     ablock *to = &s->blocks.at[slot];
     uint64_t earliest = b->earliest;
@@ -328,12 +327,12 @@ static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t wh
     for (uint32_t k = 1; k < s->members && m->more; k++) {
         acore *other = s + (size_t)k * m->groups.apart;
         if (other->prepared && other->blocks.at[slot].buf) continue;
-        tbuf *peer = n == k - 1 ? abt_group_find(m, x->supply, b, &x->reading) : NULL;
+        block_traces *peer = n == k - 1 ? abt_group_find(m, x->supply, b, &x->reading) : NULL;
         if (peer) {
             to->peer[n++] = peer;
             continue;
         }
-        tbuf *odd = next_block(x);
+        block_traces *odd = next_block(x);
         if (!odd || x->failed) break;
         if (!other->prepared) prepare(m, other);
         odd->earliest = earliest;
@@ -348,7 +347,7 @@ static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t wh
 static uint32_t free_slot(const machine *m, const acore *s) {
     uint32_t k = 0;
     while (k < s->blocks.n &&
-           (s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->until)))
+           (s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->window.until)))
         k++;
     return k;
 }
@@ -363,13 +362,13 @@ static bool start_cluster(void *arg, const uint32_t *sms) {
     for (uint32_t r = 0; r < m->cluster; r++) {
         acore *s = &m->cores[sms[r]];
         if (!s->prepared) prepare(m, s);
-        tbuf *b = next_block(x);
+        block_traces *b = next_block(x);
         uint32_t slot = free_slot(m, s);
         if (!b || x->failed || slot == s->blocks.n) return false;
-        if (x->clock < m->from * 256) x->clock = m->from * 256;
+        if (x->clock < m->window.from * 256) x->clock = m->window.from * 256;
         b->earliest = x->clock / 256;
         x->clock += (uint64_t)(each * 256);
-        abt_block_start(s, slot, b, m->from);
+        abt_block_start(s, slot, b, m->window.from);
         places[r] = (async_place){s->id, slot};
     }
     for (uint32_t r = 0; r < m->cluster; r++) {
@@ -387,7 +386,7 @@ static void deal_clusters(engine *x) {
     for (uint32_t n = 0; n < m->ncores; n++) {
         const acore *s = &m->cores[n];
         for (uint32_t k = 0; s->prepared && k < s->blocks.n; k++)
-            used[n] += s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->until);
+            used[n] += s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->window.until);
     }
     if (m->more)
         orr_clusters_deal(m->gpu, &(orr_cluster_room){m->ncores, m->cluster, each, used},
@@ -412,7 +411,7 @@ static void deal(engine *x) {
             acore *s = &m->cores[x->order[n]];
             if (slot >= s->blocks.n || !s->members) continue;
             if (!s->prepared) prepare(m, s);
-            tbuf *b = next_block(x);
+            block_traces *b = next_block(x);
             if (!b || x->failed) return;
             b->earliest = clock / 256;
             clock += (uint64_t)(interval * 256) * s->members;
@@ -433,7 +432,7 @@ static int by_time(const void *a, const void *b) {
 // A block for an SM that has room since cycle `since`; false: there is none.
 static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
     machine *m = x->m;
-    tbuf *b = next_block(x);
+    block_traces *b = next_block(x);
     if (!b || x->failed) return false;
     uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS) * s->members;
     uint64_t t = orr_reserve(&m->net.dealer, since * ORR_TICKS, interval, ORR_FAST_SLOT) - interval;
@@ -464,8 +463,8 @@ static void refill(engine *x) {
             acore *s = &m->cores[x->order[n]];
             if (!s->prepared || !s->members || s->blocks.running == s->blocks.n) continue;
             uint32_t k = 0;
-            while (k < s->blocks.n && (s->blocks.at[k].buf || s->blocks.at[k].end >= m->from)) k++;
-            if (k < s->blocks.n) some |= hand_out(x, s, k, m->from);
+            while (k < s->blocks.n && (s->blocks.at[k].buf || s->blocks.at[k].end >= m->window.from)) k++;
+            if (k < s->blocks.n) some |= hand_out(x, s, k, m->window.from);
         }
     }
 }
@@ -479,7 +478,7 @@ static bool feed(engine *x) {
         acore *s = &m->cores[n];
         if (!m->more || s->blocks.running == s->blocks.n || !s->prepared || !s->members) continue;
         for (uint32_t k = 0; k < s->blocks.n; k++)
-            if (!s->blocks.at[k].buf && s->blocks.at[k].end < m->until)
+            if (!s->blocks.at[k].buf && s->blocks.at[k].end < m->window.until)
                 x->takers[x->ntakers++] = (taker){s->blocks.at[k].end, n, k};
     }
     if (!x->ntakers) return false;
@@ -562,7 +561,7 @@ static bool collect(engine *x, orr_progress *progress) {
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
         uint64_t done = 0;
-        for (tbuf *b = s->done; b; b = b->next) {
+        for (block_traces *b = s->done; b; b = b->next) {
             done++;
             if (notices) *ORR_PUSH(&x->ends) = b->ended;
             if (m->part.watch) m->part.watch->ended(m->part.watch->arg, b->index, b->ended);
@@ -581,8 +580,8 @@ static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
     uint64_t window = m->cluster > 1 ? cyc_cluster_window(m->c) : m->c->window;
     uint64_t entered = 0, still = 0;
-    m->from = (uint64_t)m->gpu->launch_overhead;
-    m->until = m->from + window;
+    m->window.from = (uint64_t)m->gpu->launch_overhead;
+    m->window.until = m->window.from + window;
     if (x->sampler && !skip(x, progress)) return false;
     deal(x);
     for (;;) {
@@ -590,25 +589,25 @@ static bool windows(engine *x, orr_progress *progress) {
             if (m->cores[n].prepared) {
                 const acore *then = &m->cores[n + 1 < m->ncores ? n + 1 : 0];
                 if (then->prepared) abt_core_soon(then);
-                abt_core_run(&m->cores[n], m->until);
+                abt_core_run(&m->cores[n], m->window.until);
             }
         while (feed(x))
-            for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
-        if (m->live && orr_step_failed(m->live, x->e)) return false;
+            for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->window.until);
+        if (m->stepped.step && orr_step_failed(m->stepped.step, x->e)) return false;
         if (damaged(x)) return false;
         bool running = collect(x, progress);
         if (!orr_progress_go(progress, x->e)) return false;
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
-        still = m->live && m->entered == entered ? still + 1 : 0;
-        entered = m->entered;
-        if (t >= WAITS && m->cluster > 1 && m->more && !running) t = m->until;
-        if (t >= WAITS && abt_async_unstick(m)) t = m->until;
+        still = m->stepped.step && m->stepped.entered == entered ? still + 1 : 0;
+        entered = m->stepped.entered;
+        if (t >= WAITS && m->cluster > 1 && m->more && !running) t = m->window.until;
+        if (t >= WAITS && abt_async_unstick(m)) t = m->window.until;
         if (t >= WAITS || still > STILL) return stuck(x);
-        m->from = m->until;
-        if (t > m->from) m->from += (t - m->from) / window * window;
-        m->until = m->from + window;
+        m->window.from = m->window.until;
+        if (t > m->window.from) m->window.from += (t - m->window.from) / window * window;
+        m->window.until = m->window.from + window;
         if (running || m->more) refill(x);
     }
 }
@@ -637,12 +636,12 @@ static void sum_up(machine *m, supply *supply, arun *out) {
         for (size_t k = 0; k < sizeof s->n / sizeof *to; k++) to[k] += from[k];
         uint64_t others =
             s->members > 1 ? s->members - 1 : 0; // of its group: what is not counted block by block
-        out->n.icache_fetches += others * s->n.icache_fetches;
-        out->n.icache_l0_miss += others * s->n.icache_l0_miss;
-        out->n.icache_l1_miss += others * s->n.icache_l1_miss;
-        out->n.const_requests += others * s->n.const_requests;
-        out->n.const_miss += others * s->n.const_miss;
-        out->n.const_miss2 += others * s->n.const_miss2;
+        out->n.fetch.fetches += others * s->n.fetch.fetches;
+        out->n.fetch.l0_misses += others * s->n.fetch.l0_misses;
+        out->n.fetch.l1_misses += others * s->n.fetch.l1_misses;
+        out->n.constants.requests += others * s->n.constants.requests;
+        out->n.constants.misses += others * s->n.constants.misses;
+        out->n.constants.second_misses += others * s->n.constants.second_misses;
     }
     // A kernel has ended when its last store has reached L2, and when it is certain that all have
     // (launch.drain, and what the SMs' barriers take at a slice).
@@ -656,8 +655,8 @@ static void sum_up(machine *m, supply *supply, arun *out) {
     if (end > out->cycles) out->cycles = end;
 }
 
-bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
-             orr_progress *progress, arun *out, orr_err *e) {
+bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, run_host host, arun *out,
+             orr_err *e) {
     engine x = {.m = m, .e = e, .sampler = out->sampler};
     m->control = m->code->program->control;
     m->more = true;
@@ -675,7 +674,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         s->id = n;
     }
     m->occ = occ;
-    m->entered = 0;
+    m->stepped.entered = 0;
     abt_group_open(m, &source->info, x.sampler != NULL);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
@@ -688,8 +687,8 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     x.order = orr_dispatch_order(m->gpu, m->ncores, blocks);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
-    x.supply = cyc_supply_open(source, threads > 1);
-    bool ok = windows(&x, progress);
+    x.supply = cyc_supply_open(source, host.threads > 1);
+    bool ok = windows(&x, host.progress);
     sum_up(m, x.supply, out);
     if (x.told / 256 > out->cycles) out->cycles = x.told / 256;
     out->execute_seconds = x.reading;

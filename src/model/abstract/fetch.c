@@ -19,7 +19,7 @@ static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
         at = orr_cache_take(&s->fetch.tags, line, &victim, NULL);
         s->fetch.when[at] = in_line(now + s->m->c->core.fetch.l2_latency, &s->fetch.last,
                                     s->m->c->core.fetch.l1_interval, asked);
-        s->n.icache_l1_miss += asked;
+        s->n.fetch.l1_misses += asked;
     }
     orr_cache_touch(&s->fetch.tags, at);
     // A warp that is simulated later and is earlier would have asked for it itself.
@@ -50,7 +50,7 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
         if (!q->l0_last && m->fetch.warm) t += m->c->core.fetch.first_line;
         q->l0_when[at] = in_line(t, &q->l0_last, m->c->core.fetch.l0_interval, asked);
         if (m->fetch.fits) q->l0_when[at] += m->fetch.named[line - 1];
-        s->n.icache_l0_miss += asked;
+        s->n.fetch.l0_misses += asked;
     }
     return q->l0_when[at];
 }
@@ -59,7 +59,7 @@ uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there)
     const machine *m = s->m;
     asched *q = &s->sched[w->sched];
     w->fetched = line;
-    s->n.icache_fetches++;
+    s->n.fetch.fetches++;
     uint64_t t = in_l0(s, q, line, now, true), ahead = (uint64_t)m->gpu->icache_prefetch;
     *there &= t <= now;
     for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= m->fetch.lines; n++)

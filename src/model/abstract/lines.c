@@ -26,7 +26,7 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
     if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
     s->port.sent = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT);
     t = s->port.sent - cost;
-    s->n.sent_bytes += s->times * bytes;
+    s->n.port.sent_bytes += s->times * bytes;
     *there = t + c->core.port.request_ticks;
     if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->port.side)
         *there += c->core.port.far_ticks;
@@ -47,15 +47,19 @@ static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t th
     if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
 }
 
-// Stores and atomics. *left: when it left.
-static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
-                     uint8_t whole, uint64_t *left) {
+typedef struct sent { // when it left, and when it is done
+    uint64_t left, done;
+} sent;
+
+// Stores and atomics.
+static sent send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
+                 uint8_t whole) {
     machine *m = s->m;
-    uint64_t t = *left = leave(s, p, when, bytes, &r->time);
+    uint64_t t = leave(s, p, when, bytes, &r->time);
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
     held_back(s, when, t, r->time, a.taken);
-    return a.done;
+    return (sent){t, a.done};
 }
 
 // Of the stores of part of a sector that are on their way the first to be acknowledged makes room for one
@@ -149,7 +153,7 @@ static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t d
         t = orr_reserve(&m->net.gpc[gpc], t, all, ORR_FAST_SLOT) - all;
     }
     t = orr_reserve(&m->net.receive[sm], t, cost, ORR_FAST_SLOT) - cost;
-    s->n.received_bytes += bytes;
+    s->n.port.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     return (t + (bytes - 40) * c->core.port.reply_byte + ORR_TICKS - 1) / ORR_TICKS;
 }
@@ -232,7 +236,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     if (part && m->c->core.port.parts)
         leaves = send_part(s, &x->place, &r, when, bytes, x->whole);
     else
-        send(s, &x->place, &r, when, bytes, x->whole, &leaves);
+        leaves = send(s, &x->place, &r, when, bytes, x->whole).left;
     for (uint32_t k = 0; k + 1 < s->times; k++) {
         r.sm = peer_sm(s, k);
         orr_fast_change(s->m->memory, &s->m->seg.peers[x - m->seg.trips][k], &r, x->whole);
@@ -249,7 +253,8 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
-    uint64_t left, done = send(s, &x->place, &r, when, bytes, 0, &left);
+    sent first = send(s, &x->place, &r, when, bytes, 0);
+    uint64_t done = first.done;
     uint64_t came = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when;
     uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
@@ -273,7 +278,7 @@ uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
     uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
     if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
     uint64_t there = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT) - cost + c->core.port.request_ticks;
-    s->n.sent_bytes += bytes;
+    s->n.port.sent_bytes += bytes;
     if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, &place) != s->port.side)
         there += c->core.port.far_ticks;
     orr_fast_reply a = orr_fast_load(m->memory, &place, x->sectors, ORR_FROM_GLOBAL, there);
@@ -298,7 +303,7 @@ double abt_lines_bulk_store(acore *s, const tma_line *x, double when, bool reduc
         c->core.port.head + 32 * n + (x->sectors & (uint8_t)~whole ? (uint32_t)m->gpu->xbar_mask : 0);
     if (reduces) bytes += bytes / 4;
     r.time = (uint64_t)(when * ORR_TICKS) + c->core.port.request_ticks;
-    s->n.sent_bytes += bytes;
+    s->n.port.sent_bytes += bytes;
     orr_fast_reply a = orr_fast_change(m->memory, &place, &r, whole);
     double leaves = when + (double)(bytes * c->core.port.request_byte) / ORR_TICKS;
     uint64_t ahead = r.time + c->core.port.backlog_ticks; // a slice that is far behind holds it up
@@ -323,11 +328,10 @@ static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, u
 
 // Sectors `need` of way v are asked for. When they come is not known before the trip is made: whoever else
 // wants the line waits for the trip.
-static inline void fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
-                              uint32_t lag) {
+static inline atrip *fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, uint64_t line,
+                                uint8_t need) {
     uint32_t number = s->m->seg.ntrips;
     atrip *x = new_trip(s, a, TRIP_FILL, line, need);
-    x->lag = lag;
     x->set = l->set;
     x->when = &l->when[v];
     x->tag = l->tag;
@@ -339,6 +343,7 @@ static inline void fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, 
     l->set->latest = UINT32_MAX;
     l->when[v] = UNKNOWN + number;
     l->merged[v] = 1;
+    return x;
 }
 
 static inline void filled(const atrip *x, uint64_t t) {
@@ -415,13 +420,13 @@ static void load_lines(acore *s, awork *a) {
         }
         orr_tags_touch(&l, v);
         if (need)
-            fetch_line(s, a, &l, v, line, orr_l1_fetched(g, need) & (uint8_t)~orr_tags_valid(&l, v),
-                       lag >> 16);
+            fetch_line(s, a, &l, v, line, orr_l1_fetched(g, need) & (uint8_t)~orr_tags_valid(&l, v))->lag =
+                lag >> 16;
     }
     uint64_t times = s->times;
-    s->n.l1_hit[local][ORR_L1_LOAD] += times * hit;
-    s->n.l1_pending[local][ORR_L1_LOAD] += times * pending;
-    s->n.l1_miss[local][ORR_L1_LOAD] += times * (c->sectors - hit - pending);
+    s->n.l1.hits[local][ORR_L1_LOAD] += times * hit;
+    s->n.l1.pending[local][ORR_L1_LOAD] += times * pending;
+    s->n.l1.misses[local][ORR_L1_LOAD] += times * (c->sectors - hit - pending);
 }
 
 static void store_lines(acore *s, awork *a) {
@@ -448,7 +453,7 @@ static void store_lines(acore *s, awork *a) {
                 uint8_t part = sectors & (uint8_t) ~(orr_tags_valid(&l, v) | whole);
                 l.set->sectors[v] |= whole & sectors;
                 if (part && g->l1_write_miss == ORR_L1_FETCH)
-                    fetch_line(s, a, &l, v, line, part, lag >> 16);
+                    fetch_line(s, a, &l, v, line, part)->lag = lag >> 16;
                 else if (part && policy == ORR_WRITE_BACK)
                     l.set->sectors[v] |= part;
                 if (policy == ORR_WRITE_BACK) l.set->sectors[v] |= (uint8_t)(sectors << 4);
@@ -463,8 +468,8 @@ static void store_lines(acore *s, awork *a) {
                                   : m->inst.lanes[n] * (uint32_t)a->x->bytes / 4;
         x->lanes = (uint8_t)(words ? words : 1);
     }
-    s->n.l1_hit[local][ORR_L1_STORE] += (uint64_t)s->times * hit;
-    s->n.l1_miss[local][ORR_L1_STORE] += (uint64_t)s->times * (c->sectors - hit);
+    s->n.l1.hits[local][ORR_L1_STORE] += (uint64_t)s->times * hit;
+    s->n.l1.misses[local][ORR_L1_STORE] += (uint64_t)s->times * (c->sectors - hit);
 }
 
 static void atomic_lines(acore *s, awork *a) {
@@ -479,7 +484,7 @@ static void atomic_lines(acore *s, awork *a) {
         x->lag = n * a->k.cost / c->lines;
         x->lanes = m->inst.lanes[n];
     }
-    s->n.l1_miss[local][ORR_L1_ATOMIC] += (uint64_t)s->times * c->sectors;
+    s->n.l1.misses[local][ORR_L1_ATOMIC] += (uint64_t)s->times * c->sectors;
 }
 
 // Global and local memory: what L1 has of it, and when that is there.
@@ -489,11 +494,11 @@ void abt_lines_look_up(acore *s, awork *a) {
     bool local = a->k.space == ORR_SPACE_LOCAL;
     int kind = a->x->kind;
     uint64_t times = s->times;
-    s->n.l1_requests[local][kind] += times;
-    s->n.l1_tags += times * c->lines;
-    s->n.l1_sectors[local][kind] += times * c->sectors;
+    s->n.l1.requests[local][kind] += times;
+    s->n.l1.tags += times * c->lines;
+    s->n.l1.sectors[local][kind] += times * c->sectors;
     if (m->perfect)
-        s->n.l1_hit[local][kind] += times * c->sectors;
+        s->n.l1.hits[local][kind] += times * c->sectors;
     else if (kind == ORR_L1_LOAD)
         load_lines(s, a);
     else if (kind == ORR_L1_STORE)

@@ -20,10 +20,10 @@
 static uint64_t constants(acore *s, const orr_access *a, uint32_t bytes, uint64_t t) {
     const constants_spec *c = &s->m->c->core.constants;
     uint32_t words = constants_words(a, bytes);
-    s->n.const_requests += words;
+    s->n.constants.requests += words;
     constants_answer r = constants_lookup(&s->fetch.constants, a, t);
-    s->n.const_miss += r.misses;
-    s->n.const_miss2 += r.second_misses;
+    s->n.constants.misses += r.misses;
+    s->n.constants.second_misses += r.second_misses;
     uint64_t misses = r.misses * c->miss_ticks / ORR_TICKS, takes = words * c->interval + misses;
     uint64_t start = slots_take(&s->lsu.idc, t, (uint32_t)takes, 1) + 1 - takes;
     uint32_t more = c->word_latency > c->interval ? c->word_latency : c->interval; // for each further word
@@ -50,14 +50,14 @@ static orr_trace others(const awarp *w, const orr_trace *at, uint32_t n) {
 static void count_costs(acore *s, const amem *x, const amemos *memo, uint32_t n) {
     n *= s->times;
     if (memo->space == ORR_SPACE_SHARED) {
-        s->n.shared_requests[x->kind] += n;
-        s->n.shared_passes[x->kind] += (uint64_t)n * (memo->cost / memo->each);
+        s->n.shared.requests[x->kind] += n;
+        s->n.shared.passes[x->kind] += (uint64_t)n * (memo->cost / memo->each);
     } else {
         bool local = memo->space == ORR_SPACE_LOCAL;
-        s->n.l1_requests[local][x->kind] += n;
-        s->n.l1_tags += (uint64_t)n * memo->lines;
-        s->n.l1_sectors[local][x->kind] += (uint64_t)n * memo->sectors;
-        s->n.l1_hit[local][x->kind] += (uint64_t)n * memo->sectors;
+        s->n.l1.requests[local][x->kind] += n;
+        s->n.l1.tags += (uint64_t)n * memo->lines;
+        s->n.l1.sectors[local][x->kind] += (uint64_t)n * memo->sectors;
+        s->n.l1.hits[local][x->kind] += (uint64_t)n * memo->sectors;
     }
 }
 
@@ -125,8 +125,8 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     uint64_t end = slots_take(&s->lsu.passes, t, k->cost, 1) + 1;
     a->from = k->from = end - k->cost > t ? end - k->cost : t;
     if (k->space == ORR_SPACE_SHARED) {
-        s->n.shared_requests[x->kind] += s->times;
-        s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
+        s->n.shared.requests[x->kind] += s->times;
+        s->n.shared.passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
         a->ready = k->from + k->lag + m->c->core.shared.latency;
     } else if (k->space == ORR_SPACE_CONST) {
         a->ready = m->inst.access.mask ? constants(s, &m->inst.access, k->i->bytes, k->from)
@@ -342,7 +342,7 @@ void abt_memory_start(acore *s) {
     s->port.parts.n = s->port.parts.out = s->port.nstores = 0;
     s->port.side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
     if (s->m->perfect) return;
-    s->lsu.tags = &s->m->l1[s->id];
+    s->lsu.tags = &s->m->l1.tags[s->id];
     if (g->l1_flush)
         orr_tags_flush(s->lsu.tags);
     else
@@ -352,16 +352,16 @@ void abt_memory_start(acore *s) {
 void abt_memory_shape(machine *m, uint64_t l1_bytes) {
     const orr_gpu *g = m->gpu;
     if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE;
-    if (m->perfect || m->l1_bytes == l1_bytes) return;
-    m->l1_bytes = l1_bytes;
+    if (m->perfect || m->l1.bytes == l1_bytes) return;
+    m->l1.bytes = l1_bytes;
     if (g->l1_tag_ways && l1_bytes > (uint64_t)g->l1_reserved + ORR_LINE)
         l1_bytes -= (uint64_t)g->l1_reserved;
     uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
     uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
-    if (m->l1)
-        orr_tags_free(m->l1);
+    if (m->l1.tags)
+        orr_tags_free(m->l1.tags);
     else
-        m->l1 = orr_calloc(m->ncores, sizeof *m->l1);
-    orr_tags_init(m->l1, m->ncores, l1_bytes / ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed);
-    for (uint32_t n = 0; n < m->ncores && m->l1[0].hashed; n++) orr_tags_group(&m->l1[n], 2);
+        m->l1.tags = orr_calloc(m->ncores, sizeof *m->l1.tags);
+    orr_tags_init(m->l1.tags, m->ncores, l1_bytes / ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed);
+    for (uint32_t n = 0; n < m->ncores && m->l1.tags[0].hashed; n++) orr_tags_group(&m->l1.tags[n], 2);
 }

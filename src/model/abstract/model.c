@@ -84,22 +84,22 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     double all = 0, hit = 0;
     for (int local = 0; local < 2; local++)
         for (int k = 0; k < ORR_L1_KINDS; k++) {
-            all += (double)n->l1_sectors[local][k];
-            hit += (double)(n->l1_hit[local][k] + n->l1_pending[local][k]);
+            all += (double)n->l1.sectors[local][k];
+            hit += (double)(n->l1.hits[local][k] + n->l1.pending[local][k]);
         }
     c[ORR_C_L1_SECTORS] = all;
     c[ORR_C_L1_HIT] = hit;
     c[ORR_C_L1_MISS] = all - hit;
-    c[ORR_C_L1_TAGS] = (double)n->l1_tags;
-    c[ORR_C_CONST_REQ] = (double)n->const_requests;
-    c[ORR_C_CONST_MISS] = (double)n->const_miss;
-    c[ORR_C_CONST_MISS2] = (double)n->const_miss2;
-    c[ORR_C_FETCHES] = (double)n->icache_fetches;
-    c[ORR_C_TMA_SECTORS] = (double)n->tma_sectors;
-    c[ORR_C_TMA_BYTES] = (double)n->tma_bytes;
-    c[ORR_C_TMA_LD_BYTES] = 32 * (double)n->tma_kind[TMA_LOAD];
-    c[ORR_C_TMA_ST_BYTES] = 32 * (double)n->tma_kind[TMA_STORE];
-    c[ORR_C_TMA_RED_BYTES] = 32 * (double)n->tma_kind[TMA_REDUCE];
+    c[ORR_C_L1_TAGS] = (double)n->l1.tags;
+    c[ORR_C_CONST_REQ] = (double)n->constants.requests;
+    c[ORR_C_CONST_MISS] = (double)n->constants.misses;
+    c[ORR_C_CONST_MISS2] = (double)n->constants.second_misses;
+    c[ORR_C_FETCHES] = (double)n->fetch.fetches;
+    c[ORR_C_TMA_SECTORS] = (double)n->tma.sectors;
+    c[ORR_C_TMA_BYTES] = (double)n->tma.bytes;
+    c[ORR_C_TMA_LD_BYTES] = 32 * (double)n->tma.kind[TMA_LOAD];
+    c[ORR_C_TMA_ST_BYTES] = 32 * (double)n->tma.kind[TMA_STORE];
+    c[ORR_C_TMA_RED_BYTES] = 32 * (double)n->tma.kind[TMA_REDUCE];
     if (m->perfect) {
         orr_cycle_rates(m->gpu, c);
         return;
@@ -110,10 +110,10 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
         read += (double)s->read[k];
         written += (double)s->write[k];
     }
-    c[ORR_C_XBAR_SENT] = (double)n->sent_bytes;
-    c[ORR_C_XBAR_RECEIVED] = (double)n->received_bytes;
+    c[ORR_C_XBAR_SENT] = (double)n->port.sent_bytes;
+    c[ORR_C_XBAR_RECEIVED] = (double)n->port.received_bytes;
     c[ORR_C_L2_REQUESTS] = (double)s->requests;
-    c[ORR_C_L2_SECTORS] = read + written + (double)s->atomic;
+    c[ORR_C_L2_SECTORS] = read + written + (double)s->atomics.n;
     c[ORR_C_L2_READ] = read;
     c[ORR_C_L2_WRITE] = written;
     c[ORR_C_DRAM_READ] = (double)s->dram_read;
@@ -142,7 +142,8 @@ bool abt_some_blocks(state *st, const orr_gpu *gpu, const orr_work *w, orr_sourc
     if (!load(st, gpu, w, &occ, e)) return false;
     st->machine->cluster = 1;
     arun x = {.watch = watch};
-    return abt_run(st->machine, source, &occ, 1, NULL, &x, e) && watch->done(watch->arg, x.cycles);
+    return abt_run(st->machine, source, &occ, (run_host){.threads = 1}, &x, e) &&
+           watch->done(watch->arg, x.cycles);
 }
 
 bool abt_launch(state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
@@ -156,18 +157,19 @@ bool abt_launch(state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r,
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();
-    m->live = in_time ? orr_step_new(w->launch, m->ncores, 1e3 / gpu->clock_sm, ORR_STEP_AT_ISSUE, e) : NULL;
-    if (in_time && !m->live) return false;
-    orr_source *source = m->live ? orr_step_source(m->live) : orr_work_open(w, NULL, e);
+    m->stepped.step =
+        in_time ? orr_step_new(w->launch, m->ncores, 1e3 / gpu->clock_sm, ORR_STEP_AT_ISSUE, e) : NULL;
+    if (in_time && !m->stepped.step) return false;
+    orr_source *source = m->stepped.step ? orr_step_source(m->stepped.step) : orr_work_open(w, NULL, e);
     if (!source) return false;
     double opened = orr_seconds() - open;
     arun x = {.sampler = w->sampler};
     if (x.sampler)
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * m->ncores, (uint64_t)gpu->launch_overhead);
-    bool ok = abt_run(m, source, &occ, w->threads, w->progress, &x, e);
+    bool ok = abt_run(m, source, &occ, (run_host){w->threads, w->progress}, &x, e);
     if (w->launch) source->close(source);
-    orr_step_free(m->live, NULL);
-    m->live = NULL;
+    orr_step_free(m->stepped.step, NULL);
+    m->stepped.step = NULL;
     opened += x.execute_seconds;
     r->host.execute_seconds += opened;
     r->host.model_seconds += orr_seconds() - start - opened;

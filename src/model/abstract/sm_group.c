@@ -18,8 +18,8 @@
 
 void abt_group_open(machine *m, const orr_launch_info *info, bool sampled) {
     uint64_t blocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
-    bool one =
-        m->live || sampled || m->code->asynchronous || m->cluster > 1 || m->kernel->grows || blocks < LEAST;
+    bool one = m->stepped.step || sampled || m->code->asynchronous || m->cluster > 1 || m->kernel->grows ||
+               blocks < LEAST;
     m->groups.wanted = m->groups.found = 0;
     m->groups.most = one ? 1 : GROUP;
     m->groups.apart = (m->ncores + m->groups.most - 1) / m->groups.most;
@@ -29,7 +29,7 @@ void abt_group_open(machine *m, const orr_launch_info *info, bool sampled) {
 }
 
 // The forms of b's warps, one after the other, are those of other's.
-static bool do_the_same(acode *code, const tbuf *b, const tbuf *other) {
+static bool do_the_same(acode *code, const block_traces *b, const block_traces *other) {
     const aform *f = NULL;
     if (b->nwarps != other->nwarps) return false;
     for (uint32_t n = 0; n < b->nwarps; n++)
@@ -41,11 +41,11 @@ static bool do_the_same(acode *code, const tbuf *b, const tbuf *other) {
     return true;
 }
 
-tbuf *abt_group_find(machine *m, supply *supply, const tbuf *b, double *reading) {
-    tbuf *rest = NULL, *peer = NULL;
+block_traces *abt_group_find(machine *m, supply *supply, const block_traces *b, double *reading) {
+    block_traces *rest = NULL, *peer = NULL;
     for (uint32_t k = 0; k < LOOK_AHEAD && !peer; k++) {
         double start = orr_seconds();
-        tbuf *other = cyc_supply_take(supply);
+        block_traces *other = cyc_supply_take(supply);
         *reading += orr_seconds() - start;
         if (!other) break;
         if (other->nblocks == b->nblocks && !abt_left_out(m, other) && do_the_same(m->code, b, other)) {

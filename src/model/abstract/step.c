@@ -14,7 +14,7 @@ bool abt_step_wants(const machine *m, const orr_work *w) {
 }
 
 void abt_step_start(machine *m, const acore *s, ablock *b) {
-    b->live = m->live ? orr_step_start(m->live, s->id, b->buf->index) : NULL;
+    b->live = m->stepped.step ? orr_step_start(m->stepped.step, s->id, b->buf->index) : NULL;
 }
 
 void abt_step_end(ablock *b) {
@@ -29,7 +29,7 @@ int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     w->trace.at = w->base = out->bytes;
     w->trace.end = out->bytes + out->n;
     *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->exec);
-    if (next != ORR_STEP_WAITS) s->m->entered++;
+    if (next != ORR_STEP_WAITS) s->m->stepped.entered++;
     if (orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
     return next;
 }

@@ -4,6 +4,7 @@
 //   graph.c    the pipeline execution graph of a block of code: its longest path, its use of resources
 //   tally.c    how often each block of code ran and from where, by executing or from a file
 //   memory.c   the accesses of a sample of streams: coalescing, which level serves them (reuse.h)
+//   sample.c   the streams of the sample, and the means of what they do
 //   banks.c    the probabilistic model of register banks (the paper's IV-B)
 //   bound.c    from all of it to time: what waits for what, thread blocks over SMs
 //   model.c    the interface of all models; the counters
@@ -88,7 +89,7 @@ void an_graph_changed(an_graph *g); // `access` has
 // itself.
 double an_graph_path(an_graph *g, uint32_t from, uint32_t block);
 // What one run of a block uses of each resource, in cycles of one instance of it; registers read and written.
-void an_graph_usage(const an_graph *g, uint32_t block, bool ghost, double use[RES_MAX], double *reads,
+void an_graph_usage(const an_graph *g, uint32_t block, bool off, double use[RES_MAX], double *reads,
                     double *writes);
 
 // ---- tally.c ----------------------------------------------------------------------------------------
@@ -100,10 +101,10 @@ typedef struct an_stream { // a sampled thread block
 } an_stream;
 
 typedef struct an_tally {
-    orr_tally_block *plan;   // [nblocks]
-    orr_tally_count *counts; // [nblocks]
-    uint64_t *ghosts;        // [nblocks] times its instructions were issued for no lane
-    bool *meets;             // [nblocks] it waits at a barrier
+    orr_tally_block *plan;    // [nblocks]
+    orr_tally_count *counts;  // [nblocks]
+    uint64_t *predicated_off; // [nblocks] times its instructions were issued for no lane
+    bool *meets;              // [nblocks] it waits at a barrier
     uint32_t nblocks, cap;
     // thread blocks in grid order, `per` of them together
     uint64_t nbins, per;
@@ -137,10 +138,13 @@ typedef struct an_traffic { // counted in the sample and scaled to the launch
 } an_traffic;
 // Before anything is known: each access as if coalesced, at the latency of L1 or L2.
 void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access);
-// From the sample, until `budget` accesses and lines have been looked at: fills g->access. False: a stream is
-// damaged.
-bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
-                      uint64_t allocated, uint64_t budget, an_traffic *out);
+typedef struct an_sampling {
+    const orr_occupancy_result *occ;
+    uint64_t allocated; // bytes of memory
+    uint64_t budget;    // accesses and lines that are looked at
+} an_sampling;
+// sample.c: fills g->access. False: a stream is damaged.
+bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const an_sampling *how, an_traffic *out);
 
 // ---- banks.c ----------------------------------------------------------------------------------------
 // Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of

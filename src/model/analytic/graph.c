@@ -157,7 +157,7 @@ static void memory(an_graph *g, pass *s, const orr_tinst *i, uint32_t inst, doub
     extra[EXTRA_LANDED] = later(extra[EXTRA_LANDED], done);
 }
 
-static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit) {
+static void issue(an_graph *g, pass *s, uint32_t inst, bool off, int last_unit) {
     const orr_gpu *gpu = g->gpu;
     const orr_program *p = g->program;
     const orr_tinst *i = &p->insts[inst];
@@ -188,7 +188,7 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
     double done = t + start + i->latency + g->writeback;
     switch (i->kind) {
     case ORR_TK_MEM:
-        if (ghost)
+        if (off)
             result(g, i, t + start + 1);
         else
             memory(g, s, i, inst, t + (g->collectors ? g->conflict : start));
@@ -199,7 +199,7 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
         break;
     case ORR_TK_FENCE: s->front = later(s->front, t + orr_fence_cycles(gpu, i->imm, i->warps)); break;
     case ORR_TK_BARRIER:
-        if (!ghost && !(i->flags & ORR_TF_ARRIVE)) s->front = later(s->front, t + g->barrier_latency);
+        if (!off && !(i->flags & ORR_TF_ARRIVE)) s->front = later(s->front, t + g->barrier_latency);
         result(g, i, done);
         break;
     case ORR_TK_GROUP: break;
@@ -207,7 +207,7 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
     }
 }
 
-static void block(an_graph *g, pass *s, uint32_t b, bool ghost) {
+static void block(an_graph *g, pass *s, uint32_t b, bool off) {
     const orr_program *p = g->program;
     const orr_tblock *x = &p->blocks[b];
     uint32_t line = UINT32_MAX, bytes = (uint32_t)g->gpu->icache_line;
@@ -217,17 +217,17 @@ static void block(an_graph *g, pass *s, uint32_t b, bool ghost) {
             line = p->insts[n].pc / bytes;
             s->front += g->fetch;
         }
-        issue(g, s, n, ghost, unit);
+        issue(g, s, n, off, unit);
         unit = p->insts[n].unit;
     }
     const orr_tinst *end = x->count ? &p->insts[x->first + x->count - 1] : NULL;
-    if (end && end->kind == ORR_TK_EXIT && !ghost)
+    if (end && end->kind == ORR_TK_EXIT && !off)
         s->front = later(s->front, g->now[p->nplaces + EXTRA_LANDED]);
 }
 
 // Bodies under a predicate that are issued for no lane on the way from one block to another
 // (orr_tblock.body).
-static void ghosts(an_graph *g, pass *s, uint32_t from, uint32_t to) {
+static void run_predicated_off(an_graph *g, pass *s, uint32_t from, uint32_t to) {
     const orr_program *p = g->program;
     for (int depth = 0; from < p->nblocks && p->blocks[from].body && depth < 64; depth++) {
         from = p->blocks[from].body - 1;
@@ -250,7 +250,7 @@ double an_graph_path(an_graph *g, uint32_t from, uint32_t to) {
         if (k[n].from == from + 2) return k[n].path;
     pass s = {0};
     load(g, from);
-    ghosts(g, &s, from, to);
+    run_predicated_off(g, &s, from, to);
     block(g, &s, to, false);
     double path = end_of(&s);
     if (k && n < 4) k[n] = (struct an_known){from + 2, path};
@@ -303,7 +303,7 @@ void an_graph_flow(an_graph *g) {
 }
 
 // ---- what it uses -----------------------------------------------------------------------------------
-void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MAX], double *reads,
+void an_graph_usage(const an_graph *g, uint32_t b, bool off, double use[RES_MAX], double *reads,
                     double *writes) {
     const orr_gpu *gpu = g->gpu;
     const orr_program *p = g->program;
@@ -326,7 +326,7 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         } else {
             use[RES_WRITE] += results / ports;
         }
-        if ((i->kind != ORR_TK_MEM && i->kind != ORR_TK_SYNCS) || ghost) continue;
+        if ((i->kind != ORR_TK_MEM && i->kind != ORR_TK_SYNCS) || off) continue;
         use[RES_LSU] += a->cost;
         use[RES_UNITS + i->unit] += a->words / g->pools[i->unit];
         use[RES_REQUEST] += a->sent;

@@ -28,21 +28,12 @@
 #include "memory/memory.h"
 #include "memory/memsys.h"
 #include "memory/space.h"
-#include "model/analytic/reuse.h"
+#include "model/analytic/sample.h"
 #include "model/cluster.h"
 
-#define REGION_BITS  20
-#define FAR_LOADS    64u        // of a block of code that are waited for together
 #define MAX_FOLLOWED (1u << 13) // accesses to lines before half as many lines are followed
 
 // ---- from launch to launch --------------------------------------------------------------------------
-struct an_memory {
-    const orr_gpu *gpu;
-    orr_fast_dram_spec dram;
-    orr_l2_spec l2;
-    reuse regions; // of REGION bytes; `block` holds nothing
-};
-
 an_memory *an_memory_new(const orr_gpu *g) {
     an_memory *m = orr_calloc(1, sizeof *m);
     m->gpu = g;
@@ -124,7 +115,7 @@ static double way_wait(const orr_gpu *g, double n) {
 }
 
 // Both; as they are independent, their squares add up.
-static double late(const an_memory *m, double lines, double from_dram) {
+double an_late(const an_memory *m, double lines, double from_dram) {
     return hypot(refresh_wait(m, from_dram), way_wait(m->gpu, lines));
 }
 
@@ -167,49 +158,6 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
 }
 
 // ---- the sample -------------------------------------------------------------------------------------
-typedef struct far_loads { // of the block of code at hand: loads that L1 does not serve
-    struct far_load {
-        uint32_t inst;
-        double lines, from_dram, share; // of those from DRAM, which are touched first
-    } at[FAR_LOADS];
-    uint32_t n;
-    double lines, dram; // of all of them
-} far_loads;
-
-typedef struct sampler {
-    an_memory *m;
-    const orr_gpu *gpu;
-    an_graph *g;
-    reuse l1, l2;
-    reuse hot;                 // chunks of atomics; `ready` counts their lanes
-    uint64_t piece;            // of the last atomic, + 1 (l2.atomic_row)
-    uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
-    double l1_lines, l2_lines; // capacities, as distances in the sample
-    uint32_t l1_ways;
-    uint64_t regions;    // that L2 holds
-    uint32_t block;      // the thread block at hand, + 1
-    uint32_t blocks;     // looked at
-    bool fits;           // all that is allocated lies in L2
-    uint64_t *runs;      // [blocks of code]
-    uint64_t *timed;     // [insts] accesses whose latency is known: one of their lines is followed
-    double *by_first;    // [insts] of their latency, what memory adds for lines touched first
-    double first, again; // sectors from memory: of the first touch; because L2 had lost them
-    struct {
-        double from_dram, first_touch, from_l2; // lines: from DRAM, of them touched first, from L2 or DRAM
-    } hand;                                     // of the access at hand
-    far_loads far;
-    double tail, tails;      // of thread blocks: how much later their last warp ends, summed; how many
-    double clock;            // of the warp at hand
-    double late;             // by how much its block's loads took longer than its clock knows
-    bool loads;              // it has some
-    double bulk, bulks;      // bulk loads: cycles until they are there, summed; how many
-    orr_cluster_seat seat;   // of the thread block at hand
-    const an_access *before; // [insts] what the clocks' weights were made with
-    const an_tally *t;
-    orr_access *access;
-    an_traffic *out;
-} sampler;
-
 enum { AT_L1, AT_L2, AT_DRAM };
 
 // A load that L1 does not serve, of so many lines. What comes behind a block of code, or behind the barrier
@@ -221,11 +169,11 @@ static void add_far(sampler *s, uint32_t inst, double lines, double from_dram, d
     s->far.dram += from_dram;
 }
 
-static void wait_for_far(sampler *s, double warps) {
-    double last = late(s->m, s->far.lines * warps, s->far.dram * warps),
-           near = late(s->m, s->far.lines * warps, 0);
+void an_wait_for_far(sampler *s, double warps) {
+    double last = an_late(s->m, s->far.lines * warps, s->far.dram * warps),
+           near = an_late(s->m, s->far.lines * warps, 0);
     for (uint32_t n = 0; n < s->far.n; n++) {
-        double own = late(s->m, s->far.at[n].lines, s->far.at[n].from_dram);
+        double own = an_late(s->m, s->far.at[n].lines, s->far.at[n].from_dram);
         s->g->access[s->far.at[n].inst].latency += last - own;
         s->by_first[s->far.at[n].inst] += s->far.at[n].share * (last - near);
     }
@@ -266,7 +214,7 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
     if (d == UINT32_MAX) {
         uint32_t region, old = an_reuse_touch(&s->m->regions, line * ORR_LINE >> REGION_BITS, &region);
         // block[] of a region: the launch's own mark, so that this launch's regions are not warm
-        warm = s->m->regions.block[region] != 1 && old != UINT32_MAX && old < s->regions;
+        warm = s->m->regions.block[region] != 1 && old != UINT32_MAX && old < s->hold.regions;
         if (!warm) s->m->regions.block[region] = 1;
         *by = s->block;
     } else if (*by != s->block && *by != UINT32_MAX) {
@@ -274,10 +222,10 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
     }
     s->out->l2_sectors += n;
     if (store) add_store(s->m, a, whole, n - whole);
-    bool lost =
-        d != UINT32_MAX && !s->fits && !is_kept(line, d, s->every, s->l2_lines, (uint32_t)s->gpu->l2_ways);
+    bool lost = d != UINT32_MAX && !s->hold.fits &&
+                !is_kept(line, d, s->every, s->hold.l2_lines, (uint32_t)s->gpu->l2_ways);
     if (store && !lost && d == UINT32_MAX) { // written back when there is no room
-        if (!s->fits) add_dram_write(s->m, a, sectors);
+        if (!s->hold.fits) add_dram_write(s->m, a, sectors);
         return AT_L2;
     }
     bool misses = (d == UINT32_MAX && !warm) || lost;
@@ -288,9 +236,9 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint8_t sectors, bool 
         else
             add_dram_read(s->m, a, orr_l2_widened(sectors, s->m->l2.sector_shift));
         if (lost)
-            s->again += n * s->every;
+            s->sectors.again += n * s->every;
         else
-            s->first += n * s->every;
+            s->sectors.first += n * s->every;
         if (!lost) s->hand.first_touch += s->every;
         return AT_DRAM;
     }
@@ -342,7 +290,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     uint8_t have = 0, asked = sectors;
     if (cached) {
         uint32_t d = an_reuse_touch(&s->l1, line, &place);
-        if (d == UINT32_MAX || !is_kept(line, d, s->every, s->l1_lines, s->l1_ways)) s->l1.sectors[place] = 0;
+        if (d == UINT32_MAX || !is_kept(line, d, s->every, s->hold.l1_lines, s->hold.l1_ways))
+            s->l1.sectors[place] = 0;
         have = s->l1.sectors[place] & sectors;
         if (!store || g->l1_write_allocate || local)
             s->l1.sectors[place] |= store ? sectors : orr_l1_fetched(g, sectors);
@@ -376,7 +325,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
 }
 
 // A bulk copy asks L2 for its lines past L1, tma.interval apart.
-static void bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
+void an_bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
     const orr_gpu *g = s->gpu;
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
@@ -402,8 +351,8 @@ static void bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
             if (loads && one > wait) wait = one;
         }
         if (c.kind != TMA_LOAD) continue;
-        s->bulk += wait + lines * g->tma_interval + g->tma_latency;
-        s->bulks++;
+        s->bulk.sum += wait + lines * g->tma_interval + g->tma_latency;
+        s->bulk.n++;
     }
 }
 
@@ -463,15 +412,8 @@ static void shared_access(sampler *s, uint32_t inst, const orr_access *x) {
 
 static void coalesce(const orr_gpu *g, const orr_tinst *i, const orr_access *x, bool local,
                      orr_coalesced *c) {
-    bool whole = i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32;
-    if (local)
-        orr_coalesce_local(x, i->bytes, c);
-    else if (i->tclass == ORR_TC_TEX)
-        orr_coalesce_texture(x, c);
-    else if (orr_tinst_lands(i))
-        orr_coalesce_copy(x, c);
-    else
-        orr_coalesce(x, i->bytes, whole ? ORR_WHOLE_WARP : (enum orr_coalescing)g->l1_coalesce, c);
+    orr_coalesce_inst(i, x, local,
+                      g->l1_coalesce >= 32 ? ORR_WHOLE_WARP : (enum orr_coalescing)g->l1_coalesce, c);
 }
 
 // The lines of an access that are followed, of which the first is `base` on: false, there is none. *wait:
@@ -504,7 +446,7 @@ static double late_lines(sampler *s, uint32_t inst, double most) {
            share = s->hand.from_dram > 0 ? s->hand.first_touch / s->hand.from_dram : 0;
     add_far(s, inst, lines, from_dram, share);
     if (share > 0) s->by_first[inst] += share * (latency_of(s->gpu, AT_DRAM) - latency_of(s->gpu, AT_L2));
-    return late(s->m, lines, from_dram);
+    return an_late(s->m, lines, from_dram);
 }
 
 static void memory_access(sampler *s, uint32_t inst, const orr_access *x, bool in_local, uint64_t local) {
@@ -540,7 +482,7 @@ static void memory_access(sampler *s, uint32_t inst, const orr_access *x, bool i
     s->loads = true;
 }
 
-static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
+void an_one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
@@ -564,266 +506,4 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         constant_access(s, inst, &x);
     else
         memory_access(s, inst, &x, space == ORR_SPACE_LOCAL, local);
-}
-
-// ---- the streams of a cluster ---------------------------------
-// In the order in which the schedulers would come to them: a warp is ready again when its path says so, and
-// as long as any is ready they issue, the oldest first (or in turn, where core.policy is lrr).
-typedef struct reader {
-    orr_trace t;
-    uint32_t block, from;
-    uint64_t local;
-    double clock; // ready for its next block
-    bool waits;   // at a barrier
-    // since its last barrier: how often it waited for loads that L1 did not serve, and lines of all of them
-    double waited, lines, from_dram;
-} reader;
-
-// Between its last barrier and its end a warp waits k times for the last of some lines; the block ends with
-// the warp for which that is the most. Once: that of all warps' lines. Sums of k are less far apart than k
-// times one.
-static void add_tail(sampler *s, const reader *all, uint32_t n) {
-    for (uint32_t k = 0; k < n;) {
-        double warps = 0, waited = 0, lines = 0, from_dram = 0;
-        uint32_t block = all[k].block;
-        for (; k < n && all[k].block == block; k++) {
-            warps += all[k].waited > 0;
-            waited += all[k].waited;
-            lines += all[k].lines;
-            from_dram += all[k].from_dram;
-        }
-        s->tails++;
-        if (warps < 2) continue;
-        double of_all = late(s->m, lines / waited * warps, from_dram / waited * warps);
-        s->tail += sqrt(waited / warps) * (of_all - late(s->m, lines / waited, from_dram / waited));
-    }
-}
-
-// One block of code of a warp: 1, 0 at its end, -1 damaged. *slots: issue slots it took.
-static int step(sampler *s, reader *r, double *slots) {
-    const orr_program *p = s->g->program;
-    uint32_t block, mask;
-    int more = orr_trace_block(&r->t, p->nblocks, &block, &mask);
-    if (more <= 0) return more;
-    s->runs[block]++;
-    s->block = r->block;
-    s->seat.rank = (uint32_t)(s->t->streams[r->block - 1].index % s->seat.size);
-    s->clock = r->clock;
-    s->late = 0;
-    s->loads = false;
-    const orr_tally_block *way = &s->t->plan[block];
-    r->clock += way->weight[orr_tally_way(way, r->from)];
-    r->from = block;
-    const orr_tblock *x = &p->blocks[block];
-    *slots = x->count;
-    for (uint32_t n = 0; n < x->naccess; n++)
-        if (!orr_trace_access(&r->t, &s->access[n])) return -1;
-    for (uint32_t n = x->first; n < x->first + x->count; n++) {
-        const orr_tinst *i = &p->insts[n];
-        if (i->kind == ORR_TK_MEM && i->access < x->naccess)
-            one_access(s, n, &s->access[i->access], r->local);
-        else if (i->kind == ORR_TK_SYNCS && i->imm == ORR_MBAR_BULK && i->access < x->naccess)
-            bulk_access(s, n, &s->access[i->access]);
-    }
-    if (s->t->meets[block]) {
-        r->waited = r->lines = r->from_dram = 0;
-    } else if (s->far.n) {
-        r->waited++;
-        r->lines += s->far.lines;
-        r->from_dram += s->far.dram;
-    }
-    wait_for_far(s, s->t->meets[block] ? s->t->streams[r->block - 1].nwarps : 1);
-    r->clock += s->late; // they are waited for, sooner or later
-    r->waits = s->t->meets[block] && r->t.at != r->t.end;
-    return 1;
-}
-
-// All warps of a thread block that have not ended are at the barrier: they go on.
-static void release(reader *all, uint32_t n, uint32_t block) {
-    double last = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        if (all[k].block != block || all[k].t.at == all[k].t.end) continue;
-        if (!all[k].waits) return;
-        if (all[k].clock > last) last = all[k].clock;
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        if (all[k].block != block) continue;
-        if (all[k].waits) all[k].clock = last;
-        all[k].waits = false;
-    }
-}
-
-// Who goes next, not before *now: NULL when all have ended.
-static reader *turn(reader *all, uint32_t n, uint32_t *after, bool in_turn, double *now) {
-    reader *first = NULL;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t at = in_turn ? (*after + 1 + k) % n : k;
-        reader *r = &all[at];
-        if (r->waits || r->t.at == r->t.end) continue;
-        if (!first || r->clock < first->clock) first = r;
-        if (r->clock <= *now) {
-            first = r;
-            break;
-        }
-    }
-    if (!first) return NULL;
-    if (first->clock > *now) *now = first->clock;
-    *after = (uint32_t)(first - all);
-    return first;
-}
-
-// Streams from..to at a time. `slot`: cycles of the SM for each instruction of theirs.
-static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, double slot) {
-    uint32_t n = 0, after = 0;
-    for (uint32_t k = from; k < to; k++) n += t->streams[k].nwarps;
-    reader *all = orr_calloc(n + 1, sizeof *all), *r;
-    n = 0;
-    for (uint32_t k = from; k < to; k++)
-        for (uint32_t w = 0; w < t->streams[k].nwarps; w++) {
-            const an_stream *x = &t->streams[k];
-            orr_warp_trace v = {x->bytes + x->at[w], x->at[w + 1] - x->at[w]};
-            all[n++] = (reader){.t = orr_trace_open(v),
-                                .block = k + 1,
-                                .from = UINT32_MAX - 1,
-                                .local = ((uint64_t)k * 64 + w) << 18};
-        }
-    bool ok = true, in_turn = s->gpu->core_policy == ORR_SCHED_LRR;
-    double now = 0, slots = 0;
-    while (ok && (r = turn(all, n, &after, in_turn, &now))) {
-        r->clock = now;
-        ok = step(s, r, &slots) >= 0;
-        now += slots * slot;
-        if (r->waits || r->t.at == r->t.end) release(all, n, r->block);
-    }
-    add_tail(s, all, n);
-    free(all);
-    return ok;
-}
-
-// Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up.
-// *wait: how many of them are waited for. Lines that sampled blocks share they touch at about the same time,
-// and wait for them together; but where the sample blown up has more lines than there is memory, blocks that
-// are not in the sample have touched the rest before.
-static double first_share(const sampler *s, const an_tally *t, uint64_t allocated, double *wait) {
-    double once = 0, more = 0;
-    for (uint32_t n = 0; n < s->l2.slots; n++)
-        if (s->l2.key[n]) *(s->l2.block[n] == UINT32_MAX ? &more : &once) += 1;
-    *wait = 1;
-    if (once + more == 0 || !s->blocks) return 1;
-    double blow = (double)t->ntbs / s->blocks, all = (once * blow + more) * s->every;
-    double most = (double)allocated / ORR_LINE;
-    if (allocated && all > most) {
-        *wait = most / all;
-        all = most;
-    }
-    double share = all / ((once + more) * s->every * blow);
-    return share < 1 ? share : 1;
-}
-
-// Atomics on one line are done one after the other by one slice: how many times longer the busiest takes than
-// an even share of them.
-static double hottest(const sampler *s) {
-    double all = 0, most = 0;
-    for (uint32_t n = 0; n < s->hot.slots; n++) {
-        if (!s->hot.key[n]) continue;
-        all += s->hot.ready[n];
-        if (s->hot.ready[n] > most) most = s->hot.ready[n];
-    }
-    double times = all > 0 ? most / all * s->gpu->l2_slices : 1;
-    return times > 1 ? times : 1;
-}
-
-static uint32_t gcd(uint32_t a, uint32_t b) {
-    while (b) {
-        uint32_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
-bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
-                      uint64_t allocated, uint64_t budget, an_traffic *out) {
-    const orr_gpu *gpu = g->gpu;
-    const orr_program *p = g->program;
-    memset(out, 0, sizeof *out);
-    sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .t = t, .every = 1};
-    s.seat = (orr_cluster_seat){.size = t->cluster ? t->cluster : 1, .machine = p->kernel->machine};
-    an_reuse_init(&s.l1, 128);
-    an_reuse_init(&s.l2, 256);
-    an_reuse_init(&s.hot, 64);
-    // How many blocks run at a time for each that is in the sample.
-    bool alone = gpu->sm_count > 1;
-    uint32_t cluster = 1;
-    while (cluster < t->nsampled && t->sampled[cluster] == t->sampled[cluster - 1] + 1) cluster++;
-    double resident = occ->blocks, per_sm = (double)t->ntbs / gpu->sm_count;
-    if (resident > per_sm) resident = per_sm > 1 ? per_sm : 1;
-    double l1_times = alone ? resident : resident / cluster, l2_times = resident * gpu->sm_count / cluster;
-    if (l1_times < 1) l1_times = 1;
-    if (l2_times < 1) l2_times = 1;
-    s.l1_lines = (occ->l1_bytes > ORR_LINE ? (double)occ->l1_bytes : ORR_LINE) / ORR_LINE / l1_times;
-    s.l1_ways = (uint32_t)(gpu->l1_tag_ways ? gpu->l1_tag_ways : gpu->l1_ways);
-    s.l2_lines = (double)gpu->l2_size / ORR_LINE / l2_times;
-    s.regions = (uint64_t)gpu->l2_size >> REGION_BITS;
-    s.fits = allocated && allocated <= (uint64_t)gpu->l2_size;
-    if (gpu->l2_flush) {
-        an_reuse_free(&m->regions);
-        an_reuse_init(&m->regions, 256);
-    }
-    for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
-    s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
-    s.timed = orr_calloc(p->ninsts + 1, sizeof *s.timed);
-    s.by_first = orr_calloc(p->ninsts + 1, sizeof *s.by_first);
-    s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
-    an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
-    an_memory_assume(gpu, p, assumed);
-    an_access *before = orr_calloc(p->ninsts + 1, sizeof *before);
-    memcpy(before, g->access, p->ninsts * sizeof *before);
-    s.before = before;
-    memset(g->access, 0, p->ninsts * sizeof *g->access);
-    an_graph_changed(g);
-
-    double slot = (double)gpu->core_issue_interval / gpu->core_issue / gpu->core_schedulers * l1_times;
-    // Whole clusters, far apart from each other, until it is enough.
-    bool ok = true;
-    uint32_t each = alone ? 1 : cluster, parts = (t->nsampled + each - 1) / each, apart = parts * 5 / 8 | 1;
-    while (parts && gcd(apart, parts) > 1) apart += 2;
-    for (uint32_t n = 0, at = parts / 2; n < parts && ok && out->looked < budget; n++) {
-        uint32_t from = at * each, to = from + each < t->nsampled ? from + each : t->nsampled;
-        ok = together(&s, t, from, to, slot);
-        s.blocks += to - from;
-        at = (at + apart) % parts;
-        an_reuse_free(&s.l1); // another SM, another time
-        an_reuse_init(&s.l1, 128);
-    }
-    double wait, share = first_share(&s, t, allocated, &wait), spread = hottest(&s);
-    double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;
-    for (uint32_t b = 0; b < p->nblocks; b++)
-        for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
-            an_access *a = &g->access[n];
-            if (!s.runs[b]) {
-                *a = assumed[n];
-                continue;
-            }
-            double *v = (double *)a,
-                   latency = s.timed[n] ? (a->latency - (1 - wait) * s.by_first[n]) / (double)s.timed[n]
-                                        : assumed[n].latency;
-            a->dram *= rest;
-            a->atomics *= spread;
-            for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
-            a->latency = latency;
-        }
-    g->bulk = s.bulks > 0 ? s.bulk / s.bulks : 0;
-    g->tail = s.tails > 0 ? s.tail / s.tails : 0;
-    out->dram_sectors = (s.first + s.again) * rest;
-    free(assumed);
-    free(before);
-    free(s.runs);
-    free(s.timed);
-    free(s.by_first);
-    free(s.access);
-    an_reuse_free(&s.l1);
-    an_reuse_free(&s.l2);
-    an_reuse_free(&s.hot);
-    return ok;
 }

@@ -109,7 +109,7 @@ static void couple(const an_graph *g, const an_tally *t, an_demand *d) {
     double slot = (double)gpu->core_issue_interval / gpu->core_issue;
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t b = 0; b < t->nblocks; b++) {
-            double runs = (double)(an_runs(&t->counts[b]) + t->ghosts[b]);
+            double runs = (double)(an_runs(&t->counts[b]) + t->predicated_off[b]);
             if (runs == 0) continue;
             for (uint32_t k = p->blocks[b].first; k < p->blocks[b].first + p->blocks[b].count; k++) {
                 const orr_tinst *i = &p->insts[k];
@@ -143,11 +143,12 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
     for (uint32_t b = 0; b < t->nblocks; b++) {
         for (int way = 0; way <= ORR_TALLY_FROM; way++)
             weights += (double)t->counts[b].runs[way] * t->plan[b].weight[way];
-        for (int ghost = 0; ghost < 2; ghost++) {
-            double runs = (double)(ghost ? t->ghosts[b] : an_runs(&t->counts[b])), reads = 0, writes = 0;
+        for (int off = 0; off < 2; off++) {
+            double runs = (double)(off ? t->predicated_off[b] : an_runs(&t->counts[b])), reads = 0,
+                   writes = 0;
             if (runs == 0) continue;
             double use[RES_MAX] = {0};
-            an_graph_usage(g, b, ghost, use, &reads, &writes);
+            an_graph_usage(g, b, off, use, &reads, &writes);
             for (int r = 0; r < RES_MAX; r++) d->use[r] += runs * use[r];
             d->reads += runs * reads;
             d->writes += runs * writes;
@@ -185,7 +186,7 @@ static double refetched(const an_graph *g, const an_tally *t, const uint8_t *see
     uint64_t *size = orr_calloc(nlines, sizeof *size); // of the loop that the rounds are of
     for (uint32_t b = 0; b < t->nblocks; b++) {
         const orr_tblock *x = &p->blocks[b];
-        double runs = (double)(an_runs(&t->counts[b]) + t->ghosts[b]);
+        double runs = (double)(an_runs(&t->counts[b]) + t->predicated_off[b]);
         if (!(runs > 0) || !x->count) continue;
         uint64_t from = p->insts[x->first].pc / bytes;
         uint64_t last = p->insts[x->first + x->count - 1].pc / bytes;
@@ -218,7 +219,7 @@ static void fetches(const orr_gpu *gpu, an_graph *g, const an_tally *t, an_deman
         if (p->insts[n].pc > most) most = p->insts[n].pc;
     uint8_t *seen = orr_calloc((size_t)(most / bytes) + 1, 1);
     for (uint32_t b = 0; b < t->nblocks; b++) {
-        if (!(an_runs(&t->counts[b]) + t->ghosts[b])) continue;
+        if (!(an_runs(&t->counts[b]) + t->predicated_off[b])) continue;
         for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
             uint64_t line = p->insts[n].pc / bytes;
             lines += !seen[line];
@@ -376,8 +377,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     start = orr_seconds();
     uint64_t budget = t.warp_insts / LOOK_SHARE > LOOK_LEAST ? t.warp_insts / LOOK_SHARE : LOOK_LEAST;
     st->insts += t.warp_insts;
-    uint64_t allocated = w->info.memory;
-    if (ok && look && !an_memory_sample(st->memory, &c->graph, &t, &occ, allocated, budget, &c->traffic))
+    an_sampling how = {.occ = &occ, .allocated = w->info.memory, .budget = budget};
+    if (ok && look && !an_memory_sample(st->memory, &c->graph, &t, &how, &c->traffic))
         ok = orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its stream is damaged; record it again",
                       w->info.index, w->info.kernel->name);
     if (look) st->looked += c->traffic.looked;

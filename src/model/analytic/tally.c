@@ -26,7 +26,7 @@
 void an_tally_free(an_tally *t) {
     free(t->plan);
     free(t->counts);
-    free(t->ghosts);
+    free(t->predicated_off);
     free(t->meets);
     free(t->longest);
     free(t->sum);
@@ -75,7 +75,7 @@ static void grow(an_tally *t, an_graph *g, uint32_t nblocks) {
         uint32_t cap = nblocks * 2;
         t->plan = larger(t->plan, t->nblocks, cap, sizeof *t->plan);
         t->counts = larger(t->counts, t->nblocks, cap, sizeof *t->counts);
-        t->ghosts = larger(t->ghosts, t->nblocks, cap, sizeof *t->ghosts);
+        t->predicated_off = larger(t->predicated_off, t->nblocks, cap, sizeof *t->predicated_off);
         t->meets = larger(t->meets, t->nblocks, cap, sizeof *t->meets);
         t->cap = cap;
     }
@@ -187,15 +187,23 @@ static bool execute(an_tally *t, const orr_work *w, orr_err *e) {
 // ---- from a file ------------------------------------------------------------------------------------
 typedef ORR_VEC(uint64_t) clocks; // between barriers, of a warp
 
-// One warp: counts, and its clock from barrier to barrier. *stop: where its kept stream ends.
-static bool count_warp(an_tally *t, an_graph *g, orr_warp_trace w, size_t limit, clocks *c, uint64_t *sum,
-                       size_t *stop) {
+typedef struct tb_count { // while thread blocks are read
+    size_t limit;         // bytes of a warp's stream that are kept
+    uint32_t next;        // of the sampled blocks
+    clocks warp, path;    // of the warp at hand; the longest of the block's warps
+    uint64_t sum;         // of its warps' clocks
+    size_t stop;          // where the kept stream of the warp at hand ends
+} tb_count;
+
+// One warp: counts, and its clock from barrier to barrier.
+static bool count_warp(an_tally *t, an_graph *g, orr_warp_trace w, tb_count *n) {
+    clocks *c = &n->warp;
     const orr_program *p = g->program;
     orr_trace x = orr_trace_open(w);
     uint32_t block, mask, from = UINT32_MAX - 1;
     uint64_t clock = 0;
     int more;
-    *stop = 0;
+    n->stop = 0;
     c->n = 0;
     while ((more = orr_trace_block(&x, t->nblocks, &block, &mask)) > 0) {
         orr_tally_block *b = &t->plan[block];
@@ -206,40 +214,41 @@ static bool count_warp(an_tally *t, an_graph *g, orr_warp_trace w, size_t limit,
         t->counts[block].lanes += (uint32_t)orr_popc(mask);
         clock += b->weight[way];
         from = block;
-        for (uint32_t n = p->kernel->blocks[block].nmem; n; n--)
+        for (uint32_t k = p->kernel->blocks[block].nmem; k; k--)
             if (!orr_trace_skip(&x)) return false;
         if (t->meets[block]) {
             *ORR_PUSH(c) = clock;
-            *sum += clock;
+            n->sum += clock;
             clock = 0;
         }
         size_t at = (size_t)(x.at - w.bytes);
-        if (at <= limit || !*stop) *stop = at;
+        if (at <= n->limit || !n->stop) n->stop = at;
     }
     *ORR_PUSH(c) = clock;
-    *sum += clock;
+    n->sum += clock;
     return more == 0;
 }
 
-static bool count_tb(an_tally *t, an_graph *g, const orr_tb *tb, uint32_t *next, size_t limit, clocks *c,
-                     clocks *path) {
-    uint64_t sum = 0, longest = 0;
-    bool kept = *next < t->nsampled && t->sampled[*next] == tb->index;
+static bool count_tb(an_tally *t, an_graph *g, const orr_tb *tb, tb_count *count) {
+    const clocks *c = &count->warp;
+    clocks *path = &count->path;
+    uint64_t longest = 0;
+    bool kept = count->next < t->nsampled && t->sampled[count->next] == tb->index;
     orr_warp_trace *cut = kept ? orr_calloc(tb->nwarps + 1u, sizeof *cut) : NULL;
     path->n = 0;
+    count->sum = 0;
     bool ok = true;
     for (uint32_t w = 0; w < tb->nwarps && ok; w++) {
-        size_t stop;
-        ok = count_warp(t, g, tb->warps[w], limit, c, &sum, &stop);
-        if (kept) cut[w] = (orr_warp_trace){tb->warps[w].bytes, stop};
+        ok = count_warp(t, g, tb->warps[w], count);
+        if (kept) cut[w] = (orr_warp_trace){tb->warps[w].bytes, count->stop};
         for (size_t n = 0; n < c->n; n++) {
             if (n == path->n) *ORR_PUSH(path) = 0;
             if (c->at[n] > path->at[n]) path->at[n] = c->at[n];
         }
     }
     for (size_t n = 0; n < path->n; n++) longest += path->at[n];
-    note(t, tb->index, longest, sum);
-    if (ok && kept) keep(t, (*next)++, &(orr_tb){tb->index, tb->nwarps, cut});
+    note(t, tb->index, longest, count->sum);
+    if (ok && kept) keep(t, count->next++, &(orr_tb){tb->index, tb->nwarps, cut});
     free(cut);
     return ok;
 }
@@ -249,10 +258,8 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
     if (!s) return false;
     orr_tb tb;
     int more;
-    uint32_t next = 0;
     uint64_t upto = 0;
-    clocks c = {0}, path = {0};
-    size_t limit = stream_limit(t);
+    tb_count count = {.limit = stream_limit(t)};
     while ((more = s->next(s, &tb, e)) > 0) {
         if (p->kernel->grows && p->nblocks != p->kernel->nblocks) {
             orr_program_grow(p);
@@ -266,7 +273,7 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
             break;
         }
         if (tb.index >= upto) upto = tb.index + 1;
-        if (!count_tb(t, g, &tb, &next, limit, &c, &path)) {
+        if (!count_tb(t, g, &tb, &count)) {
             orr_fail(e, ORR_BAD_INPUT,
                      "launch %u of %s: the stream of thread block %llu is damaged; record it again",
                      w->info.index, p->kernel->name, (unsigned long long)tb.index);
@@ -278,8 +285,8 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
         t->ntbs = upto;
         t->nbins = (upto + t->per - 1) / t->per;
     }
-    free(c.at);
-    free(path.at);
+    free(count.warp.at);
+    free(count.path.at);
     s->close(s);
     return more == 0;
 }
@@ -294,14 +301,14 @@ static bool leads(const orr_program *p, uint32_t from, uint32_t to) {
     return false;
 }
 
-static void count_ghosts(an_tally *t, const orr_program *p) {
+static void count_predicated_off(an_tally *t, const orr_program *p) {
     for (uint32_t b = 0; b < t->nblocks; b++) {
         uint32_t body = p->blocks[b].body;
         if (!body || body > t->nblocks) continue;
-        uint64_t here = an_runs(&t->counts[b]) + t->ghosts[b], there = 0;
+        uint64_t here = an_runs(&t->counts[b]) + t->predicated_off[b], there = 0;
         for (int n = 0; n < ORR_TALLY_FROM; n++)
             if (leads(p, t->plan[body - 1].from[n], body - 1)) there += t->counts[body - 1].runs[n];
-        t->ghosts[body - 1] += here > there ? here - there : 0;
+        t->predicated_off[body - 1] += here > there ? here - there : 0;
     }
 }
 
@@ -325,9 +332,9 @@ bool an_tally_run(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, u
     if (w->progress) orr_progress_parts(w->progress, t->ntbs);
     bool ok = w->launch && !w->rewritten ? execute(t, w, e) : pull(t, g, p, w, e);
     if (!ok) return false;
-    count_ghosts(t, p);
+    count_predicated_off(t, p);
     for (uint32_t n = 0; n < t->nblocks; n++) {
-        t->warp_insts += (an_runs(&t->counts[n]) + t->ghosts[n]) * p->blocks[n].count;
+        t->warp_insts += (an_runs(&t->counts[n]) + t->predicated_off[n]) * p->blocks[n].count;
         t->thread_insts += t->counts[n].lanes * p->blocks[n].count;
     }
     return true;

@@ -74,19 +74,19 @@ static void arrive_at(sm *s, block *b, uint64_t addr, uint32_t lanes, uint64_t w
 // ---- copies that arrive
 // Copies are told apart by how many times their warp has said so since, in a ring.
 static bool copies_there(const warp *w, uint8_t until, uint64_t *when) {
-    uint32_t later = (uint32_t)(w->copies - until) % MAX_GROUPS; // those that were issued behind
+    uint32_t later = (uint32_t)(w->arrivals.n - until) % MAX_GROUPS; // those that were issued behind
     for (uint32_t k = 0; k < MAX_GROUPS - later; k++) {
         uint32_t n = (until - k) % MAX_GROUPS;
-        if (w->copies_open[n]) return false;
-        if (w->copies_ready[n] > *when) *when = w->copies_ready[n];
+        if (w->arrivals.open[n]) return false;
+        if (w->arrivals.ready[n] > *when) *when = w->arrivals.ready[n];
     }
     return true;
 }
 
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
     block *b = &s->tb.slot[w->block];
-    w->copies_open[which]--;
-    if (w->copies_ready[which] < ready) w->copies_ready[which] = ready;
+    w->arrivals.open[which]--;
+    if (w->arrivals.ready[which] < ready) w->arrivals.ready[which] = ready;
     uint32_t left = 0, all = (uint32_t)b->mcopies.n, me = warp_id(w);
     for (uint32_t n = 0; n < all; n++) {
         mcopy v = b->mcopies.at[n];
@@ -101,8 +101,8 @@ void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
 }
 
 static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
-    mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .floor = when, .which = w->copies};
-    if (copies_there(w, w->copies, &when))
+    mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .floor = when, .which = w->arrivals.n};
+    if (copies_there(w, w->arrivals.n, &when))
         arrived(s, b, which, lanes, when);
     else
         *ORR_PUSH(&b->mcopies) = v;
@@ -117,7 +117,7 @@ static void bulk(sm *s, warp *w, const orr_tinst *i, const orr_access *a, uint64
         c.block = s->tb.slot[w->block].buf->index;
         if (c.kind == TMA_STORE || c.kind == TMA_REDUCE) {
             c.group = scoreboard_copy(&w->board);
-            w->inflight++;
+            w->memory.inflight++;
         }
         tma_issue(&s->tma, &c, start);
     }
@@ -173,13 +173,7 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
     w->syncs = start + (uint64_t)g->shared_arrive_again;
     for (uint32_t left = a.mask; left;) { // mbarrier by mbarrier
         uint64_t at = a.addr[orr_ffs(left)];
-        uint32_t same = 0, need = 0;
-        for (uint32_t m = left; m; m &= m - 1) {
-            int lane = orr_ffs(m);
-            if (a.addr[lane] != at) continue;
-            same |= m & -m;
-            if (waits && a.versioned && a.version[lane] > need) need = a.version[lane];
-        }
+        uint32_t need, same = orr_access_alike(&a, left, &need);
         left &= ~same;
         if (i->imm < ORR_MBAR_ARRIVE || (waits && !need)) continue;
         if (!waits && i->imm != ORR_MBAR_COPIES_ARRIVE) {
@@ -202,7 +196,7 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
             copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);
         }
     }
-    if (i->imm == ORR_MBAR_COPIES_ARRIVE) w->copies = (uint8_t)((w->copies + 1) % MAX_GROUPS);
+    if (i->imm == ORR_MBAR_COPIES_ARRIVE) w->arrivals.n = (uint8_t)((w->arrivals.n + 1) % MAX_GROUPS);
     if (held)
         cyc_warp_expect(s, w, i, ORR_STALL_LONG);
     else

@@ -31,7 +31,7 @@ static warp *place_warp(sm *s, uint32_t block) {
 static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t when) {
     uint32_t id = warp_id(w);
     orr_trace trace = orr_trace_open(b->buf->warps[index]);
-    scoreboard_reset(&w->board, s->c->program->control ? 0 : s->c->places);
+    scoreboard_reset(&w->board, s->c->program->control ? 0 : s->c->room.places);
     const orr_program_part *part = b->buf->grid ? &b->buf->grid->code : NULL;
     *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access, .part = part},
                 .since = when,
@@ -65,7 +65,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         uint32_t slot = 0;
         while (s->tb.slot[slot].buf) slot++;
         block *b = &s->tb.slot[slot];
-        tbuf *buf = s->tb.stock;
+        block_traces *buf = s->tb.stock;
         s->tb.stock = buf->next;
         if (!s->tb.stock) s->tb.stock_end = &s->tb.stock;
         s->tb.nstock--;
@@ -155,8 +155,9 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->tb.slot[w->block];
     uint32_t n = index_of(b, w);
     if (orr_barrier_passed_by(i, n)) return;
-    uint32_t which = orr_barrier_known(i) ? orr_barrier_number(i, n)
-                                          : barriers_named(i->imm, i->warps, b->nwarps, n, s->c->hands_on);
+    uint32_t which = orr_barrier_known(i)
+                         ? orr_barrier_number(i, n)
+                         : barriers_named(i->imm, i->warps, b->nwarps, n, s->c->traits.hands_on);
     bool waits = !(i->flags & ORR_TF_ARRIVE);
     b->barriers.latency = i->latency ? i->latency : 1;
     if (s->c->gpu->core_barrier_free) return;
@@ -169,7 +170,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
 // A warp that asks for registers which nobody has given up yet tries again, with four instructions each time
 // (WARPSYNC, USETMAXREG, PLOP3, BRA; H200: micro/hopper, registers.up), until a warp of its sub-core has.
 static void tried_again(sm *s, warp *w, uint64_t times) {
-    uint32_t inst = w->tries - 1, from = inst, end = inst + 1;
+    uint32_t inst = w->missing.inst - 1, from = inst, end = inst + 1;
     const orr_tinst *insts = s->c->program->insts;
     if (from && insts[from - 1].sass == ORR_SASS_WARPSYNC) from--;
     while (end < s->c->program->ninsts && end < inst + 4 && insts[end - 1].sass != ORR_SASS_BRA) end++;
@@ -184,11 +185,12 @@ static void tried_again(sm *s, warp *w, uint64_t times) {
 // Registers are there from `when` on.
 static void grant(sm *s, warp *w, uint64_t when) {
     const orr_gpu *g = s->c->gpu;
-    uint64_t period = (uint64_t)g->registers_retry, late = when > w->tried ? when - w->tried : 0;
+    uint64_t period = (uint64_t)g->registers_retry,
+             late = when > w->missing.since ? when - w->missing.since : 0;
     uint64_t times = period ? (late + period - 1) / period : 0;
     tried_again(s, w, times);
-    w->front = w->tried + times * period + (uint64_t)g->registers_grant;
-    w->tries = 0;
+    w->front = w->missing.since + times * period + (uint64_t)g->registers_grant;
+    w->missing.inst = 0;
     cyc_warp_update(s, w);
 }
 
@@ -200,14 +202,14 @@ void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     uint64_t now = s->clock.now;
     if (g->registers_retry <= 0 || !n) return;
     if (i->imm) {
-        w->wants = n - had;
-        if (w->wants <= b->spare[sub]) {
-            if (w->wants > 0) b->spare[sub] -= w->wants;
+        w->missing.n = n - had;
+        if (w->missing.n <= b->spare[sub]) {
+            if (w->missing.n > 0) b->spare[sub] -= w->missing.n;
             w->front = latest(w->front, now + (uint64_t)g->registers_grant);
             return;
         }
-        w->tried = now;
-        w->tries = inst + 1;
+        w->missing.since = now;
+        w->missing.inst = inst + 1;
         w->front = NEVER;
         return;
     }
@@ -215,8 +217,9 @@ void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (n < had) b->spare[sub] += had - n;
     for (uint32_t k = 0; k < b->nwarps; k++) {
         warp *v = b->warp[k] == NOBODY ? NULL : warp_of(s, b->warp[k]);
-        if (!v || !v->tries || v->sched / s->c->sched_per_sub != sub || v->wants > b->spare[sub]) continue;
-        b->spare[sub] -= v->wants;
+        if (!v || !v->missing.inst || v->sched / s->c->sched_per_sub != sub || v->missing.n > b->spare[sub])
+            continue;
+        b->spare[sub] -= v->missing.n;
         grant(s, v, now + (uint64_t)g->registers_released);
     }
 }
@@ -226,7 +229,7 @@ bool cyc_block_registers_anyway(sm *s) {
     for (uint32_t n = 0; n < s->c->nsched; n++)
         for (uint64_t m = s->sched[n].live; m; m &= m - 1) {
             warp *w = warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m)));
-            if (!w->tries) continue;
+            if (!w->missing.inst) continue;
             grant(s, w, s->clock.now);
             some = true;
         }
@@ -278,7 +281,7 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->tb.slot[w->block];
     uint64_t gone = w->front + (w->pc.at ? s->c->dispatch.exit_latency : 0),
-             when = gone > w->landed ? gone : w->landed;
+             when = gone > w->memory.landed ? gone : w->memory.landed;
     when = latest(when, s->lsu.warp[warp_id(w)].stores_read);
     if (when < w->since) when = w->since;
     if (when < s->clock.now) when = s->clock.now;

@@ -155,61 +155,61 @@ void orr_l1_counters(const orr_sm_counts *s, double c[ORR_COUNTERS]) {
                                    {ORR_C_LOCAL_LD_MISS, ORR_C_LOCAL_ST_MISS}};
     for (int space = 0; space < 2; space++)
         for (int kind = ORR_L1_LOAD; kind <= ORR_L1_STORE; kind++) {
-            c[requests[space][kind]] = (double)s->l1_requests[space][kind];
-            c[sectors[space][kind]] = (double)s->l1_sectors[space][kind];
-            c[hit[space][kind]] = (double)(s->l1_hit[space][kind] + s->l1_pending[space][kind]);
-            c[miss[space][kind]] = (double)s->l1_miss[space][kind];
+            c[requests[space][kind]] = (double)s->l1.requests[space][kind];
+            c[sectors[space][kind]] = (double)s->l1.sectors[space][kind];
+            c[hit[space][kind]] = (double)(s->l1.hits[space][kind] + s->l1.pending[space][kind]);
+            c[miss[space][kind]] = (double)s->l1.misses[space][kind];
         }
-    c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
-    c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
-    c[ORR_C_SHARED_PASS] = (double)sum(s->shared_passes, ORR_L1_KINDS);
+    c[ORR_C_SHARED_LD_PASS] = (double)s->shared.passes[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST_PASS] = (double)s->shared.passes[ORR_L1_STORE];
+    c[ORR_C_SHARED_PASS] = (double)sum(s->shared.passes, ORR_L1_KINDS);
 }
 
 static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
     orr_l1_counters(s, c);
-    double atomic_requests = (double)(s->l1_requests[0][ORR_L1_ATOMIC] + s->l1_requests[1][ORR_L1_ATOMIC]);
-    double atomic_sectors = (double)(s->l1_sectors[0][ORR_L1_ATOMIC] + s->l1_sectors[1][ORR_L1_ATOMIC]);
+    double atomic_requests = (double)(s->l1.requests[0][ORR_L1_ATOMIC] + s->l1.requests[1][ORR_L1_ATOMIC]);
+    double atomic_sectors = (double)(s->l1.sectors[0][ORR_L1_ATOMIC] + s->l1.sectors[1][ORR_L1_ATOMIC]);
     c[ORR_C_GLOBAL_RED_REQ] = round(atomic_requests * reductions);
     c[ORR_C_GLOBAL_ATOM_REQ] = atomic_requests - c[ORR_C_GLOBAL_RED_REQ];
     c[ORR_C_GLOBAL_RED_SECT] = round(atomic_sectors * reductions);
     c[ORR_C_GLOBAL_ATOM_SECT] = atomic_sectors - c[ORR_C_GLOBAL_RED_SECT];
-    c[ORR_C_L1_SECTORS] = (double)sum(s->l1_sectors[0], 2 * ORR_L1_KINDS);
-    c[ORR_C_L1_PENDING] = (double)sum(s->l1_pending[0], 2 * ORR_L1_KINDS);
-    c[ORR_C_L1_HIT] = (double)sum(s->l1_hit[0], 2 * ORR_L1_KINDS) + c[ORR_C_L1_PENDING];
-    c[ORR_C_L1_MISS] = (double)sum(s->l1_miss[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_L1_SECTORS] = (double)sum(s->l1.sectors[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_L1_PENDING] = (double)sum(s->l1.pending[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_L1_HIT] = (double)sum(s->l1.hits[0], 2 * ORR_L1_KINDS) + c[ORR_C_L1_PENDING];
+    c[ORR_C_L1_MISS] = (double)sum(s->l1.misses[0], 2 * ORR_L1_KINDS);
     c[ORR_C_GLOBAL_LD_IDEAL] = (double)s->global[ORR_L1_LOAD].ideal;
     c[ORR_C_GLOBAL_ST_IDEAL] = (double)s->global[ORR_L1_STORE].ideal;
-    c[ORR_C_L1_TAGS] = (double)s->l1_tags;
-    c[ORR_C_L1_WAVEFRONTS] = (double)(s->l1_busy + s->shared_busy);
-    c[ORR_C_L1_CONFLICTS] = (double)s->l1_conflicts;
-    c[ORR_C_L1_FULL] = (double)s->l1_full;
-    c[ORR_C_L1_EVICTED] = (double)s->l1_evicted;
-    c[ORR_C_LOADS] = (double)s->loads;
-    c[ORR_C_LOAD_CYCLES] = (double)s->load_latency;
+    c[ORR_C_L1_TAGS] = (double)s->l1.tags;
+    c[ORR_C_L1_WAVEFRONTS] = (double)(s->l1.busy + s->shared.busy);
+    c[ORR_C_L1_CONFLICTS] = (double)s->l1.conflicts;
+    c[ORR_C_L1_FULL] = (double)s->l1.full;
+    c[ORR_C_L1_EVICTED] = (double)s->l1.evicted;
+    c[ORR_C_LOADS] = (double)s->l1.loads;
+    c[ORR_C_LOAD_CYCLES] = (double)s->l1.load_latency;
 }
 
 // What goes down the load/store pipe and is no access of L1 takes a pass of shared memory: shuffles, reads of
 // a thread's special registers, accesses without a lane that takes part (H200: exact where no lane is off).
 static double other_passes(const orr_sm_counts *s, double lsu) {
     double accesses =
-        (double)(sum(s->l1_requests[0], 2 * ORR_L1_KINDS) + sum(s->shared_requests, ORR_L1_KINDS));
+        (double)(sum(s->l1.requests[0], 2 * ORR_L1_KINDS) + sum(s->shared.requests, ORR_L1_KINDS));
     return lsu > accesses ? lsu - accesses : 0; // not known: NAN
 }
 
 static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
     c[ORR_C_SHARED_PASS] += other_passes(s, c[ORR_C_PIPE_LSU]);
-    c[ORR_C_SHARED_LD_CONF] = (double)s->shared_conflicts[ORR_L1_LOAD];
-    c[ORR_C_SHARED_ST_CONF] = (double)s->shared_conflicts[ORR_L1_STORE];
-    c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared_conflicts[ORR_L1_ATOMIC];
-    c[ORR_C_SHARED_CONF] = (double)sum(s->shared_conflicts, ORR_L1_KINDS);
-    add_to(&c[ORR_C_CONST_REQ], (double)s->const_requests);
-    c[ORR_C_CONST_MISS] = (double)s->const_miss;
-    c[ORR_C_CONST_MISS2] = (double)s->const_miss2;
-    c[ORR_C_FETCHES] = (double)s->icache_fetches;
-    c[ORR_C_ICC_REQ] = (double)(g->icache_l0 ? s->icache_l0_miss : s->icache_fetches);
-    c[ORR_C_ICC_MISS] = (double)s->icache_l1_miss;
-    c[ORR_C_XBAR_SENT] = (double)s->sent_bytes;
-    c[ORR_C_XBAR_RECEIVED] = (double)s->received_bytes;
+    c[ORR_C_SHARED_LD_CONF] = (double)s->shared.conflicts[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST_CONF] = (double)s->shared.conflicts[ORR_L1_STORE];
+    c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared.conflicts[ORR_L1_ATOMIC];
+    c[ORR_C_SHARED_CONF] = (double)sum(s->shared.conflicts, ORR_L1_KINDS);
+    add_to(&c[ORR_C_CONST_REQ], (double)s->constants.requests);
+    c[ORR_C_CONST_MISS] = (double)s->constants.misses;
+    c[ORR_C_CONST_MISS2] = (double)s->constants.second_misses;
+    c[ORR_C_FETCHES] = (double)s->fetch.fetches;
+    c[ORR_C_ICC_REQ] = (double)(g->icache_l0 ? s->fetch.l0_misses : s->fetch.fetches);
+    c[ORR_C_ICC_MISS] = (double)s->fetch.l1_misses;
+    c[ORR_C_XBAR_SENT] = (double)s->port.sent_bytes;
+    c[ORR_C_XBAR_RECEIVED] = (double)s->port.received_bytes;
 }
 
 // What L2 is asked for besides by the SMs' own accesses. A launch makes each GPC read the kernel's code, by
@@ -231,7 +231,7 @@ static overhead_traffic count_overhead(const orr_gpu *g, const orr_raw *raw, con
         double bytes = (double)k->ninsts * 16, most = (double)g->icache_l1 / 2, sms = (double)raw->sm.blocks;
         double code = 8 * ceil((bytes > most ? most : bytes) / 256);
         if (sms > g->sm_count) sms = g->sm_count;
-        if (sms > 0) code += round((double)raw->sm.icache_cold / sms) * g->icache_line / 32;
+        if (sms > 0) code += round((double)raw->sm.fetch.cold / sms) * g->icache_line / 32;
         u.far_code = (double)g->launch_code + code;
         if (g->l2_flush) u.memory = (double)g->launch_memory + code;
         u.code = u.far_code * (double)g->gpc_count;
@@ -250,11 +250,11 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
     const orr_memsys_stats *m = &raw->mem;
     uint64_t reads = sum(m->read, ORR_FROMS), writes = sum(m->write, ORR_FROMS);
     uint64_t hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) +
-                    sum(m->write_hit, ORR_FROMS) + m->atomic_hit;
+                    sum(m->write_hit, ORR_FROMS) + m->atomics.hit;
     // What belongs to the other half of L2 was looked up there, too.
-    reads += m->far_read;
-    writes += m->far_write;
-    hits += m->far_hit + m->far_write;
+    reads += m->far.read;
+    writes += m->far.write;
+    hits += m->far.hit + m->far.write;
     overhead_traffic u = count_overhead(g, raw, k);
     double others = (u.code + u.far_code) / 4 + u.barriers + u.notices + u.reads + u.writes;
     c[ORR_C_L2_REQUESTS] = (double)m->requests + others;
@@ -262,7 +262,7 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
         c[ORR_C_L2_FULLEST] = (double)m->fullest + others / (double)m->slices;
         c[ORR_C_L2_EMPTIEST] = (double)m->emptiest + others / (double)m->slices;
     }
-    uint64_t atomics = m->atomic + m->far_atomic;
+    uint64_t atomics = m->atomics.n + m->far.atomic;
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.notices;
     // What is fetched with a sector that missed counts as missed, though nobody looked it up (H200: of pairs
@@ -322,14 +322,14 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         count_l1(s, reductions, c);
         count_shared(g, s, c);
         count_l2(g, t->raw, l->kernel, reductions, c);
-        add_to(&c[ORR_C_TEX], (double)s->texture_reads);
-        add_to(&c[ORR_C_TEX_REQUESTS], (double)s->texture_requests);
-        add_to(&c[ORR_C_TEX_SECTORS], (double)s->texture_sectors);
-        add_to(&c[ORR_C_TMA_SECTORS], (double)s->tma_sectors);
-        add_to(&c[ORR_C_TMA_BYTES], (double)s->tma_bytes);
-        add_to(&c[ORR_C_TMA_LD_BYTES], 32 * (double)s->tma_kind[TMA_LOAD]);
-        add_to(&c[ORR_C_TMA_ST_BYTES], 32 * (double)s->tma_kind[TMA_STORE]);
-        add_to(&c[ORR_C_TMA_RED_BYTES], 32 * (double)s->tma_kind[TMA_REDUCE]);
+        add_to(&c[ORR_C_TEX], (double)s->texture.reads);
+        add_to(&c[ORR_C_TEX_REQUESTS], (double)s->texture.requests);
+        add_to(&c[ORR_C_TEX_SECTORS], (double)s->texture.sectors);
+        add_to(&c[ORR_C_TMA_SECTORS], (double)s->tma.sectors);
+        add_to(&c[ORR_C_TMA_BYTES], (double)s->tma.bytes);
+        add_to(&c[ORR_C_TMA_LD_BYTES], 32 * (double)s->tma.kind[TMA_LOAD]);
+        add_to(&c[ORR_C_TMA_ST_BYTES], 32 * (double)s->tma.kind[TMA_STORE]);
+        add_to(&c[ORR_C_TMA_RED_BYTES], 32 * (double)s->tma.kind[TMA_REDUCE]);
         add_to(&c[ORR_C_CLUSTER_ACCESS], (double)s->cluster_accesses);
     }
     orr_cycle_rates(g, c);

@@ -15,7 +15,7 @@ typedef struct crossbar_spec {
     uint64_t gpc_bulk;            // times that of one to a bulk copy, in CLUSTER_SHAREs (xbar.gpc_bulk)
     uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
                                   // (xbar.store_bandwidth)
-    uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_bandwidth)
+    uint64_t cluster_ticks[2][5]; // the same of a cluster's port (xbar.cluster_bandwidth)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
     uint32_t *cluster_share; // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as
                              // others)

@@ -21,24 +21,21 @@
 #include "model/dispatch.h"
 
 #define TELL_WINDOWS 64 // after so many windows: how far the resident thread blocks are
-#define MAX_SAMPLES  1024
 
 // ---- thread blocks ------------------------------------------------------------------------------
-static void fit_program(engine *x);
-static void look_at_code(engine *x, const tbuf *b);
 
 static bool hand_out(engine *x, sm *s, bool now) {
     if (x->ended) return false;
-    tbuf *b = cyc_supply_take(x->supply);
+    block_traces *b = cyc_supply_take(x->supply);
     if (!b) {
         x->ended = true;
         return false;
     }
     if (b->nblocks > x->c->program->nblocks) {
         cyc_supply_grow(x->supply, x->c->program);
-        fit_program(x);
+        cyc_fit_program(x);
     }
-    if (!x->looked && !x->c->live) look_at_code(x, b);
+    if (!x->looked && !x->c->live) cyc_look_at_code(x, b);
     b->earliest = 0;
     if (now) {
         if (x->clock < x->from * 256) x->clock = x->from * 256;
@@ -152,9 +149,9 @@ static void collect_blocks(engine *x, orr_progress *progress) {
         s->tb.started_last = s->tb.started;
         x->clock += (uint64_t)(s->tb.started * x->c->gpu->launch_block_interval * 256);
         uint64_t done = 0;
-        for (tbuf *b = s->tb.done; b; b = b->next) done++;
-        for (tbuf *b = s->tb.done; b && notices; b = b->next) *ORR_PUSH(&x->ends) = b->ended;
-        for (tbuf *b = s->tb.done; b && x->out->sampler; b = b->next)
+        for (block_traces *b = s->tb.done; b; b = b->next) done++;
+        for (block_traces *b = s->tb.done; b && notices; b = b->next) *ORR_PUSH(&x->ends) = b->ended;
+        for (block_traces *b = s->tb.done; b && x->out->sampler; b = b->next)
             *ORR_PUSH(&x->spans) =
                 (orr_span){.block = b->index, .start = b->started, .end = b->ended, .sm = n};
         x->out->done += done;
@@ -220,9 +217,9 @@ static void end_unit(engine *x, uint64_t now) {
     *one = (orr_piece){now - x->unit.cycles, x->last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
     for (uint32_t b = 0; b < p->nblocks; b++) {
         uint64_t n = 0;
-        for (int k = 0; k < x->c->nworkers; k++)
+        for (int k = 0; k < x->c->host.n; k++)
             for (uint32_t i = p->blocks[b].first; i < p->blocks[b].first + p->blocks[b].count; i++)
-                if (i < x->c->workers[k].ninsts) n += x->c->workers[k].issued[i];
+                if (i < x->c->host.workers[k].ninsts) n += x->c->host.workers[k].issued[i];
         *ORR_PUSH(&u->insts) = n - x->unit.issued[b];
         x->unit.issued[b] = n;
     }
@@ -234,7 +231,7 @@ static void end_unit(engine *x, uint64_t now) {
 static void run_sm(void *arg, int worker, uint32_t i) {
     engine *x = arg;
     sm *s = &x->c->sms[x->busy[i]];
-    s->worker = &x->c->workers[worker];
+    s->worker = &x->c->host.workers[worker];
     cyc_sm_run(s, x->until);
 }
 
@@ -372,148 +369,6 @@ static void memory(engine *x) {
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
-// ---- over time ----------------------------------------------------------------------------------
-static void add_sample(orr_sample *to, const orr_sample *more, const orr_sample *less) {
-    uint64_t *t = (uint64_t *)(void *)to;
-    const uint64_t *a = (const uint64_t *)(const void *)more, *b = (const uint64_t *)(const void *)less;
-    for (size_t k = 0; k < sizeof *to / sizeof *t; k++) t[k] += a[k] - b[k];
-}
-
-static void halve_samples(run *r) {
-    static const orr_sample none;
-    for (uint32_t n = 0; n < r->nsamples; n++) {
-        orr_sample s = r->samples[n];
-        r->samples[n] = none;
-        add_sample(&r->samples[n / 2], &s, &none);
-    }
-    r->nsamples = (r->nsamples + 1) / 2;
-    r->sample_cycles *= 2;
-}
-
-// Block cycles of an SM up to `until`: of blocks that have ended, and of those that run.
-static uint64_t block_cycles(const sm *s, uint64_t until) {
-    uint64_t n = s->tb.block_cycles;
-    for (uint32_t b = 0; b < s->tb.n; b++)
-        if (s->tb.slot[b].buf && until > s->tb.slot[b].start) n += until - s->tb.slot[b].start;
-    return n;
-}
-
-static void sample(engine *x) {
-    cycle *c = x->c;
-    run *r = x->out;
-    orr_sample now = {0};
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        const sm *s = &c->sms[n];
-        for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
-        now.insts += s->n.issued;
-        for (int k = 0; k < ORR_L1_KINDS; k++)
-            now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
-        now.blocks += block_cycles(s, x->until);
-    }
-    for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
-    if (!c->perfect) orr_memsys_sectors(c->mem, &now.l2_sectors, &now.dram_sectors);
-    while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
-    uint64_t at = (x->until - 1) / r->sample_cycles;
-    if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
-    add_sample(&r->samples[at], &now, &x->last);
-    x->last = now;
-}
-
-// Whether what happens until then belongs to the sample of the window that is over: then one of both is
-// taken.
-static bool in_same_sample(const engine *x, uint64_t until) {
-    uint64_t cycles = x->out->sample_cycles;
-    while (until / cycles >= MAX_SAMPLES) cycles *= 2;
-    return !x->out->pieces && (x->until - 1) / cycles == (until - 1) / cycles;
-}
-
-// ---- room for a program that has grown ----------------------------------------------------------
-static void fit_worker(worker *k, uint32_t ninsts) {
-    if (k->ninsts >= ninsts) return;
-    uint32_t cap = ninsts + ninsts / 2 + 64;
-    k->by_inst = orr_realloc(k->by_inst, cap * sizeof *k->by_inst);
-    k->issued = orr_realloc(k->issued, cap * sizeof *k->issued);
-    k->threads = orr_realloc(k->threads, cap * sizeof *k->threads);
-    k->memo = orr_realloc(k->memo, cap * sizeof *k->memo);
-    k->traffic = orr_realloc(k->traffic, cap * sizeof *k->traffic);
-    uint32_t more = cap - k->ninsts;
-    memset(k->by_inst + k->ninsts, 0, more * sizeof *k->by_inst);
-    memset(k->issued + k->ninsts, 0, more * sizeof *k->issued);
-    memset(k->threads + k->ninsts, 0, more * sizeof *k->threads);
-    memset(k->memo + k->ninsts, 0, more * sizeof *k->memo);
-    memset(k->traffic + k->ninsts, 0, more * sizeof *k->traffic);
-    k->ninsts = cap;
-}
-
-static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
-    if (places <= c->places && accesses <= c->accesses) return;
-    uint32_t p = places > c->places ? places + 16 : c->places,
-             a = accesses > c->accesses ? accesses + 16 : c->accesses;
-    for (uint32_t n = 0; n < c->nsms; n++)
-        for (uint32_t q = 0; q < c->nsched; q++)
-            for (uint32_t i = 0; i < c->per_sched; i++) {
-                warp *w = warp_of(&c->sms[n], warp_number(q, i));
-                w->board.reg = orr_realloc(w->board.reg, p * sizeof *w->board.reg);
-                w->pc.access = orr_realloc(w->pc.access, (a + 1) * sizeof *w->pc.access);
-                memset(w->board.reg + c->places, 0, (p - c->places) * sizeof *w->board.reg);
-            }
-    c->places = p;
-    c->accesses = a;
-}
-
-static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
-
-static void fit_program(engine *x) {
-    cycle *c = x->c;
-    const orr_program *p = c->program;
-    for (int n = 0; n < c->nworkers; n++) fit_worker(&c->workers[n], p->ninsts);
-    fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
-    uint64_t last = 0;
-    c->net.fences = false;
-    c->launch.program = p;
-    c->launch.perfect = c->perfect;
-    c->sreg_unit = NO_UNIT;
-    for (uint32_t n = 0; n < p->ninsts; n++) {
-        if (p->insts[n].pc > last) last = p->insts[n].pc;
-        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->foreign;
-        if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
-    }
-    const fetch_spec *f = &c->core.fetch;
-    c->code.lines = last / f->line + 1;
-    c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
-    c->code.warm = !c->gpu->icache_warm ? 0 : x->runs_little ? UINT64_MAX : warm_lines(c);
-    if (c->grids && c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c))) c->code.warm = UINT64_MAX;
-}
-
-// A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of
-// it at most (H200: micro/icache, 48 KB were there, 96 KB were not; nor 97 KB of tests/features, sorts). Of
-// a larger program that is as much as its first thread block executes.
-static void look_at_code(engine *x, const tbuf *b) {
-    cycle *c = x->c;
-    const orr_program *p = c->program;
-    x->looked = true;
-    if (!c->gpu->icache_warm || c->code.lines <= c->code.warm) return;
-    uint8_t *seen = orr_calloc(c->code.lines, 1);
-    uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
-    for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
-        orr_trace t = orr_trace_open(b->warps[w]);
-        uint32_t at, mask;
-        while (lines <= warm_lines(c) && orr_trace_block(&t, p->nblocks, &at, &mask) > 0) {
-            const orr_tblock *code = &p->blocks[at];
-            bool whole = true;
-            for (uint32_t a = 0; a < code->naccess && whole; a++) whole = orr_trace_skip(&t);
-            if (!whole) break; // it is damaged: whoever runs it says so
-            for (uint32_t i = code->first; i < code->first + code->count; i++) {
-                lines += !seen[p->insts[i].pc / line];
-                seen[p->insts[i].pc / line] = 1;
-            }
-        }
-    }
-    free(seen);
-    x->runs_little = lines <= warm_lines(c);
-    if (x->runs_little) c->code.warm = UINT64_MAX;
-}
-
 // ---- a launch -----------------------------------------------------------------------------------
 // Slots for as many thread blocks as the occupancy says; nothing is left of the launch before.
 static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_t first) {
@@ -565,8 +420,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool re
     memset(s->stalls, 0, sizeof s->stalls);
     if (!s->fresh || resized) reset_parts(c, s);
     s->fresh = true;
-    s->lsu.client.strong = c->strong ? is_strong : NULL;
-    s->worker = &c->workers[0];
+    s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
+    s->worker = &c->host.workers[0];
 }
 
 // The SMs of a GPC ask for the same code and parameters at the same time, and all have them at about the
@@ -649,7 +504,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         run_sms(x);
         memory(x);
         if (c->cluster > 1) cyc_words_deliver(c, x->until);
-        if (x->out->pieces) sample(x);
+        if (x->out->pieces) cyc_sample(x);
         collect_blocks(x, progress);
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
@@ -666,7 +521,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         // Windows without anything to do are left out; the others begin where they would anyway, so that it
         // does not matter for the result whether somebody looks and finds nothing.
         if (t > x->from && t != NEVER) x->from += (t - x->from) / c->window * c->window;
-        if (!x->out->pieces && (over || t == NEVER || !in_same_sample(x, x->from + c->window))) sample(x);
+        if (!x->out->pieces && (over || t == NEVER || !cyc_in_same_sample(x, x->from + c->window)))
+            cyc_sample(x);
         if (over) return true;
         if (t == NEVER && !release_waits(c))
             return orr_fail(
@@ -680,7 +536,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
 // do, else a store. Of SMs that sent in the same cycle, the first.
 static void blame_tail(engine *x, uint64_t blocks_ended, const orr_memsys_stats *m) {
     const cycle *c = x->c;
-    bool atomics = m->atomic_last > blocks_ended * ORR_TICKS;
+    bool atomics = m->atomics.last > blocks_ended * ORR_TICKS;
     lsu_sender last = {0};
     for (int kind = atomics; kind >= 0 && !last.when; kind--)
         for (uint32_t i = 0; i < c->nsms; i++)
@@ -704,18 +560,18 @@ static void drain(engine *x) {
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     blame_tail(x, blocks_ended, &m);
     if (x->out->cycles > x->until) x->until = x->out->cycles;
-    sample(x); // what the memory did after the last window
+    cyc_sample(x); // what the memory did after the last window
 }
 
 // Each host thread starts a launch with sums of its own, all 0.
 static void prepare_workers(cycle *c, int n) {
-    if (n > c->nworkers) {
-        c->workers = orr_realloc(c->workers, (size_t)n * sizeof *c->workers);
-        memset(c->workers + c->nworkers, 0, (size_t)(n - c->nworkers) * sizeof *c->workers);
-        c->nworkers = n;
+    if (n > c->host.n) {
+        c->host.workers = orr_realloc(c->host.workers, (size_t)n * sizeof *c->host.workers);
+        memset(c->host.workers + c->host.n, 0, (size_t)(n - c->host.n) * sizeof *c->host.workers);
+        c->host.n = n;
     }
-    for (int i = 0; i < c->nworkers; i++) {
-        worker *k = &c->workers[i];
+    for (int i = 0; i < c->host.n; i++) {
+        worker *k = &c->host.workers[i];
         free(k->by_inst);
         free(k->issued);
         free(k->threads);
@@ -800,7 +656,7 @@ static void clear_slots(engine *x, sm *s) {
         cyc_supply_done(x->supply, s->tb.stock);
     s->tb.stock = NULL;
     for (uint32_t b = 0; b < s->tb.n; b++) {
-        tbuf *buf = s->tb.slot[b].buf;
+        block_traces *buf = s->tb.slot[b].buf;
         if (!buf) continue;
         buf->next = NULL;
         if (s->tb.slot[b].live) orr_step_end(s->tb.slot[b].live);
@@ -833,29 +689,29 @@ static void cut_off(engine *x) {
     x->out->cycles = x->until;
 }
 
-bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
-             orr_progress *progress, run *out, orr_err *e) {
-    engine x = {.c = c, .out = out, .crew = cyc_crew_new(threads)};
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_host host, run *out,
+             orr_err *e) {
+    engine x = {.c = c, .out = out, .crew = cyc_crew_new(host.threads)};
     prepare_workers(c, cyc_crew_size(x.crew));
-    c->in_order = c->kernel->machine;
-    c->hands_on = false;
+    c->traits.in_order = c->kernel->machine;
+    c->traits.hands_on = false;
     for (uint32_t n = 0; n < c->program->ninsts; n++) {
         const orr_tinst *i = &c->program->insts[n];
-        c->hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
+        c->traits.hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;
-    c->strong = !c->perfect && orr_kernel_orders(c->kernel);
-    fit_program(&x);
+    c->traits.strong = !c->perfect && orr_kernel_orders(c->kernel);
+    cyc_fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ, resized);
     restart_memory(c);
-    open_engine(&x, source, threads);
+    open_engine(&x, source, host.threads);
     uint64_t window = c->window;
     if (c->cluster > 1) c->window = cyc_cluster_window(c);
     for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
-    bool ok = windows(&x, progress, e);
+    bool ok = windows(&x, host.progress, e);
     c->window = window;
     if (!ok && e->status == ORR_STOPPED && !c->grids && !out->sampler && !out->pieces) cut_off(&x);
     for (uint32_t i = 0; i < c->nsms; i++) {

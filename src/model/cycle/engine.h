@@ -6,7 +6,7 @@
 
 typedef struct run { // of one launch
     uint64_t cycles;
-    orr_blame tail;      // of them, as in orr_timing
+    orr_blame tail;      // of these cycles, as in orr_timing
     orr_sample *samples; // malloc'ed
     uint32_t nsamples;
     uint64_t sample_cycles;
@@ -17,12 +17,22 @@ typedef struct run { // of one launch
     uint64_t done;
 } run;
 
+typedef struct run_host { // what runs it
+    int threads;
+    orr_progress *progress; // NULL: nobody asks
+} run_host;
+
+// What the host threads have counted of the launch, by instruction. What is the SMs' is still to be filled
+// in.
+orr_timing *cyc_timing_of_threads(const cycle *c, const orr_occupancy_result *occ, orr_raw *raw,
+                                  orr_arena *a);
+
 // Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.
 cycle *cyc_new(const orr_gpu *g, orr_err *e);
 void cyc_free(cycle *c);
 // Runs `source` as launched; c->program is set. With c->grids set it runs those, and `source` is NULL. False
 // on error.
-bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
-             orr_progress *progress, run *out, orr_err *e);
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_host host, run *out,
+             orr_err *e);
 
 #endif

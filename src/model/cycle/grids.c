@@ -55,7 +55,7 @@ static bool hand_out(engine *x, grid *g, sm *s, bool now) {
     const orr_gpu *d = x->c->gpu;
     grids *all = x->c->grids;
     if (!g->supply) g->supply = cyc_supply_open(g->source, x->threads > 1);
-    tbuf *b = cyc_supply_take(g->supply);
+    block_traces *b = cyc_supply_take(g->supply);
     if (!b) { // its source has ended, or failed: cyc_grids_close says
         g->blocks = g->placed;
         return false;
@@ -117,7 +117,7 @@ void cyc_grids_feed(engine *x, uint32_t n) {
 
 void cyc_grids_return(sm *s) {
     while (s->tb.stock) {
-        tbuf *b = s->tb.stock;
+        block_traces *b = s->tb.stock;
         s->tb.stock = b->next;
         b->next = NULL;
         cyc_use_remove(&s->tb.planned, b->grid);
@@ -126,9 +126,9 @@ void cyc_grids_return(sm *s) {
     }
 }
 
-void cyc_grids_done(tbuf *list) {
+void cyc_grids_done(block_traces *list) {
     while (list) {
-        tbuf *b = list;
+        block_traces *b = list;
         grid *g = b->grid;
         list = b->next;
         b->next = NULL;
@@ -149,7 +149,7 @@ static uint64_t all_said(const cycle *c, const grid *g) {
     if (n < g->blocks && g->placed < g->blocks) return NEVER;
     for (uint32_t i = 0; i < c->nsms && n < g->blocks; i++)
         for (uint32_t k = 0; k < c->sms[i].tb.n; k++) {
-            const tbuf *b = c->sms[i].tb.slot[k].buf;
+            const block_traces *b = c->sms[i].tb.slot[k].buf;
             if (!b || b->grid != g || !b->said) continue;
             n++;
             when = b->said > when ? b->said : when;

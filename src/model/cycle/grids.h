@@ -56,7 +56,7 @@ void cyc_grids_free(grids *g);
 void cyc_grids_deal(engine *x);             // places blocks, and gives SMs some in stock
 void cyc_grids_feed(engine *x, uint32_t n); // the SMs that have stopped for want of blocks: x->busy[n]
 void cyc_grids_return(sm *s);               // what is in its stock was not started
-void cyc_grids_done(tbuf *list);            // blocks that have ended
+void cyc_grids_done(block_traces *list);    // blocks that have ended
 void cyc_grids_end(engine *x);              // tells the group of the grids all of whose blocks have
 bool cyc_grids_warm(const cycle *c, uint64_t lines); // has each of them no more lines of code?
 bool cyc_grids_close(grids *g, orr_err *e);          // false: a source failed

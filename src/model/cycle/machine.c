@@ -136,14 +136,14 @@ void cyc_free(cycle *c) {
     if (!c) return;
     for (uint32_t n = 0; n < c->nsms; n++) free_sm(c, &c->sms[n]);
     free(c->sms);
-    for (int n = 0; n < c->nworkers; n++) {
-        free(c->workers[n].by_inst);
-        free(c->workers[n].issued);
-        free(c->workers[n].threads);
-        free(c->workers[n].memo);
-        free(c->workers[n].traffic);
+    for (int n = 0; n < c->host.n; n++) {
+        free(c->host.workers[n].by_inst);
+        free(c->host.workers[n].issued);
+        free(c->host.workers[n].threads);
+        free(c->host.workers[n].memo);
+        free(c->host.workers[n].traffic);
     }
-    free(c->workers);
+    free(c->host.workers);
     orr_memsys_free(c->mem);
     free(c->net.free);
     free(c->net.cluster_free);

@@ -11,13 +11,12 @@
 
 typedef struct state {
     cycle *machine;
-    ORR_VEC(orr_program *) programs; // of the kernels seen so far
+    orr_programs programs; // of the kernels seen so far
 } state;
 
 static void state_free(void *arg) {
     state *st = arg;
-    for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
-    free(st->programs.at);
+    orr_programs_free(&st->programs);
     cyc_free(st->machine);
     free(st);
 }
@@ -31,14 +30,6 @@ static state *state_of(const orr_gpu *gpu, orr_result *r, orr_err *e) {
     state *st = r->state;
     if (!st->machine) st->machine = cyc_new(gpu, e);
     return st->machine ? st : NULL;
-}
-
-static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
-    for (size_t n = 0; n < st->programs.n; n++)
-        if (st->programs.at[n]->kernel == k) return st->programs.at[n];
-    orr_program *p = orr_program_new(k, gpu, e);
-    if (p) *ORR_PUSH(&st->programs) = p;
-    return p;
 }
 
 static void sum(uint64_t *to, const void *from, size_t bytes) {
@@ -66,27 +57,37 @@ static uint64_t refilling(const cycle *c, const run *x, const orr_occupancy_resu
     return (uint64_t)((double)(x->blocks - fit) * c->gpu->launch_block_interval);
 }
 
-static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
-    orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
-    orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+orr_timing *cyc_timing_of_threads(const cycle *c, const orr_occupancy_result *occ, orr_raw *raw,
+                                  orr_arena *a) {
+    orr_timing *t = orr_arena_alloc(a, sizeof *t);
     const orr_program *p = c->program;
     t->program = p;
     t->ninsts = p->ninsts;
     t->raw = raw;
-    t->cycles = x->cycles;
     t->overhead = (uint64_t)c->gpu->launch_overhead;
     t->resident = occ->blocks;
     t->limiter = occ->limiter;
-    t->by_inst = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->by_inst);
-    t->issued = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->issued);
-    t->threads = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->threads);
-    t->traffic = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->traffic);
-    for (int n = 0; n < c->nworkers; n++) {
-        const worker *k = &c->workers[n];
+    t->by_inst = orr_arena_alloc(a, (p->ninsts + 1) * sizeof *t->by_inst);
+    t->issued = orr_arena_alloc(a, (p->ninsts + 1) * sizeof *t->issued);
+    t->threads = orr_arena_alloc(a, (p->ninsts + 1) * sizeof *t->threads);
+    for (int n = 0; n < c->host.n; n++) {
+        const worker *k = &c->host.workers[n];
         uint32_t m = k->ninsts < p->ninsts ? k->ninsts : p->ninsts;
         sum((uint64_t *)(void *)t->by_inst, k->by_inst, m * sizeof *t->by_inst);
         sum(t->issued, k->issued, m * sizeof *t->issued);
         sum(t->threads, k->threads, m * sizeof *t->threads);
+    }
+    return t;
+}
+
+static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
+    orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+    orr_timing *t = cyc_timing_of_threads(c, occ, raw, &r->arena);
+    t->cycles = x->cycles;
+    t->traffic = orr_arena_alloc(&r->arena, (t->ninsts + 1) * sizeof *t->traffic);
+    for (int n = 0; n < c->host.n; n++) {
+        const worker *k = &c->host.workers[n];
+        uint32_t m = k->ninsts < t->ninsts ? k->ninsts : t->ninsts;
         sum((uint64_t *)(void *)t->traffic, k->traffic, m * sizeof *t->traffic);
     }
     for (uint32_t n = 0; n < c->nsms; n++) {
@@ -145,7 +146,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     int how = step_mode(c, w);
     if (how < 0) w = orr_work_rewritten(w, &own, r);
     c->kernel = w->info.kernel;
-    c->program = program_of(st, w->info.kernel, gpu, e);
+    c->program = orr_programs_get(&st->programs, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
@@ -167,7 +168,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * c->nsms, (uint64_t)gpu->launch_overhead);
     size_t units = w->pieces ? w->pieces->unit.n : 0;
     int threads = how >= 0 && how & ORR_STEP_AT_ISSUE ? 1 : w->threads;
-    bool ok = cyc_run(c, source, &occ, threads, w->progress, &x, e);
+    bool ok = cyc_run(c, source, &occ, (run_host){threads, w->progress}, &x, e);
     if (w->launch) source->close(source);
     cyc_step_finish(c);
     orr_step_free(live, &counts);
@@ -244,7 +245,7 @@ static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_
         orr_member *m = &group->at[n];
         orr_work own;
         const orr_work *w = orr_work_rewritten(&m->work, &own, r);
-        const orr_program *p = program_of(st, w->info.kernel, gpu, e);
+        const orr_program *p = orr_programs_get(&st->programs, w->info.kernel, gpu, e);
         orr_occupancy_result o = {0};
         if (!p || !orr_program_fits(gpu, p, &w->info, &o, e)) return false;
         bool with = shares(w, p) && (!n || orr_program_joins(j->programs.at[0], p)) &&
@@ -272,10 +273,10 @@ static void add_result(orr_member *m, const cycle *c, const grid *g, orr_result 
     m->result = r->launches.n - 1;
     l->time_ns = m->end - m->from;
     l->cycles = floor(l->time_ns * c->gpu->clock_sm / 1e3 + 0.5);
-    for (int n = 0; n < c->nworkers; n++)
+    for (int n = 0; n < c->host.n; n++)
         for (uint32_t i = g->code.first_inst; i < g->code.first_inst + g->code.ninsts; i++) {
-            warps += c->workers[n].issued[i];
-            threads += c->workers[n].threads[i];
+            warps += c->host.workers[n].issued[i];
+            threads += c->host.workers[n].threads[i];
         }
     for (uint32_t n = 0; n < c->grids->n; n++)
         if (c->grids->at[n].code.first_inst == g->code.first_inst) blocks += c->grids->at[n].done;
@@ -312,7 +313,7 @@ static bool run_joined(state *st, joined *j, grids *all, orr_result *r, orr_err 
     c->timeline = false;
     c->grids = all;
     cyc_step_begin(c, NULL);
-    bool ok = cyc_run(c, NULL, &j->most, threads, all->group->at[0].work.progress, &x, e);
+    bool ok = cyc_run(c, NULL, &j->most, (run_host){threads, all->group->at[0].work.progress}, &x, e);
     for (uint32_t n = 0; n < all->n && ok; n++)
         if (all->at[n].member->ran) add_result(all->at[n].member, c, &all->at[n], r);
     cyc_step_finish(c);

@@ -71,7 +71,7 @@ bool orr_precharacterise(const orr_program *p, const orr_gpu *g, uint32_t first,
     c->latencies = latency;
     orr_occupancy_result occ = {.blocks = 1, .warps_per_block = 1, .l1_bytes = ORR_LINE};
     run out = {0};
-    bool ok = cyc_run(c, &x.source, &occ, 1, NULL, &out, e);
+    bool ok = cyc_run(c, &x.source, &occ, (run_host){.threads = 1}, &out, e);
     free(out.samples);
     free(t.bytes);
     c->latencies = NULL;

@@ -2,43 +2,33 @@
 #ifndef ORR_CYCLE_RAW_H
 #define ORR_CYCLE_RAW_H
 
-#include "core/kinds.h"
+#include "core/constants.h"
+#include "core/fetch.h"
+#include "core/l1.h"
+#include "core/port.h"
+#include "core/shared.h"
+#include "core/texture.h"
+#include "core/tma.h"
 #include "memory/memsys.h"
 #include "model/model.h"
 
-typedef struct orr_sm_counts { // summed over SMs
-    // instructions
+// Of an SM, or summed over SMs: what its components count, and what none of them does. All of it is uint64_t,
+// so that it can be summed as an array.
+typedef struct orr_sm_counts {
     uint64_t issued; // issue slots used; dual issue counts each
     uint64_t thread_insts;
     uint64_t dual; // instructions issued together with another
-    // L1, by what it is asked for: [0] global, [1] local
-    uint64_t l1_requests[2][ORR_L1_KINDS];
-    uint64_t l1_sectors[2][ORR_L1_KINDS];
-    uint64_t l1_hit[2][ORR_L1_KINDS];     // sectors that were there
-    uint64_t l1_pending[2][ORR_L1_KINDS]; // sectors that were already on their way
-    uint64_t l1_miss[2][ORR_L1_KINDS];    // sectors that were asked for
-    orr_traffic global[ORR_L1_KINDS];     // as instructions ask, before L1 sends atomics in parts
-    uint64_t l1_tags;                     // lines looked up
-    uint64_t l1_conflicts;                // cycles an access took because sectors shared a bank
-    uint64_t l1_busy;                     // cycles
-    uint64_t l1_full;                     // cycles the queue waited for a miss to come back
-    uint64_t l1_evicted;                  // lines
-    // shared memory
-    uint64_t shared_requests[ORR_L1_KINDS], shared_passes[ORR_L1_KINDS], shared_conflicts[ORR_L1_KINDS];
-    uint64_t shared_busy; // cycles
-    // constants and code
-    uint64_t const_requests, const_miss, const_miss2;
-    uint64_t icache_l0_miss, icache_l1_miss, icache_fetches, icache_cold;
-    // network
-    uint64_t sent_bytes, received_bytes;
     uint64_t barriers, branches;
-    uint64_t blocks, warps; // that ran
-    uint64_t load_latency;  // cycles from issue to use, summed over loads from global and local memory
-    uint64_t loads;
-    // Hopper's asynchronous units
-    uint64_t tma_sectors, tma_bytes, cluster_accesses;
-    uint64_t texture_reads, texture_requests, texture_sectors;
-    uint64_t tma_kind[TMA_KINDS]; // sectors by what the copies do
+    uint64_t blocks, warps;           // that ran
+    uint64_t cluster_accesses;        // of other thread blocks' shared memory
+    orr_traffic global[ORR_L1_KINDS]; // as instructions ask, before L1 sends atomics in parts
+    fetch_counters fetch;
+    constants_counters constants;
+    port_counters port;
+    l1_counters l1;
+    shared_counters shared;
+    texture_counters texture;
+    tma_counters tma;
 } orr_sm_counts;
 
 typedef struct orr_raw {

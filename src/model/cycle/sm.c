@@ -133,20 +133,20 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
                  .load = NOBODY,
                  .live = d->live};
     bool atomic = i->flags & ORR_TF_ATOMIC && s->c->gpu->core_atomic_wait;
-    if (atomic) w->atomic = NEVER;
+    if (atomic) w->memory.atomic = NEVER;
     if (i->flags & ORR_TF_LOAD || atomic) {
         op.load = l1_expect(&s->l1, warp_id(w), d->inst);
         s->l1.loads.at[op.load].live = d->live;
         if (i->flags & ORR_TF_ASYNC) {
             l1_load *load = &s->l1.loads.at[op.load];
             load->group = scoreboard_copy(&w->board);
-            load->copies = w->copies;
-            w->copies_open[w->copies]++;
+            load->copies = w->arrivals.n;
+            w->arrivals.open[w->arrivals.n]++;
         }
         bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
         cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);
     }
-    w->sent = d->inst + 1;
+    w->memory.sent = d->inst + 1;
     uint64_t read = lsu_issue(&s->lsu, &op);
     if (read == NEVER)
         cyc_warp_will_read(s, w, i);
@@ -157,7 +157,7 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
 // Where the stream has what the instruction accesses.
 static orr_trace find_access(sm *s, warp *w, const orr_tinst *i) {
     orr_trace at = w->pc.trace;
-    if (!s->c->in_order) {
+    if (!s->c->traits.in_order) {
         at.at = w->pc.base + w->pc.access[i->access];
         at.mask = w->pc.mask;
     } else if (!orr_trace_skip(&w->pc.trace)) {
@@ -209,7 +209,7 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
                 q->constants_until = there, q->constants_queue = q->constants_missed = 0;
             s->constants.n.misses += q->constants_missed++ < c->core.constants.cold_misses;
         }
-        if (ready > w->landed) w->landed = ready;
+        if (ready > w->memory.landed) w->memory.landed = ready;
     }
     if (q->constants_until > now && by_queue(i)) {
         if (i->tclass != ORR_TC_CONST) ready += q->constants_until - now;
@@ -259,8 +259,8 @@ static void release_fenced(sm *s) {
         fence_release r = s->fence.released.at[n];
         warp *w = warp_of(s, r.warp);
         w->front_why = ORR_STALL_MEMBAR;
-        if (w->bulk_fence) {
-            w->bulk_floor = r.when;
+        if (w->bulk.last) {
+            w->bulk.floor = r.when;
             continue;
         }
         w->front = r.when;
@@ -276,8 +276,8 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
     }
     uint64_t until = fence_issue(&s->fence, warp_id(w), i->imm, i->warps);
     bool bulk = i->imm && tma_first_open(&s->tma) != NEVER;
-    w->bulk_fence = bulk ? s->tma.loads : 0;
-    w->bulk_floor = until;
+    w->bulk.last = bulk ? s->tma.loads : 0;
+    w->bulk.floor = until;
     w->front = bulk ? NEVER : until;
     w->front_why = ORR_STALL_MEMBAR;
     release_fenced(s);
@@ -291,10 +291,10 @@ void cyc_fence_bulk_landed(sm *s, uint64_t when) {
     for (uint32_t n = 0; n < s->c->nsched; n++)
         for (uint64_t m = s->sched[n].live; m; m &= m - 1) {
             warp *w = warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m)));
-            if (!w->bulk_fence || first <= w->bulk_fence) continue;
-            w->bulk_fence = 0;
-            if (w->bulk_floor == NEVER) continue; // stores are to come
-            w->front = latest(w->bulk_floor, when + s->fence.spec->store);
+            if (!w->bulk.last || first <= w->bulk.last) continue;
+            w->bulk.last = 0;
+            if (w->bulk.floor == NEVER) continue; // stores are to come
+            w->front = latest(w->bulk.floor, when + s->fence.spec->store);
             if (w->pc.at != w->pc.end) cyc_warp_update(s, w);
         }
 }
@@ -303,7 +303,7 @@ void cyc_fence_bulk_landed(sm *s, uint64_t when) {
 // the one ahead has ended.
 static void next_grid(sm *s, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
-    tbuf *b = s->tb.slot[w->block].buf;
+    block_traces *b = s->tb.slot[w->block].buf;
     uint64_t until;
     if (d->predicated_off) return;
     if (!i->imm) {
@@ -371,7 +371,7 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         w->ready = NEVER;
         w->why = ORR_STALL_DRAIN;
         scheduler_drain(q, w->slot);
-        if (!w->inflight) cyc_block_warp_ended(s, w);
+        if (!w->memory.inflight) cyc_block_warp_ended(s, w);
         return false;
     }
     bool behind = i->tclass == ORR_TC_BRANCH && right_behind(c, d->inst, w->pc.at);
@@ -576,39 +576,13 @@ void cyc_sm_run(sm *s, uint64_t until) {
 // ---- counters -----------------------------------------------------------------------------------
 orr_sm_counts cyc_sm_counts(const sm *s) {
     orr_sm_counts n = s->n;
-    n.icache_fetches = s->fetch.n.fetches;
-    n.icache_l0_miss = s->fetch.n.l0_misses;
-    n.icache_l1_miss = s->fetch.n.l1_misses;
-    n.icache_cold = s->fetch.n.cold;
-    n.const_requests = s->constants.n.requests;
-    n.const_miss = s->constants.n.misses;
-    n.const_miss2 = s->constants.n.second_misses;
-    n.sent_bytes = s->port.n.sent_bytes;
-    n.received_bytes = s->port.n.received_bytes;
-    const l1_counters *l1 = &s->l1.n;
-    memcpy(n.l1_requests, l1->requests, sizeof n.l1_requests);
-    memcpy(n.l1_sectors, l1->sectors, sizeof n.l1_sectors);
-    memcpy(n.l1_hit, l1->hits, sizeof n.l1_hit);
-    memcpy(n.l1_pending, l1->pending, sizeof n.l1_pending);
-    memcpy(n.l1_miss, l1->misses, sizeof n.l1_miss);
-    n.l1_tags = l1->tags;
-    n.l1_conflicts = l1->conflicts;
-    n.l1_busy = l1->busy;
-    n.l1_full = l1->full;
-    n.l1_evicted = l1->evicted;
-    n.loads = l1->loads;
-    n.load_latency = l1->load_latency;
-    const shared_counters *shared = &s->shared.n;
-    memcpy(n.shared_requests, shared->requests, sizeof n.shared_requests);
-    memcpy(n.shared_passes, shared->passes, sizeof n.shared_passes);
-    memcpy(n.shared_conflicts, shared->conflicts, sizeof n.shared_conflicts);
-    n.shared_busy = shared->busy;
-    n.texture_reads = s->texture.n.reads;
-    n.texture_requests = s->texture.n.requests;
-    n.texture_sectors = s->texture.n.sectors;
-    n.tma_sectors = s->tma.n.sectors;
-    n.tma_bytes = s->tma.n.bytes;
-    memcpy(n.tma_kind, s->tma.n.kind, sizeof n.tma_kind);
+    n.fetch = s->fetch.n;
+    n.constants = s->constants.n;
+    n.port = s->port.n;
+    n.l1 = s->l1.n;
+    n.shared = s->shared.n;
+    n.texture = s->texture.n;
+    n.tma = s->tma.n;
     n.cluster_accesses = s->cluster.accesses;
     return n;
 }

@@ -25,7 +25,7 @@
 #define MAX_SPANS  20000 // of one SM in a timeline
 #define MAX_CLOCKS 1024  // reads of the clock that are kept of an SM
 
-typedef struct tbuf { // a thread block's traces, copied from its source
+typedef struct block_traces { // a thread block's traces, copied from its source
     uint64_t index;
     uint32_t nwarps;
     uint32_t nblocks; // code blocks its kernel had when it was read
@@ -36,8 +36,8 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     struct grid *grid;       // whose it is, of several on the machine (grids.h); NULL: there is one
     uint64_t started, ended; // cycles
     uint64_t said; // cycle: the next grid may start, as far as this block goes; 0: it has not said so
-    struct tbuf *next;
-} tbuf;
+    struct block_traces *next;
+} block_traces;
 
 typedef struct warp_cursor { // where a warp is in its program, and in its trace
     uint32_t at, end;        // instructions: the next, and the end of its code block; equal: it has ended
@@ -53,6 +53,30 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     uint32_t naccess;             // as many as are known of a warp that is executed as it is timed
 } warp_cursor;
 
+typedef struct warp_memory { // accesses of a warp that are under way
+    uint64_t atomic;         // when its last atomic has been answered (core.atomic_wait)
+    uint32_t sent;           // its last memory instruction, + 1; 0: none
+    uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;         // when the last of the others is there
+} warp_memory;
+
+typedef struct warp_registers { // that a warp has asked for and that are not there (setmaxnreg)
+    uint64_t since;             // when it first asked
+    uint32_t inst;              // the instruction, + 1; 0: none are missing
+    int32_t n;                  // for a thread
+} warp_registers;
+
+typedef struct warp_bulk_fence { // a fence that waits for bulk loads
+    uint64_t last;               // of the SM's, up to this one; 0: it does not wait
+    uint64_t floor;              // the fence is not over before
+} warp_bulk_fence;
+
+typedef struct warp_arrivals {  // of a warp's copies at mbarriers (arrive.c), a ring
+    uint8_t n;                  // how often copies were to arrive
+    uint16_t open[MAX_GROUPS];  // those before the next time that are under way
+    uint64_t ready[MAX_GROUPS]; // when the copies that are not open are there
+} warp_arrivals;
+
 typedef struct warp { // what each instruction looks at comes first, in as few host cache lines as it can
     _Alignas(64) warp_cursor pc;
     uint64_t ready;         // when dependences, fetch and the like let it issue; NEVER: nobody knows yet
@@ -60,15 +84,12 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     uint64_t since;         // its cycles before this have been accounted for
     uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
-    uint8_t barrier;            // that it waits at, + 1; 0: none
-    bool fences;                // the instruction before was a fence that its loads may outlast
-    bool yielded;               // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
-    bool again;                 // its block of code has been executed
-    uint64_t through;           // when it is past the last barrier
-    uint64_t atomic;            // when its last atomic has been answered (core.atomic_wait)
-    uint32_t sent;              // its last memory instruction, + 1; 0: none
-    uint32_t inflight;          // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;            // when the last of the others is there
+    uint8_t barrier;  // that it waits at, + 1; 0: none
+    bool fences;      // the instruction before was a fence that its loads may outlast
+    bool yielded;     // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
+    bool again;       // its block of code has been executed
+    uint64_t through; // when it is past the last barrier
+    warp_memory memory;
     uint64_t fetched;           // code line it fetched last, + 1
     uint64_t age;               // order of arrival on the SM
     uint64_t operand_cycles;    // its scheduler's when it was last updated
@@ -77,19 +98,14 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     scoreboard board;
     uint32_t block;         // index in sm->blocks
     uint32_t cluster_phase; // of its cluster's barrier, that it has arrived for
-    uint64_t tried;         // when it first asked for registers that are not there,
-    uint32_t tries;         //   the instruction, + 1 (0: none are missing),
-    int32_t wants;          //   and how many for a thread
-    uint64_t bulk_fence;    // its fence waits for the SM's bulk loads up to this one; 0: it does not,
-    uint64_t bulk_floor;    //   and is not over before
-    uint64_t far;           // when what it has done to other blocks' shared memory is known to be done
-    uint64_t syncs;         // when its next operation on an mbarrier can begin
-    uint16_t restored;      // barrier registers that BMOV has written since BSSY did
-    bool parked;            // all lanes wait at a barrier
-    bool behind;            // it waits for the grid ahead of its own to end (griddepcontrol.wait)
-    uint8_t copies;         // how often copies were to arrive at an mbarrier (arrive.c), a ring,
-    uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
-    uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
+    warp_registers missing;
+    warp_bulk_fence bulk;
+    uint64_t far;      // when what it has done to other blocks' shared memory is known to be done
+    uint64_t syncs;    // when its next operation on an mbarrier can begin
+    uint16_t restored; // barrier registers that BMOV has written since BSSY did
+    bool parked;       // all lanes wait at a barrier
+    bool behind;       // it waits for the grid ahead of its own to end (griddepcontrol.wait)
+    warp_arrivals arrivals;
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
@@ -133,7 +149,7 @@ typedef struct cluster_phase {        // the barrier of a cluster, as one of its
 } cluster_phase;
 
 typedef struct block {           // a thread block on the SM
-    tbuf *buf;                   // NULL: the slot is free
+    block_traces *buf;           // NULL: the slot is free
     struct orr_step_block *live; // executed as it is timed (step.c); NULL: it is not
     uint64_t start, end;
     uint32_t running; // warps that have not ended
@@ -171,9 +187,9 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     uint32_t next_sched; // that the next warp goes to
     uint64_t next_age;
     uint64_t free;                          // when the next block may start
-    tbuf *stock, **stock_end;               // blocks it may start in this window
+    block_traces *stock, **stock_end;       // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
-    tbuf *done;                             // blocks that have ended: their buffers go back
+    block_traces *done;                     // blocks that have ended: their buffers go back
     uint64_t since;                         // active cycles before this have been counted
     uint64_t active_cycles, block_cycles;
     uint64_t finished;    // cycle the last block ended
@@ -239,17 +255,31 @@ typedef struct launch_spec { // cycles of thread blocks that come and go
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
 } launch_spec;
 
+typedef struct kernel_traits {
+    bool strong;   // it has accesses that are sent at once
+    bool in_order; // accesses are used in the order of the stream
+    bool hands_on; // warps arrive at barriers whose number is in a register, and do not wait there
+} kernel_traits;
+
+typedef struct warp_room { // what each warp has room for
+    uint32_t places;       // registers
+    uint32_t accesses;     // offsets of accesses
+} warp_room;
+
+typedef struct host_threads {
+    worker *workers;
+    int n;
+} host_threads;
+
 typedef struct cycle {     // one GPU, from launch to launch
     struct orr_step *live; // the kernel is executed as it is timed (step.c); NULL: it is not
-    bool strong;           // it has accesses that are sent at once
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
-    core_launch launch; // what SMs know of it,
-    network net;        // and of the network and the memory
+    core_launch launch; // what SMs know of the launch
+    network net;        // what SMs know of the network and the memory
     fetch_code code;    // the program's
-    bool in_order;      // accesses are used in the order of the stream
-    bool hands_on;      // warps arrive at barriers whose number is in a register, and do not wait there
+    kernel_traits traits;
     bool timeline;
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
@@ -261,8 +291,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     uint32_t nsms;
     uint32_t nsched, per_sched; // schedulers of an SM, warps of each
     uint32_t sched_per_sub;     // schedulers of a sub-core
-    uint32_t places;            // room for registers in a warp
-    uint32_t accesses;          // room for access offsets
+    warp_room room;
     orr_memsys *mem;
     orr_tlb *tlb;
     const foreign_memory *foreign; // NULL: `mem`
@@ -273,8 +302,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     uint64_t spacing;              // between the starts of two blocks on an SM, in this window
     uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;
                          // NULL: none
-    worker *workers;
-    int nworkers;
+    host_threads host;
 } cycle;
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }

@@ -61,7 +61,7 @@ static void settle(const sm *s, const warp *w) {
 // ---- warps --------------------------------------------------------------------------------------
 // More than an instruction of machine code puts into a trace; of lowered code more than two blocks do.
 static size_t room_of(const cycle *c) {
-    return (8 + (c->in_order ? 0 : 2 * (size_t)c->program->max_access)) * ORR_TRACE_MAX_EVENT;
+    return (8 + (c->traits.in_order ? 0 : 2 * (size_t)c->program->max_access)) * ORR_TRACE_MAX_EVENT;
 }
 
 // Room in the warp's trace, when all of it has been read. Instructions in front of L1 look at their events,
@@ -100,7 +100,7 @@ static bool pull(sm *s, warp *w) {
     block *b = &s->tb.slot[w->block];
     int next = orr_step_next(w->exec);
     w->pc.trace.end = t->bytes + t->n;
-    if (!s->c->in_order)
+    if (!s->c->traits.in_order)
         w->pc.trace.at = t->bytes + (next == ORR_STEP_GOES ? orr_step_block_at(w->exec) : t->n);
     w->parked = next == ORR_STEP_WAITS;
     s->damaged |= orr_step_faulted(b->live);
@@ -170,7 +170,7 @@ orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
     if (i->kind == ORR_TK_BARRIER) b->barriers.latency = i->latency ? i->latency : 1;
     if (s->lsu.warp[warp_id(w)].queued && (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE))
         settle(s, w);
-    if (!s->c->in_order) {
+    if (!s->c->traits.in_order) {
         uint16_t op = s->c->kernel->insts[i->inst].op;
         if (i->access != ORR_NO_ACCESS || op == ORR_OP_SREG || op == ORR_OP_NANOSLEEP) reach(s, w, i);
     } else {

@@ -20,22 +20,22 @@ struct supply {
     void *arg;
     orr_profile *places;
     orr_arena arena;
-    tbuf *back; // returned: come first
-    tbuf *spare;
+    block_traces *back; // returned: come first
+    block_traces *spare;
     // read ahead
     bool ahead;
     pthread_t thread;
     pthread_mutex_t lock;    // of the list
     pthread_mutex_t reading; // of the source and its kernel
     pthread_cond_t changed;
-    tbuf *first, **last;
+    block_traces *first, **last;
     uint32_t queued;
     size_t bytes; // queued
     bool ended, stop;
     orr_err err;
 };
 
-static void copy(tbuf *b, const orr_tb *tb, uint32_t nblocks) {
+static void copy(block_traces *b, const orr_tb *tb, uint32_t nblocks) {
     size_t bytes = 0;
     for (uint32_t w = 0; w < tb->nwarps; w++) bytes += tb->warps[w].n;
     if (bytes > b->cap) {
@@ -62,13 +62,13 @@ static void copy(tbuf *b, const orr_tb *tb, uint32_t nblocks) {
     b->next = NULL;
 }
 
-static void give(tbuf **list, tbuf *b) {
+static void give(block_traces **list, block_traces *b) {
     b->next = *list;
     *list = b;
 }
 
-static tbuf *take(tbuf **list) {
-    tbuf *b = *list;
+static block_traces *take(block_traces **list) {
+    block_traces *b = *list;
     if (b)
         *list = b->next;
     else
@@ -76,7 +76,7 @@ static tbuf *take(tbuf **list) {
     return b;
 }
 
-static bool read_into(supply *s, tbuf *b) {
+static bool read_into(supply *s, block_traces *b) {
     orr_tb tb;
     if (s->source->next(s->source, &tb, &s->err) <= 0) return false;
     copy(b, &tb, s->source->info.kernel->nblocks);
@@ -91,7 +91,7 @@ static void *reader(void *arg) {
         while (!s->stop && s->queued && (s->queued >= AHEAD_BLOCKS || s->bytes >= AHEAD_BYTES))
             pthread_cond_wait(&s->changed, &s->lock);
         more = !s->stop;
-        tbuf *b = take(&s->spare);
+        block_traces *b = take(&s->spare);
         pthread_mutex_unlock(&s->lock);
         if (more) {
             pthread_mutex_lock(&s->reading);
@@ -127,9 +127,9 @@ supply *cyc_supply_open(orr_source *source, bool ahead) {
     return s;
 }
 
-static tbuf *take_new(supply *s);
-tbuf *cyc_supply_take(supply *s) {
-    tbuf *b = s->back;
+static block_traces *take_new(supply *s);
+block_traces *cyc_supply_take(supply *s) {
+    block_traces *b = s->back;
     if (b) {
         s->back = b->next;
         b->next = NULL;
@@ -140,8 +140,20 @@ tbuf *cyc_supply_take(supply *s) {
     return b;
 }
 
-static tbuf *take_new(supply *s) {
-    tbuf *b;
+// The first block of the list, which is not empty; s->lock is held.
+static block_traces *unlink_first(supply *s) {
+    block_traces *b = s->first;
+    s->first = b->next;
+    if (!s->first) s->last = &s->first;
+    b->next = NULL;
+    s->queued--;
+    s->bytes -= b->used;
+    pthread_cond_broadcast(&s->changed);
+    return b;
+}
+
+static block_traces *take_new(supply *s) {
+    block_traces *b;
     if (!s->ahead) {
         if (s->ended) return NULL;
         b = take(&s->spare);
@@ -152,24 +164,16 @@ static tbuf *take_new(supply *s) {
     }
     pthread_mutex_lock(&s->lock);
     while (!s->first && !s->ended) pthread_cond_wait(&s->changed, &s->lock);
-    b = s->first;
-    if (b) {
-        s->first = b->next;
-        if (!s->first) s->last = &s->first;
-        b->next = NULL;
-        s->queued--;
-        s->bytes -= b->used;
-        pthread_cond_broadcast(&s->changed);
-    }
+    b = s->first ? unlink_first(s) : NULL;
     pthread_mutex_unlock(&s->lock);
     return b;
 }
 
 // There are few of them: as many as SMs have in stock. An SM's are in order.
-void cyc_supply_return(supply *s, tbuf *list) {
-    tbuf **at = &s->back;
+void cyc_supply_return(supply *s, block_traces *list) {
+    block_traces **at = &s->back;
     for (uint64_t last = 0; list; at = &(*at)->next) {
-        tbuf *b = list;
+        block_traces *b = list;
         list = b->next;
         if (b->index < last) at = &s->back;
         last = b->index;
@@ -179,11 +183,11 @@ void cyc_supply_return(supply *s, tbuf *list) {
     }
 }
 
-void cyc_supply_done(supply *s, tbuf *list) {
+void cyc_supply_done(supply *s, block_traces *list) {
     if (!list) return;
     if (s->ahead) pthread_mutex_lock(&s->lock);
     while (list) {
-        tbuf *b = list;
+        block_traces *b = list;
         list = b->next;
         give(&s->spare, b);
     }
@@ -200,7 +204,7 @@ static bool leave_out(supply *s, const orr_tb *tb) {
     return orr_warm_block(s->places, tb, s->touch, s->arg);
 }
 
-static bool leave_out_buffer(supply *s, tbuf *b) {
+static bool leave_out_buffer(supply *s, block_traces *b) {
     orr_tb tb = {.index = b->index, .nwarps = b->nwarps, .warps = b->warps};
     bool ok = leave_out(s, &tb);
     cyc_supply_done(s, b);
@@ -216,7 +220,7 @@ bool cyc_supply_skip(supply *s, uint64_t warm, uint64_t to, orr_touch *touch, vo
     s->arg = arg;
     bool ok = true;
     while (ok && s->back && s->back->index < to) {
-        tbuf *b = s->back;
+        block_traces *b = s->back;
         s->back = b->next;
         b->next = NULL;
         ok = leave_out_buffer(s, b);
@@ -226,15 +230,7 @@ bool cyc_supply_skip(supply *s, uint64_t warm, uint64_t to, orr_touch *touch, vo
     if (s->ahead) pthread_mutex_lock(&s->reading);
     for (;;) {
         if (s->ahead) pthread_mutex_lock(&s->lock);
-        tbuf *b = s->first && s->first->index < to ? s->first : NULL;
-        if (b) {
-            s->first = b->next;
-            if (!s->first) s->last = &s->first;
-            b->next = NULL;
-            s->queued--;
-            s->bytes -= b->used;
-            pthread_cond_broadcast(&s->changed);
-        }
+        block_traces *b = s->first && s->first->index < to ? unlink_first(s) : NULL;
         bool more = s->first != NULL;
         if (s->ahead) pthread_mutex_unlock(&s->lock);
         if (!b) {
@@ -268,9 +264,9 @@ void cyc_supply_grow(supply *s, orr_program *p) {
     if (s->ahead) pthread_mutex_unlock(&s->reading);
 }
 
-static void free_list(tbuf *b) {
+static void free_list(block_traces *b) {
     while (b) {
-        tbuf *next = b->next;
+        block_traces *next = b->next;
         free(b->bytes);
         free(b->warps);
         free(b);

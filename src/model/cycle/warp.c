@@ -17,14 +17,14 @@ void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
 
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
     scoreboard_expect(&w->board, s->c->program, i, why);
-    w->inflight++;
+    w->memory.inflight++;
 }
 
 // One thing less that the warp has not had an answer to.
 static void answered(sm *s, warp *w, uint64_t ready) {
-    w->inflight--;
-    if (ready > w->landed) w->landed = ready;
-    if (w->pc.at == w->pc.end && !w->inflight)
+    w->memory.inflight--;
+    if (ready > w->memory.landed) w->memory.landed = ready;
+    if (w->pc.at == w->pc.end && !w->memory.inflight)
         cyc_block_warp_ended(s, w);
     else if (w->pc.at != w->pc.end && w->ready == NEVER)
         cyc_warp_update(s, w);
@@ -34,7 +34,7 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     const orr_tinst *i = &s->c->program->insts[inst];
     ready = write_back(s, w, i, ready);
     scoreboard_complete(&w->board, s->c->program, i, ready);
-    if (i->flags & ORR_TF_ATOMIC) w->atomic = ready;
+    if (i->flags & ORR_TF_ATOMIC) w->memory.atomic = ready;
     if (group != NO_GROUP) scoreboard_copied(&w->board, group, ready);
     answered(s, w, ready);
 }
@@ -47,7 +47,7 @@ void cyc_warp_copied(sm *s, warp *w, uint8_t group, uint64_t ready) {
 // A memory instruction that waits in the queue reads its operands when it leaves it; the warp does not end
 // before, since the queue looks into its trace.
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
-    w->inflight++;
+    w->memory.inflight++;
     scoreboard_will_read(&w->board, s->c->program, i);
 }
 
@@ -72,7 +72,7 @@ static bool passes_barrier(const sm *s, const warp *w, const orr_tinst *i) {
 }
 
 bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i) {
-    if (i->kind != ORR_TK_FENCE || !i->offset || !s->c->in_order || w->exec) return false;
+    if (i->kind != ORR_TK_FENCE || !i->offset || !s->c->traits.in_order || w->exec) return false;
     orr_trace t = w->pc.trace;
     orr_access a;
     for (uint32_t n = 1; n < i->offset; n++)
@@ -87,8 +87,8 @@ bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i) {
 static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     const lsu_warp *l = &s->lsu.warp[warp_id(w)];
     bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->asks;
-    if (answers ? w->inflight : l->queued) return NEVER;
-    uint64_t t = answers ? w->landed : 0;
+    if (answers ? w->memory.inflight : l->queued) return NEVER;
+    uint64_t t = answers ? w->memory.landed : 0;
     bool in_line = i->kind == ORR_TK_FENCE && i->imm >= 1 && counts;
     return in_line ? latest(t, l->began) : t;
 }
@@ -143,8 +143,8 @@ void cyc_warp_update(sm *s, warp *w) {
     }
     if (p->control || i->kind != ORR_TK_PRODUCT) t = scoreboard_wait(&w->board, p, i, t, &why);
     if (w->fences || waits_for_others(i)) t = other_waits(s, w, i, t, &why);
-    if (w->atomic > t && s->c->gpu->core_atomic_wait) {
-        t = w->atomic;
+    if (w->memory.atomic > t && s->c->gpu->core_atomic_wait) {
+        t = w->memory.atomic;
         why = ORR_STALL_LONG;
     }
     w->ready = t;
@@ -170,7 +170,8 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
                  goes = within(w->front + s->c->dispatch.exit_latency, from, until);
         charge(s, w->pc.at - 1, ORR_STALL_WAIT, waits - from);
         charge(s, w->pc.at - 1, ORR_STALL_BRANCH, goes - waits);
-        charge(s, w->sent ? w->sent - 1 : w->pc.at - 1, ORR_STALL_DRAIN, until - goes); // what it waits for
+        charge(s, w->memory.sent ? w->memory.sent - 1 : w->pc.at - 1, ORR_STALL_DRAIN,
+               until - goes); // what it waits for
         return;
     }
     uint64_t dep = w->ready > until ? until : w->ready < from ? from : w->ready;
@@ -251,7 +252,7 @@ bool cyc_warp_next_block(sm *s, warp *w) {
         }
         if (!w->pc.has_then) return false;
         const orr_tblock *b = cyc_warp_enter(w, p);
-        if (!w->pc.predicated_off && !s->c->in_order && !read_accesses(w, b->naccess)) {
+        if (!w->pc.predicated_off && !s->c->traits.in_order && !read_accesses(w, b->naccess)) {
             s->damaged = true;
             return false;
         }

@@ -17,8 +17,8 @@ typedef struct engine {
         noticed; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
     bool filled; // each SM has had as many as it can hold
     bool looked, runs_little; // at the first block's code, which is little of the program's
-    uint32_t *order;          // SMs as blocks are dealt to them,
-    uint32_t *later;          // and when all have had as many as they hold
+    uint32_t *order;          // SMs in the order in which the first blocks are dealt to them
+    uint32_t *later;          // the order when all have had as many as they hold
     uint32_t *wave;           // the SM of each of the first ones
     size_t nwave;
     uint32_t *busy; // SMs that have something to do
@@ -41,6 +41,19 @@ typedef struct engine {
     } unit;
 } engine;
 
+#define MAX_SAMPLES 1024
+
+// ---- samples.c
+void cyc_sample(engine *x); // the counters now belong to the stretch that the window is in
+// Whether what happens until then belongs to the sample of the window that is over: then one of both is
+// taken.
+bool cyc_in_same_sample(const engine *x, uint64_t until);
+
+// ---- program_fit.c
+void cyc_fit_program(engine *x);
+void cyc_look_at_code(engine *x, const block_traces *b); // of the first thread block
+
+// ---- engine.c
 // The SMs whose turn it is to start blocks have an equal share of what the GPU sends out.
 void cyc_share_out(engine *x);
 #endif

@@ -37,10 +37,15 @@ static double at_pace(orr_replies *out) {
            (double)between;
 }
 
+typedef struct read_waits { // by how much each read took longer than one that finds all idle
+    float *at;
+    size_t n;
+} read_waits;
+
 // The list through memory at `rate` sectors a cycle. Returns the cycles that all of it takes, 0 if there is
-// no such memory; *waits: by how much each read took longer than one that finds all idle.
-static double through(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits,
-                      size_t *nwaits, orr_memsys_stats *stats) {
+// no such memory.
+static double through(const orr_gpu *g, orr_request *list, size_t n, double rate, read_waits *waits,
+                      orr_memsys_stats *stats) {
     orr_gpu small = *g;
     // in each slice twice what can be on its way
     uint64_t lines = (uint64_t)g->l2_slices * (uint64_t)g->l2_misses * 2;
@@ -66,7 +71,7 @@ static double through(const orr_gpu *g, orr_request *list, size_t n, double rate
     for (size_t i = 0; waits && i < out.n; i++) {
         const orr_reply *r = &out.at[i];
         if (r->token >= n || list[r->token].kind != ORR_REQ_READ) continue;
-        waits[(*nwaits)++] = (float)((double)(r->time - list[r->token].time) / (double)ORR_TICKS - way);
+        waits->at[waits->n++] = (float)((double)(r->time - list[r->token].time) / (double)ORR_TICKS - way);
     }
     orr_memsys_stats_sum(m, stats);
     double paced = at_pace(&out);
@@ -83,14 +88,14 @@ double dram_rate(const orr_gpu *g, orr_request *list, size_t n) {
     if (n < FEW) return 0;
     orr_memsys_stats s;
     double peak = g->dram_bandwidth * 1e3 / g->clock_sm / ORR_SECTOR; // sectors a cycle
-    double cycles = through(g, list, n, peak, NULL, NULL, &s);
+    double cycles = through(g, list, n, peak, NULL, &s);
     return cycles > 0 ? (double)(s.dram_read + s.dram_write) / cycles : 0;
 }
 
 size_t dram_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits) {
-    size_t count = 0;
+    read_waits found = {.at = waits};
     orr_memsys_stats s;
     if (n < FEW || !(rate > 0)) return 0;
-    through(g, list, n, rate, waits, &count, &s);
-    return count;
+    through(g, list, n, rate, &found, &s);
+    return found.n;
 }

@@ -17,7 +17,7 @@
 
 // The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
 static uint32_t asked_by(const memory_share *s, const orr_request *r) {
-    if (r->kind == ORR_REQ_REDUCE && !r->told && r->token < s->c->program->ninsts)
+    if (r->kind == ORR_REQ_REDUCE && !r->acks && r->token < s->c->program->ninsts)
         return s->c->program->insts[r->token].inst; // l1_atomic.c
     if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
     if (r->from == ORR_FROM_CONST) return UINT32_MAX;
@@ -150,8 +150,8 @@ static void one(memory_share *s, const orr_request *r, orr_replies *out) {
         s->atomic_free = t + quarters * s->atomic_share / 4;
         done = t + takes;
         s->ready[at] = t + (uint64_t)((float)until * sharers);
-        s->n.atomic += sectors;
-        if (!miss) s->n.atomic_hit += sectors;
+        s->n.atomics.n += sectors;
+        if (!miss) s->n.atomics.hit += sectors;
     }
     }
     s->n.slice_busy += sectors * s->slice_sector;

@@ -21,15 +21,14 @@
 #define ROUNDS 3 // at most so many times once more, for blocks that are not side by side
 
 typedef struct state {
-    ORR_VEC(orr_program *) programs;
+    orr_programs programs;
     warmth l2;
     abt_state *gpu; // all SMs (portions.c); NULL: not used so far
 } state;
 
 static void state_free(void *arg) {
     state *st = arg;
-    for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
-    free(st->programs.at);
+    orr_programs_free(&st->programs);
     abt_state_free(st->gpu);
     free(st);
 }
@@ -40,14 +39,6 @@ static state *state_of(orr_result *r) {
         r->state_free = state_free;
     }
     return r->state;
-}
-
-static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
-    for (size_t n = 0; n < st->programs.n; n++)
-        if (st->programs.at[n]->kernel == k) return st->programs.at[n];
-    orr_program *p = orr_program_new(k, gpu, e);
-    if (p) *ORR_PUSH(&st->programs) = p;
-    return p;
 }
 
 // Do its blocks wait for each other? Then none can be left out when it is executed.
@@ -74,14 +65,14 @@ static int by_number(const void *a, const void *b) {
 }
 
 // Of two plans, of which the second may be NULL.
-static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, bool probes, bool whole,
-                      orr_err *e) {
+enum { PULL_PROBES = 1, PULL_WHOLE = 2 };
+static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, int what, orr_err *e) {
     uint64_t *list = orr_malloc((p->m + (q ? q->m : 0) + REACH_PROBES) * sizeof *list), n = 0;
-    if (probes) n = (uint64_t)residency_probes(w->info.grid, list);
+    if (what & PULL_PROBES) n = (uint64_t)residency_probes(w->info.grid, list);
     for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i, p->m);
     for (uint64_t i = 0; q && i < q->m; i++) list[n++] = plan_block(q, i, q->m);
     qsort(list, n, sizeof *list, by_number);
-    bool ok = kept_pull(k, w, list, n, whole, e);
+    bool ok = kept_pull(k, w, list, n, what & PULL_WHOLE, e);
     free(list);
     return ok;
 }
@@ -101,10 +92,6 @@ typedef struct job {
 } job;
 
 // ---- the result ----------------------------------------------------------------------------------------
-static void sum(uint64_t *to, const void *from, size_t bytes) {
-    const uint64_t *f = from;
-    for (size_t n = 0; n < bytes / sizeof *to; n++) to[n] += f[n];
-}
 static void scale(void *at, size_t bytes, double by) {
     uint64_t *v = at;
     for (size_t n = 0; n < bytes / sizeof *v; n++) v[n] = (uint64_t)((double)v[n] * by + 0.5);
@@ -147,28 +134,12 @@ static orr_timing *timing_of(const job *j, const cycle *c, const memory_share *s
     const plan *p = &j->p;
     const orr_occupancy_result *occ = &j->occ;
     orr_result *r = j->r;
-    orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+    orr_timing *t = cyc_timing_of_threads(c, occ, raw, &r->arena);
     const orr_program *prog = c->program;
     const sm *m = &c->sms[0];
     double by = times(j);
-    t->program = prog;
-    t->ninsts = prog->ninsts;
-    t->raw = raw;
     t->cycles = (uint64_t)(cycles + 0.5);
-    t->overhead = (uint64_t)c->gpu->launch_overhead;
-    t->resident = occ->blocks;
-    t->limiter = occ->limiter;
-    t->by_inst = orr_arena_alloc(&r->arena, (prog->ninsts + 1) * sizeof *t->by_inst);
-    t->issued = orr_arena_alloc(&r->arena, (prog->ninsts + 1) * sizeof *t->issued);
-    t->threads = orr_arena_alloc(&r->arena, (prog->ninsts + 1) * sizeof *t->threads);
-    for (int n = 0; n < c->nworkers; n++) {
-        const worker *k = &c->workers[n];
-        uint32_t most = k->ninsts < prog->ninsts ? k->ninsts : prog->ninsts;
-        sum((uint64_t *)(void *)t->by_inst, k->by_inst, most * sizeof *t->by_inst);
-        sum(t->issued, k->issued, most * sizeof *t->issued);
-        sum(t->threads, k->threads, most * sizeof *t->threads);
-    }
     scale(t->by_inst, prog->ninsts * sizeof *t->by_inst, by);
     scale(t->issued, prog->ninsts * sizeof *t->issued, by);
     scale(t->threads, prog->ninsts * sizeof *t->threads, by);
@@ -234,7 +205,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     c->foreign = &s.door;
     orr_source *source = kept_source(&j->blocks, &j->p, of, &j->w->info);
     run x = {0};
-    bool ok = cyc_run(c, source, &j->occ, j->w->threads, NULL, &x, e);
+    bool ok = cyc_run(c, source, &j->occ, (run_host){.threads = j->w->threads}, &x, e);
     source->close(source);
     sm *m = &c->sms[0];
     if (ok && m->n.blocks < of)
@@ -285,7 +256,8 @@ static double settle(job *j, const warmth *l2, orr_err *e) {
         j->pace.waits = orr_realloc(j->pace.waits, (j->residency.traffic.n + 1) * sizeof *j->pace.waits);
         j->pace.nwaits =
             dram_waits(j->gpu, j->residency.traffic.at, j->residency.traffic.n, j->pace.rate, j->pace.waits);
-        bool ok = residency_find(&next, j->gpu, &j->p, &j->blocks, j->w, &j->pace, &was, e);
+        residency_of of_pace = {j->gpu, &j->p, &j->blocks, j->w, &j->pace};
+        bool ok = residency_find(&next, &of_pace, &was, e);
         bool same = ok && residency_near(&j->residency, &next, j->w->info.kernel->ninsts);
         if (!ok || same) {
             residency_free(&next);
@@ -324,9 +296,9 @@ static bool run_job(job *j, state *st, orr_err *e) {
     const orr_work *w = j->w;
     const orr_kernel *k = w->info.kernel;
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
-    bool whole = !w->part || (w->launch && waits(k));
+    int whole = !w->part || (w->launch && waits(k)) ? PULL_WHOLE : 0;
     // A trace shows its kernel only when it is read, and how many registers it has at once.
-    if (!k->grows) j->program = program_of(st, k, j->gpu, e);
+    if (!k->grows) j->program = orr_programs_get(&st->programs, k, j->gpu, e);
     if (k->grows) {
         uint64_t probes[REACH_PROBES];
         int n = residency_probes(w->info.grid, probes);
@@ -335,8 +307,8 @@ static bool run_job(job *j, state *st, orr_err *e) {
         if (!orr_program_fits(j->gpu, &like, &w->info, &o, e)) return false;
         j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
         plan_inside(&j->p, w->info.grid);
-        if (!pull_plan(&j->blocks, w, &j->p, NULL, n > 0, whole, e)) return false;
-        j->program = program_of(st, k, j->gpu, e);
+        if (!pull_plan(&j->blocks, w, &j->p, NULL, whole | (n > 0 ? PULL_PROBES : 0), e)) return false;
+        j->program = orr_programs_get(&st->programs, k, j->gpu, e);
         if (j->program) orr_program_grow(j->program);
     }
     if (!j->program || !orr_program_fits(j->gpu, j->program, &w->info, &j->occ, e)) return false;
@@ -349,14 +321,16 @@ static bool run_job(job *j, state *st, orr_err *e) {
     bool twice = w->launch ? !whole : w->source->seek != NULL;
     if (by_portions(j)) {
         if (!twice && !kept_pull_all(&j->blocks, w, e)) return false;
-        if (!portions_run(st->gpu, j->gpu, w, &j->blocks, sms * most, &j->found, e)) return false;
+        portions_of of = {.gpu = j->gpu, .work = w, .blocks = &j->blocks, .wave = sms * most};
+        if (!portions_run(st->gpu, &of, &j->found, e)) return false;
     }
     plan none = {.m = 0}, single = plan_make(total, sms, most, true);
     plan_inside(&single, w->info.grid);
-    if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, twice ? NULL : &single, true, whole, e))
+    if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, twice ? NULL : &single, whole | PULL_PROBES, e))
         return false;
     warmth l2 = st->l2; // as it is before this launch
-    if (!residency_find(&j->residency, j->gpu, &j->p, &j->blocks, w, NULL, &st->l2, e)) return false;
+    residency_of of = {.gpu = j->gpu, .plan = &j->p, .blocks = &j->blocks, .work = w};
+    if (!residency_find(&j->residency, &of, &st->l2, e)) return false;
     if (w->far && j->residency.far && j->residency.late) {
         for (uint32_t i = 0; i < k->ninsts; i++) {
             if (w->far[i] < 0) continue; // as addresses say
@@ -365,7 +339,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
         }
     }
     if (j->found.cycles > 0 || j->residency.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
-    if (twice && !pull_plan(&j->blocks, w, &j->p, NULL, false, whole, e)) return false;
+    if (twice && !pull_plan(&j->blocks, w, &j->p, NULL, whole, e)) return false;
     if (j->found.cycles > 0) return simulate(j, j->p.m, true, 0, e) >= 0;
     double took = settle(j, &l2, e);
     return took >= 0 && (!j->p.less || simulate(j, j->p.m, true, took, e) >= 0);

@@ -95,9 +95,14 @@ size_t dram_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, fl
 // Block numbers that residency_find looks at.
 #define REACH_PROBES 10
 int residency_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]);
-// `pace`: NULL until the SM has been simulated.
-bool residency_find(residency *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w,
-                    const pace *pace, warmth *l2, orr_err *e);
+typedef struct residency_of { // what it is found of
+    const orr_gpu *gpu;
+    const plan *plan;
+    const kept *blocks;
+    const orr_work *work;
+    const pace *pace; // NULL until the SM has been simulated
+} residency_of;
+bool residency_find(residency *x, const residency_of *of, warmth *l2, orr_err *e);
 // Is it nearly the same, for a simulation?
 bool residency_near(const residency *a, const residency *b, uint32_t ninsts);
 // The mean of both.
@@ -125,8 +130,13 @@ typedef struct found {
     double cycles; // 0: blocks are too long for that
     double insts;  // warp instructions of a block, on average
 } found;
-bool portions_run(abt_state *st, const orr_gpu *gpu, const orr_work *w, kept *k, uint64_t wave, found *out,
-                  orr_err *e);
+typedef struct portions_of { // what is run by portions
+    const orr_gpu *gpu;
+    const orr_work *work;
+    kept *blocks;
+    uint64_t wave; // blocks that the GPU holds
+} portions_of;
+bool portions_run(abt_state *st, const portions_of *of, found *out, orr_err *e);
 double kept_insts(const orr_kernel *k, const kept_block *b); // warp instructions of a block
 
 // ---- memory_share.c: an SM's share of L2 and memory -------------------------------------------------------

@@ -214,8 +214,11 @@ static bool pull_portions(kept *k, const orr_work *w, const portions *x, orr_err
     return ok;
 }
 
-bool portions_run(abt_state *st, const orr_gpu *gpu, const orr_work *w, kept *k, uint64_t wave, found *out,
-                  orr_err *e) {
+bool portions_run(abt_state *st, const portions_of *of, found *out, orr_err *e) {
+    const orr_gpu *gpu = of->gpu;
+    const orr_work *w = of->work;
+    kept *k = of->blocks;
+    uint64_t wave = of->wave;
     const orr_kernel *kernel = w->info.kernel;
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
     *out = (found){0};

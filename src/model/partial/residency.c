@@ -120,8 +120,11 @@ static void widen(inst_sum *s, uint64_t low, uint64_t high) {
     if (high > s->high) s->high = high;
 }
 
-static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_t step[3], bool regular,
-                       uint32_t order, uint32_t at, uint8_t lacks, uint8_t only) {
+// An access: its sectors are entries like `e`. `regular`: other blocks make it e->step further for each
+// block.
+static void add_access(look *l, const orr_access *a, const entry *e, bool regular) {
+    uint32_t inst = e->inst;
+    const int64_t *step = e->step;
     const orr_inst *i = &l->k->insts[inst];
     uint16_t flags = orr_ops[i->op].flags;
     inst_sum *s = &l->sum[inst];
@@ -156,8 +159,11 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
             above += first < last ? last : first;
         }
         widen(s, addr + (uint64_t)below, addr + (uint64_t)above + bytes);
-        *ORR_PUSH(&l->entries) =
-            (entry){addr, {step[0], step[1], step[2]}, inst, order, at, bytes, write, lacks, only};
+        entry *made = ORR_PUSH(&l->entries);
+        *made = *e;
+        made->addr = addr;
+        made->bytes = bytes;
+        made->write = write;
     }
 }
 
@@ -249,7 +255,9 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
             uint8_t lacks = 0;
             for (int d = 0; d < 6; d++)
                 if (ends[d].at && turn >= ends[d].first[i + 1] - ends[d].first[i]) lacks |= (uint8_t)(1 << d);
-            add_access(l, &a, i, step, regular, order, at, lacks, 0);
+            entry like = {.inst = i, .order = order, .at = at, .lacks = lacks};
+            memcpy(like.step, step, sizeof like.step);
+            add_access(l, &a, &like, regular);
         }
         if ((order & 0xffff) < 0xffff) order++;
     }
@@ -285,7 +293,9 @@ static bool look_edge(look *l, uint32_t w, const kept_block *b, int which) {
             if (!orr_trace_access(&t, &a)) return false;
             if (l->usual[i] || !is_global(&k->insts[i], &a)) continue;
             for (uint32_t m = a.mask; m; m &= m - 1) a.addr[orr_ffs(m)] -= away;
-            add_access(l, &a, i, l->step, true, order, at, 0, (uint8_t)(1 << which));
+            entry like = {.inst = i, .order = order, .at = at, .only = (uint8_t)(1 << which)};
+            memcpy(like.step, l->step, sizeof like.step);
+            add_access(l, &a, &like, true);
         }
         if ((order & 0xffff) < 0xffff) order++;
     }
@@ -362,11 +372,14 @@ static void conclude(residency *x, look *l, const tags *t, const warmth *was) {
     x->shared = t->lines > t->distinct;
 }
 
-bool residency_find(residency *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w,
-                    const pace *pace, warmth *l2, orr_err *e) {
+bool residency_find(residency *x, const residency_of *of, warmth *l2, orr_err *e) {
+    const orr_gpu *g = of->gpu;
+    const plan *p = of->plan;
+    const kept *k = of->blocks;
+    const orr_work *w = of->work;
     const orr_kernel *kernel = w->info.kernel;
     const uint32_t *grid = w->info.grid;
-    look l = {.g = g, .p = p, .k = kernel, .w = w, .pace = pace};
+    look l = {.g = g, .p = p, .k = kernel, .w = w, .pace = of->pace};
     for (int d = 0; d < 3; d++) l.base[d] = grid[d] / 2;
     uint64_t base = number(grid, l.base), at;
     const kept_block *b = kept_find(k, base), *near[3] = {NULL}, *edge[6] = {NULL};
@@ -393,10 +406,10 @@ bool residency_find(residency *x, const orr_gpu *g, const plan *p, const kept *k
         if (l.entries.n) qsort(l.entries.at, l.entries.n, sizeof *l.entries.at, by_order);
         for (size_t n = 1; n < l.entries.n; n++) // some warps take longer ways: the block has come so far
             if (l.entries.at[n].at < l.entries.at[n - 1].at) l.entries.at[n].at = l.entries.at[n - 1].at;
-        tags t = {0};
+        tags t = {.was = l2};
         orr_cache_init(&t.l2, (uint64_t)g->l2_size, ORR_LINE, (uint32_t)g->l2_ways, true, false);
         t.since = orr_calloc((size_t)t.l2.sets * t.l2.ways, sizeof *t.since);
-        run_waves(&l, &t, l2, &x->lookups);
+        run_waves(&l, &t, &x->lookups);
         free(t.since);
         conclude(x, &l, &t, l2);
         x->rate = dram_rate(g, t.traffic.at, t.traffic.n);

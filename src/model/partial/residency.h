@@ -47,15 +47,16 @@ typedef struct look {
 // ---- waves.c ------------------------------------------------------------------------------------------
 typedef struct tags {
     orr_cache l2;
-    uint32_t *since; // by line: when it was fetched last; side by side: for which order of accesses
-    uint32_t now;    // the same, of the access under way
-    uint32_t away;   // what was fetched so long ago is still on its way
+    const warmth *was; // what L2 held before the launch
+    uint32_t *since;   // by line: when it was fetched last; side by side: for which order of accesses
+    uint32_t now;      // the same, of the access under way
+    uint32_t away;     // what was fetched so long ago is still on its way
     uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
     uint64_t lines, distinct;
     double wave;                  // blocks of a counted wave, on average: the last one need not be full
     ORR_VEC(orr_request) traffic; // between L2 and memory, in the counted waves
 } tags;
 
-void run_waves(look *l, tags *t, const warmth *was, uint64_t *lookups);
+void run_waves(look *l, tags *t, uint64_t *lookups);
 
 #endif

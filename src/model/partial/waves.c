@@ -23,8 +23,7 @@ static void note(tags *t, uint64_t line, uint8_t sectors, bool write) {
 }
 
 // Sectors that were not there.
-static uint32_t ask(look *l, tags *t, const warmth *was, const entry *e, uint64_t addr, uint32_t wave,
-                    bool count) {
+static uint32_t ask(look *l, tags *t, const entry *e, uint64_t addr, uint32_t wave, bool count) {
     inst_sum *s = &l->sum[e->inst];
     uint32_t fetched = 0;
     for (uint64_t end = addr + e->bytes; addr < end;) {
@@ -43,7 +42,7 @@ static uint32_t ask(look *l, tags *t, const warmth *was, const entry *e, uint64_
             }
             t->l2.line[at].user = 0;
             t->since[at] = 0;
-            if (warm_has(was, addr)) t->l2.line[at].valid = 15;
+            if (warm_has(t->was, addr)) t->l2.line[at].valid = 15;
         }
         orr_cache_line *c = &t->l2.line[at];
         missing &= (uint8_t)~c->valid;
@@ -126,7 +125,7 @@ static bool does(const entry *e, uint8_t sides) {
     return !(e->lacks & sides) && (!e->only || e->only & sides);
 }
 
-static void side_by_side(look *l, tags *t, const warmth *was, const range *r, uint64_t *lookups) {
+static void side_by_side(look *l, tags *t, const range *r, uint64_t *lookups) {
     const uint32_t *grid = l->w->info.grid;
     for (uint64_t v = r->first; v < r->last; v++) {
         uint64_t from = v * r->wave, to = from + r->wave < l->p->total ? from + r->wave : l->p->total;
@@ -139,7 +138,7 @@ static void side_by_side(look *l, tags *t, const warmth *was, const range *r, ui
                 uint8_t at = sides(grid, x, y, z);
                 for (uint64_t k = i; k < next; k++)
                     if (does(&l->entries.at[k], at))
-                        ask(l, t, was, &l->entries.at[k], address(l, &l->entries.at[k], x, y, z),
+                        ask(l, t, &l->entries.at[k], address(l, &l->entries.at[k], x, y, z),
                             (uint32_t)(v - r->first + 1), v >= r->counted);
                 if (++x == grid[0]) {
                     x = 0;
@@ -209,7 +208,7 @@ static costs costs_of(const look *l, const range *r) {
     return c;
 }
 
-static void at_their_pace(look *l, tags *t, const warmth *was, const range *r, uint64_t *lookups) {
+static void at_their_pace(look *l, tags *t, const range *r, uint64_t *lookups) {
     const uint32_t *grid = l->w->info.grid;
     const pace *p = l->pace;
     uint64_t from = r->first * r->wave,
@@ -233,8 +232,8 @@ static void at_their_pace(look *l, tags *t, const warmth *was, const range *r, u
             const entry *a = &l->entries.at[i];
             if (!does(a, c->edge)) continue;
             some = true;
-            missed |= ask(l, t, was, a, address(l, a, x, y, z), (uint32_t)(wave - r->first + 1),
-                          wave >= r->counted) > 0;
+            missed |=
+                ask(l, t, a, address(l, a, x, y, z), (uint32_t)(wave - r->first + 1), wave >= r->counted) > 0;
         } while (++i < r->n && together(e, &l->entries.at[i]));
         *lookups += i - c->next;
         c->next = i;
@@ -254,13 +253,13 @@ static void at_their_pace(look *l, tags *t, const warmth *was, const range *r, u
     free(heap);
 }
 
-void run_waves(look *l, tags *t, const warmth *was, uint64_t *lookups) {
+void run_waves(look *l, tags *t, uint64_t *lookups) {
     if (!l->entries.n) return;
     range r = choose(l);
     uint64_t end = r.last * r.wave < l->p->total ? r.last * r.wave : l->p->total;
     t->wave = (double)(end - r.counted * r.wave) / (double)(r.last - r.counted);
     if (l->pace && l->pace->n && l->pace->usual > 0)
-        at_their_pace(l, t, was, &r, lookups);
+        at_their_pace(l, t, &r, lookups);
     else
-        side_by_side(l, t, was, &r, lookups);
+        side_by_side(l, t, &r, lookups);
 }
