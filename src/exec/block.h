@@ -109,6 +109,10 @@ typedef struct flight { // a bulk copy to [from, end) of shared memory for which
     uint32_t from, end, mbar, number;
 } flight;
 
+typedef struct used_map { // a tensor map as it was when the block used it (run/maps.c)
+    uint64_t addr, digest;
+} used_map;
+
 typedef struct cluster { // run/cluster.c
     uint64_t index;
     uint32_t size, left; // blocks; of them not given back yet
@@ -136,8 +140,9 @@ typedef struct tblock {
     uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
     ORR_VEC(flight) flights;   // copies under way
-    uint32_t next_let;         // the warp whose try fails next when all are held
-    uint32_t vain;             // such tries since somebody last arrived
+    ORR_VEC(used_map) maps;
+    uint32_t next_let; // the warp whose try fails next when all are held
+    uint32_t vain;     // such tries since somebody last arrived
     orr_trace_out *traces;
     orr_warp_trace *views;
     cluster *cluster;    // NULL: it is in none
@@ -219,6 +224,11 @@ void orr_copy_begins(tblock *tb, const mbar_count *c, uint32_t from, uint32_t by
 void orr_copies_land(tblock *tb, const mbar_count *c); // somebody has seen that the phase is over
 const flight *orr_copy_over(const tblock *tb, uint32_t from,
                             uint32_t end); // NULL: none has any of these bytes
+
+// run/maps.c
+bool orr_map_known(tblock *tb, uint64_t addr,
+                   const uint8_t *map); // false: it has changed since the block used it
+void orr_maps_fence(warp *w, const uop *u);
 
 // run/apart.c
 bool orr_keep_apart(const orr_launch *l);   // its blocks may run in any order

@@ -311,6 +311,13 @@ static bool open_map(request *r, boxed *b) {
     } else {
         at = global_at(r, r->other, ORR_MAP_USED);
         if (!at) return false;
+        if (!orr_map_known(r->w->tb, r->other, at)) {
+            orr_fault(r->w, r->u, r->lane,
+                      "a race: the tensor map at 0x%llx has changed since the thread block used it, without "
+                      "fence.proxy.tensormap in between",
+                      (unsigned long long)r->other);
+            return false;
+        }
     }
     if (place % ORR_MAP_ALIGN) return misplaced(r, r->other, ORR_MAP_ALIGN);
     if (!orr_map_decode(at, &b->m, &why)) {

@@ -282,7 +282,7 @@ static tblock *start_block(worker *k, uint64_t index) {
     for (uint32_t open = tb->bars_open; open; open &= open - 1) // the others are as they were made
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
     tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
-    tb->mbars.n = tb->flights.n = 0;
+    tb->mbars.n = tb->flights.n = tb->maps.n = 0;
     tb->faulted = false;
     tb->releases = 0;
     tb->next = NULL;
@@ -361,6 +361,7 @@ static void free_block(tblock *tb) {
     free(tb->local);
     free(tb->mbars.at);
     free(tb->flights.at);
+    free(tb->maps.at);
     free(tb->traces);
     free(tb->views);
     free(tb);
