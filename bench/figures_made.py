@@ -37,6 +37,8 @@ PAIRS = [
     (["tests/explain/histogram_global.launch"], ["histogram", "--size", "small"], ["once"]),
     (["sgemm_naive", "--set", "n=128"], ["sgemm_tiled", "--set", "n=128"], ["reused"]),
     (["sgemm_naive", "--set", "n=192"], ["sgemm_tiled", "--set", "n=192"], ["reused"]),
+    (["stencil3d_naive", "--set", "n=98", "--no-check"],
+     ["tests/explain/stencil3d_tile.launch", "--set", "n=98", "--no-check"], ["block_start"]),
     (["sgemm_tiled", "--set", "n=192", *EIGHT_SMS], ["sgemm_regblock", "--set", "n=192", *EIGHT_SMS], ["quarter"]),
 ]
 
@@ -193,7 +195,7 @@ def explain_pairs(read):
     r = read("explain")
     rows = []
     for p in r["pairs"]:
-        first, second = ("`" + p[k].replace("--set ", "").replace("tests/explain/", "").replace(".launch", "") + "`" for k in ("first", "second"))
+        first, second = ("`" + p[k].replace("--set ", "").replace(" --no-check", "").replace("tests/explain/", "").replace(".launch", "") + "`" for k in ("first", "second"))
         real = 100 * (p["real_ns"] / p["before_ns"] - 1)
         if p["predicted_ns"] is None:
             rows.append([first, second, "-", "-", signed(real), "not advised"])
@@ -269,6 +271,18 @@ def published(read):
     return said + "\n\n" + "\n\n".join(parts)
 
 
+def nccl(read):
+    """docs/guides/nodes.md: an all-reduce by size, what nccl-tests measured and what NCCL takes here."""
+    r, parts = read("nccl"), []
+    for of, ranks, source in dict.fromkeys((x["of"], x["ranks"], x["source"]) for x in r["rows"]):
+        mine = [x for x in r["rows"] if (x["of"], x["ranks"], x["source"]) == (of, ranks, source)]
+        off = [100 * (x["simulated"] / x["us"] - 1) for x in mine]
+        parts.append([of, ranks, source, f"{sum(abs(o) <= 15 for o in off)} of {len(off)}",
+                      ", ".join(f"{x['bytes'] / 2**20:g}: {x['us']:,.0f} {o:+.0f} %" for x, o in zip(mine, off) if x["bytes"] >= 2**17)])
+    return table(["GPUs", "ranks", "source", "within 15 %", "MiB: us published, difference here"], parts) + \
+        "\n\n" + prose(f"Run at {when(r)}: `{r['command']}`.")
+
+
 def transcript(name, first=1, last=None):
     def made(read):
         r = read("output_" + name)
@@ -292,6 +306,7 @@ FIGURES = {
     "peers": peers,
     "gv100": gv100,
     "published": published,
+    "nccl": nccl,
     "triton": triton,
     "pytorch": pytorch,
 }

@@ -270,6 +270,61 @@ static void jobs_are_watched_and_stopped(void **state) {
     orr_options_free(o);
 }
 
+// Stops a job: at once, when some of a launch has begun, or when so many runs are done.
+typedef struct stopper {
+    bool at_once;
+    uint64_t done;
+    int ends; // of jobs that end before
+} stopper;
+static bool stop_when(void *arg, const orr_status *s) {
+    stopper *w = arg;
+    if (s->ended) w->ends--;
+    if (w->ends > 0 || s->ended) return true;
+    return !(w->at_once || (w->done ? s->done >= w->done : s->begun > 0 || s->part > 0));
+}
+
+static void what_is_there_is_told(void **state) {
+    (void)state;
+    orr_err e = {0};
+    stopper w = {0};
+    orr_options *o = orr_options_new();
+    orr_options_set(o, "size", "large", &e);
+    orr_options_set(o, "model", "cycle", &e);
+    orr_options_watch(o, stop_when, &w);
+    orr_report *r = orr_run("sgemm_naive", o, &e); // minutes, if nobody stopped it
+    assert_int_equal(e.status, 3);
+    assert_non_null(r);
+    assert_non_null(strstr(orr_report_as(r, ORR_TEXT), "stopped: launch 0 was cut off"));
+    assert_true(orr_report_number(r, "/launches/0/blocks_done") < 4000);
+    assert_true(orr_report_number(r, "/launches/0/cycles") > 0);
+    // All that fits is resident from the first block on: 132 SMs of 64 warps; their waits until now are told.
+    double running =
+        orr_report_number(r, "/launches/0/cycles") - orr_report_number(r, "/kernels/0/overhead_cycles");
+    double most = 132 * 64 * running, sum = orr_report_number(r, "/launches/0/counters/sm__warps_active.sum");
+    assert_true(sum <= most && sum > 0.5 * most);
+    orr_report_free(r);
+
+    e = (orr_err){0};
+    w = (stopper){.at_once = true, .ends = 1};
+    orr_options_set(o, "size", "small", &e);
+    r = orr_diff("saxpy", "sgemm_naive", o, &e); // at the second one's beginning: the first is there
+    assert_int_equal(e.status, 3);
+    assert_non_null(r);
+    assert_string_equal(orr_report_string(r, "/input"), "saxpy");
+    assert_non_null(strstr(orr_report_as(r, ORR_HTML), "saxpy"));
+    orr_report_free(r);
+
+    e = (orr_err){0};
+    w = (stopper){.done = 1};
+    orr_options_set(o, "set", "n=128", &e);
+    r = orr_explain("sgemm_naive", o, &e);
+    assert_int_equal(e.status, 3);
+    assert_non_null(r);
+    assert_non_null(strstr(orr_report_as(r, ORR_TEXT), "Not everything was tried"));
+    orr_report_free(r);
+    orr_options_free(o);
+}
+
 static void workloads_run_and_are_recorded(void **state) {
     (void)state;
     orr_err e = {0};
@@ -317,6 +372,7 @@ int main(void) {
         cmocka_unit_test(gpus_are_described),
         cmocka_unit_test(values_have_places),
         cmocka_unit_test(jobs_are_watched_and_stopped),
+        cmocka_unit_test(what_is_there_is_told),
         cmocka_unit_test(workloads_run_and_are_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,9 @@ linked: 10 7 2 100
 twice: CUDA_ERROR_INVALID_PTX third.ptx:5: 'total' is defined in second.ptx too; link only one of them
 pool: 2 0
 X
+# A kernel's versions are those of the code that runs: sm_90's on an H200, its PTX's on a B200.
+[ "$("$orrery" app -q --gpu h200 ./driver "$fatbin" versions)" = "PTX 90, binary 90, 0 of 16 bytes" ] || fail "versions of machine code"
+[ "$("$orrery" app -q --gpu b200 ./driver "$fatbin" versions)" = "PTX 90, binary 100, 0 of 16 bytes" ] || fail "versions of PTX"
 "$orrery" app -q --model functional -- ./program "$fatbin" axpy >got 2>err && grep -q '^wrong: 0' got || fail "-- before the program"
 # 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
 is limits <<'X'
@@ -243,12 +246,50 @@ printf '#include <stdio.h>\nint devices(void); int main(void) { printf("%%d\\n",
 "${CC:-cc}" main.c -L. -l:libuser.so "-Wl,-rpath,$dir,-rpath-link,$dir/own" -o main
 [ "$(./main)" = 77 ] && [ "$("$orrery" app -q ./main)" = 1 ] || fail "DT_RPATH"
 
+# PyTorch takes its own attention where cuDNN cannot run, unless it is told otherwise.
+[ "$("$orrery" app sh -c 'echo $TORCH_CUDNN_SDPA_DEPRIORITIZED' 2>err)" = 1 ] &&
+    [ "$(TORCH_CUDNN_SDPA_DEPRIORITIZED=0 "$orrery" app sh -c 'echo $TORCH_CUDNN_SDPA_DEPRIORITIZED' 2>err)" = 0 ] || fail "attention"
+
 # A program with the runtime in it cannot be run: one line says so.
 printf 'const char *text = "no CUDA-capable device is detected"; int main(void) { return text[0]; }' >static.c
 "${CC:-cc}" static.c -o static
 rc=0
 "$orrery" app ./static 2>err || rc=$?
 [ $rc -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "insists on NVIDIA's driver.*-cudart shared" err || { cat err; fail "a static runtime: $rc"; }
+
+# NVIDIA's management library, as monitors load it.
+cat >nvml.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#define F(name) int (*name)() = (int (*)())dlsym(so, #name)
+int main(void) {
+    void *so = dlopen("libnvidia-ml.so.1", RTLD_NOW), *gpu = NULL, *same = NULL;
+    if (!so) return 1;
+    F(nvmlInit_v2);
+    F(nvmlDeviceGetCount_v2);
+    F(nvmlDeviceGetHandleByIndex_v2);
+    F(nvmlDeviceGetName);
+    F(nvmlDeviceGetUUID);
+    F(nvmlDeviceGetHandleByUUID);
+    F(nvmlDeviceGetMemoryInfo);
+    F(nvmlDeviceGetTemperature);
+    unsigned n = 0, degrees;
+    char name[96], id[96], shorter[8];
+    unsigned long long memory[3];
+    if (nvmlInit_v2() || nvmlDeviceGetCount_v2(&n) || n != 1) return 2;
+    if (nvmlDeviceGetHandleByIndex_v2(0, &gpu) || nvmlDeviceGetHandleByIndex_v2(1, &same) != 6) return 3;
+    if (nvmlDeviceGetName(gpu, name, 96) || !strstr(name, "H200") || nvmlDeviceGetName(gpu, shorter, 8) != 7) return 4;
+    if (nvmlDeviceGetUUID(gpu, id, 96) || nvmlDeviceGetHandleByUUID(id, &same) || same != gpu) return 5;
+    if (nvmlDeviceGetMemoryInfo(gpu, memory) || memory[0] != memory[1] + memory[2] || memory[2]) return 6;
+    if (nvmlDeviceGetTemperature(gpu, 0, &degrees) != 3 || nvmlDeviceGetName((void *)99, name, 96) != 2) return 7;
+    return 0;
+}
+C
+"${CC:-cc}" -w nvml.c -o nvml -ldl
+rc=0
+"$orrery" app -q --gpu h200 ./nvml 2>err || rc=$?
+[ $rc -eq 0 ] || fail "NVML: $rc"
 
 # JSON alone on standard output, times without --model, statistics by line; what the program prints is beside it.
 "$orrery" app --json --lines ./program "$fatbin" axpy >j.json 2>err || fail "--json"

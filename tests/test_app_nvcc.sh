@@ -54,6 +54,10 @@ for model in functional cycle; do
     "$orrery" app -q --model "$model" ./children >out || { cat out; exit 1; }
     grep -q 'launches and conditions: right' out || { cat out; exit 1; }
 done
+# The same from PTX, as nvcc's default architecture has it.
+nvcc -cudart shared -gencode arch=compute_75,code=compute_75 -rdc=true "$source/tests/app/children.cu" -lcudadevrt -o children
+"$orrery" app -q --model functional ./children >out || { cat out; exit 1; }
+grep -q 'launches and conditions: right' out || { cat out; exit 1; }
 # Two files with kernels, of which there is only PTX for this GPU.
 nvcc -rdc=true -gencode arch=compute_75,code=compute_75 -dc "$source/tests/app/parts.cu" -o first.o
 nvcc -rdc=true -gencode arch=compute_75,code=compute_75 -DSECOND -dc "$source/tests/app/parts.cu" -o second.o

@@ -55,6 +55,17 @@ grep -qx 'train: right' got || { cat got err; fail "training by NCCL"; }
 run -n 9 --per-node 3 --platform dragonfly ./program "$kernels" train 1000 3 mpi
 grep -qx 'train: right' got || { cat got err; fail "training by MPI"; }
 [ "$(value nodes)" = 3 ] || fail "--per-node"
+# Kernels of a rank's streams run at the same time, also those that are alike and not simulated again
+for more in "--alike yes" "--alike no" "--model cycle"; do
+    # shellcheck disable=SC2086
+    run -n 2 $more ./program "$kernels" streams 1024
+    [ "$(sort got)" = "$(printf 'rank 0: beside 1, after 1\nrank 1: beside 1, after 1')" ] || { cat got err; fail "streams, $more"; }
+done
+# The host's own work takes no time, or what it took here times a factor: 20 ms of processor time at least 20 s
+run -n 2 ./program "$kernels" host 20
+[ "$(sort got)" = "$(printf 'rank 0: nothing\nrank 1: nothing')" ] || { cat got; fail "--host ignore"; }
+run -n 2 --host 1000 ./program "$kernels" host 20 1000
+[ "$(sort got)" = "$(printf 'rank 0: at least\nrank 1: at least')" ] || { cat got; fail "--host 1000"; }
 # A slower network makes it longer; what a rank sends is the same.
 cat >slow.xml <<'X'
 <?xml version='1.0'?>

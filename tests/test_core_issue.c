@@ -48,6 +48,34 @@ static void test_who_can_issue(void **state) {
     assert_int_equal(scheduler_can_issue(&q, &u, 0, 0, 20, &later), 6);
 }
 
+// The greedy policies stay with slot 1, which is neither the oldest nor the youngest, until it has found no
+// room in the memory queue: then it is slot 2's turn, once.
+static void test_gives_way(void **state) {
+    (void)state;
+    static units_spec us;
+    static exec_units u;
+    static const int greedy[] = {ORR_SCHED_GTO, ORR_SCHED_GTY};
+    make_units(&u, &us);
+    for (int k = 0; k < 2; k++) {
+        issue_spec spec = {.policy = issue_policy_of(greedy[k])};
+        static scheduler q;
+        q.spec = &spec;
+        scheduler_reset(&q);
+        for (uint32_t n = 0; n < 4; n++) {
+            scheduler_add(&q, n, n);
+            scheduler_update(&q, n, 0, ORR_STALL_ISSUED, 0, true);
+        }
+        q.last = q.last_age = 1;
+        uint64_t later, can = scheduler_can_issue(&q, &u, 0, 0, 10, &later);
+        assert_int_equal(can, 15);
+        assert_int_equal(scheduler_pick(&q, can), 1);
+        assert_int_equal(scheduler_can_issue(&q, &u, 0, 12, 11, &later), 0); // no room until 12
+        can = scheduler_can_issue(&q, &u, 0, 0, 12, &later);
+        assert_int_equal(scheduler_pick(&q, can), 2);
+        assert_int_equal(scheduler_pick(&q, can), 1);
+    }
+}
+
 // A reset leaves nothing of the launch before: no warp, no turn, no time.
 static void test_reset(void **state) {
     (void)state;
@@ -58,7 +86,7 @@ static void test_reset(void **state) {
     scheduler_add(&q, 3, 9);
     scheduler_update(&q, 3, 10, ORR_STALL_WAIT, 2, true);
     q.last = 3;
-    q.yield = true;
+    q.yield = q.lsu_full = true;
     q.next_issue = q.operand_wait = q.operand_cycles = q.constants_until = 77;
     scheduler_reset(&q);
     assert_memory_equal(&q, &fresh, sizeof q);
@@ -88,6 +116,7 @@ static void test_policies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gives_way),
         cmocka_unit_test(test_who_can_issue),
         cmocka_unit_test(test_reset),
         cmocka_unit_test(test_policies),

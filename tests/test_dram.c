@@ -30,7 +30,8 @@ static void bench_free(bench *b) {
     free(b);
 }
 static void push(bench *b, uint64_t cycle, uint64_t line, uint8_t sectors, bool write, uint32_t user) {
-    orr_dram_push(&b->d, CYCLES(cycle), line, sectors, write, user);
+    orr_dram_request r = {CYCLES(cycle), line, user, sectors, write, false};
+    orr_dram_push(&b->d, &r);
 }
 static void run(bench *b) {
     orr_dram_done done;
@@ -138,7 +139,7 @@ static void refresh_groups(void **state) {
                 orr_dram d;
                 orr_dram_init(&d, &c, channel % 2);
                 uint32_t at = begins - 20 + (k == 0 ? 0 : k == 1 ? 20 : k == 2 ? 80 : 120);
-                orr_dram_push(&d, CYCLES(at), 2 * bank, 1, false, 0);
+                orr_dram_push(&d, &(orr_dram_request){.time = CYCLES(at), .line = 2 * bank, .sectors = 1});
                 orr_dram_done done = {0};
                 while (!orr_dram_step(&d, &done)) {}
                 uint32_t opens = k == 1 || k == 2 ? begins + 100 : at;
@@ -347,9 +348,9 @@ static void column_of_two_sectors(void **state) {
     assert_int_equal(c.map.atom, 2);
     orr_dram d;
     orr_dram_init(&d, &c, 0);
-    orr_dram_push(&d, 0, 0, 1, false, 0);
-    orr_dram_push(&d, 0, 0, 6, false, 1); // of both halves of the line
-    orr_dram_push(&d, 0, 0, 15, false, 2);
+    orr_dram_push(&d, &(orr_dram_request){.sectors = 1});
+    orr_dram_push(&d, &(orr_dram_request){.sectors = 6, .user = 1}); // of both halves of the line
+    orr_dram_push(&d, &(orr_dram_request){.sectors = 15, .user = 2});
     orr_dram_done done;
     while (orr_dram_next(&d) != UINT64_MAX) orr_dram_step(&d, &done);
     assert_int_equal(d.n.busy, 5 * c.timing.column);

@@ -32,6 +32,13 @@ few="--set n=192 --set sm.count=8 --set tpc.count=4 --set gpc.count=1 --no-check
 "$ORRERY" explain sgemm_tiled $few --json > oneeach.json || fail "explain sgemm_tiled"
 # shellcheck disable=SC2086
 "$ORRERY" run sgemm_regblock $few --gpu h200 --model cycle --json > sixteen.json || fail "run sgemm_regblock"
+# The same GPU starts blocks the slower, so that small blocks of a small grid wait for their start as those of a large grid do.
+starts="--set n=50 --set sm.count=8 --set tpc.count=4 --set gpc.count=1 --set launch.block_interval=19.6 --no-check -q"
+# shellcheck disable=SC2086
+"$ORRERY" explain stencil3d_naive $starts --json > onecell.json || fail "explain stencil3d_naive"
+# shellcheck disable=SC2086
+"$ORRERY" run "$SOURCE/tests/explain/stencil3d_tile.launch" $starts --gpu h200 --model cycle --json > fourcells.json || fail "run stencil3d_tile"
+"$ORRERY" run "$SOURCE/tests/explain/stencil3d_tile.launch" -q > /dev/null || fail "the tiled stencil is not the stencil"
 "$ORRERY" explain sgemm_tiled --set n=64 --no-check -q --json > small.json || fail "explain a small product"
 "$ORRERY" explain reduce --no-check -q --threads 1 --json > reduce.json || fail "explain reduce"
 "$ORRERY" explain reduce --no-check -q --threads 2 --json > reduce2.json || fail "explain reduce on two threads"
@@ -68,6 +75,15 @@ ideal = slow["ideals"][first["ideal"]]
 assert ideal["name"] == "quarter" and ideal["line"] == 18 and "in registers" in first["do"], first
 gain = 100 * (1 - blocked["totals"]["time_ns"] / slow["time_ns"])
 assert gain > 20 and abs(ideal["saves_percent"] - gain) < 0.2 * gain, (ideal["saves_percent"], gain)
+# A stencil of a cell a thread: blocks end as fast as others start; the advice is more work a block, worth what four cells a
+# thread give.
+slow, four = json.load(open("onecell.json")), json.load(open("fourcells.json"))
+first = slow["advice"][0]
+ideal = slow["ideals"][first["ideal"]]
+assert ideal["name"] == "block_start" and "more to do" in first["do"], first
+gain = 100 * (1 - four["totals"]["time_ns"] / slow["time_ns"])
+assert gain > 20 and abs(ideal["saves_percent"] - gain) < 0.2 * gain, (ideal["saves_percent"], gain)
+assert "start of thread blocks" in slow["kernels"][0]["verdict"], slow["kernels"][0]
 assert "quarter" not in [i["name"] for i in json.load(open("small.json"))["ideals"]]
 one, two = json.load(open("reduce.json")), json.load(open("reduce2.json"))
 one.pop("host"), two.pop("host")

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "api/api.h"
+#include "capture/capture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -247,6 +248,57 @@ static void json_places(void **state) {
     orr_arena_free(&a);
 }
 
+// A captured kernel that launches others (tests/app/launches.cu), with the memory that they must leave: every
+// number i is 3 i + 0 + 10 + 20 more, and the last is their sum. `off` is added to it, which is then wrong.
+static const char *launches(const char *name, int off) {
+    enum { N = 200 };
+    const uint64_t at = 0x7f0000000000, hash = 0x1234;
+    const char *folder = file(name, NULL);
+    static const char meta[] = "number 0\nkernel parent\nindex 0\nmodule 0000000000001234\ngrid 1 1 1\n"
+                               "block 32 1 1\ncluster 0 0 0\nshared 0\ncooperative 0\n";
+    static const char regions[] = "region 7f0000000000 804\n";
+    char code[20000];
+    int before[N + 1] = {0}, after[N + 1] = {0};
+    for (int i = 0; i < N; i++) after[N] += after[i] = 3 * i + 30;
+    after[N] += off;
+    struct {
+        uint64_t p;
+        int n;
+    } params = {at, N};
+    FILE *f = fopen(ORRERY_SOURCE_DIR "/tests/app/launches.cubin", "rb");
+    size_t n = f ? fread(code, 1, sizeof code, f) : 0;
+    if (f) fclose(f);
+    orr_err e = {0};
+    orr_capture_writer *w = orr_capture_create(folder, "a GPU\n", &e);
+    bool ok = w && orr_capture_module(w, hash, code, n, &e) && orr_capture_begin(w, 0, &e);
+    if (!ok) fail_msg("%s", e.text);
+    orr_capture_put(w, CHUNK_META, meta, sizeof meta - 1);
+    orr_capture_put(w, CHUNK_PARAMS, &params, sizeof params.p + sizeof params.n);
+    orr_capture_piece(w, CHUNK_BEFORE, at, before, sizeof before);
+    orr_capture_piece(w, CHUNK_AFTER, at, after, sizeof after);
+    orr_capture_put(w, CHUNK_REGIONS, regions, sizeof regions - 1);
+    if (!orr_capture_end(w, &e)) fail_msg("%s", e.text);
+    orr_capture_close(w);
+    return folder;
+}
+
+static void captured_launches_from_kernels(void **state) {
+    (void)state;
+    orr_err e = {0};
+    orr_input in;
+    orr_input_options o = {.threads = 1};
+    seen s = {0};
+    if (!go(launches("right", 0), &o, &s, &in, &e)) fail_msg("%s", e.text);
+    assert_int_equal(in.stats.checked, 1);
+    assert_int_equal(s.n, 5); // the parent, three children of four blocks, the tail
+    assert_int_equal(s.grids[3], 4);
+    assert_int_equal(s.grids[4], 1);
+    orr_input_close(&in);
+    assert_false(go(launches("wrong", 1), &o, &(seen){0}, &in, &e));
+    assert_non_null(strstr(e.text, "1 of 1 launches left other memory than on the GPU"));
+    orr_input_close(&in);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_and_its_stream),
@@ -255,6 +307,7 @@ int main(void) {
         cmocka_unit_test(parts_that_have_begun),
         cmocka_unit_test(launches_fit),
         cmocka_unit_test(json_places),
+        cmocka_unit_test(captured_launches_from_kernels),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -238,11 +238,33 @@ static void stored_again(void **state) {
     bench_free(b);
 }
 
+// An atomic on a sector that is not there brings the one beside it, too (l2.sector), unless the other half
+// has sent it: SM 0 adds to a line of its own half, SM 16 to one of the other.
+static void far_atomics_bring_less(void **state) {
+    (void)state;
+    for (uint16_t sm = 0; sm <= 16; sm += 16) {
+        bench *b = HALVES("l2.sector=64");
+        uint64_t line = 0;
+        while (orr_memsys_side_of(b->m, line) != 0) line++;
+        orr_request r[] = {atomic(0, line, 1, false)};
+        r[0].sm = sm;
+        go(b, r, COUNT(r));
+        assert_int_equal(b->s.dram_read, sm ? 1 : 2);
+        bench_free(b);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves),      cmocka_unit_test(halves_told),  cmocka_unit_test(halves_copies_told),
-        cmocka_unit_test(halves_left), cmocka_unit_test(store_turns),  cmocka_unit_test(store_turns_far),
-        cmocka_unit_test(store_ports), cmocka_unit_test(stored_again),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(halves_told),
+        cmocka_unit_test(halves_copies_told),
+        cmocka_unit_test(halves_left),
+        cmocka_unit_test(store_turns),
+        cmocka_unit_test(store_turns_far),
+        cmocka_unit_test(store_ports),
+        cmocka_unit_test(stored_again),
+        cmocka_unit_test(far_atomics_bring_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

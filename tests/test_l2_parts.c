@@ -61,19 +61,56 @@ static void masks_by_set(void **state) {
     }
 }
 
-// A line whose sectors came one by one takes the slice longer for each of them (l2.complete_scattered) when
-// it is completed: two of line 0. One that was stored to once, in two sectors, does not.
-static void sectors_one_by_one(void **state) {
+// Sectors that were stored to in part are read and written in rows that are opened for them
+// (l2.partial_alone), each in its own where they came one by one. Without that one row serves both sectors of
+// line 0, read and written.
+static void sectors_alone(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.complete_scattered=8", ONE_SET, NULL});
-    orr_memsys_copy(b->m, 9 * 128, 128);
-    orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 64, 68), storing(1000, 1, 30, 34),
-                       reading(1000, 9, 1), storing(2000, 2, 0, 4), reading(2000, 9, 1),
-                       reading(3000, 9, 1)};
+    for (int n = 0; n < 3; n++) {
+        const char *alone = n ? "l2.partial_alone=yes" : "l2.partial_alone=no";
+        bench *b = bench_of((const char *const[]){"l2.partial_ways=1", alone, ONE_SET, NULL});
+        orr_memsys_copy(b->m, 9 * 128, 128);
+        orr_request one_by_one[] = {storing(0, 0, 0, 4), storing(10, 0, 64, 68), storing(1000, 1, 0, 4),
+                                    reading(5000, 9, 1)},
+                    at_once[] = {storing(0, 0, 28, 36), storing(1000, 1, 0, 4), reading(5000, 9, 1)};
+        if (n < 2)
+            go(b, one_by_one, COUNT(one_by_one));
+        else
+            go(b, at_once, COUNT(at_once));
+        assert_int_equal(b->s.fetched_for_write, 2);
+        assert_int_equal(b->s.written_back, 2);
+        assert_int_equal(b->s.row_miss, n == 0 ? 1 : n == 1 ? 4 : 2);
+        assert_int_equal(b->s.row_miss + b->s.row_hit, 4);
+        bench_free(b);
+    }
+}
+
+// And so is each half of a line that is not written as a whole: sectors 0, 1 and 3 of a line that atomics
+// have been at. A line all of whose sectors are dirty is written at once.
+static void halves_alone(void **state) {
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        bench *b = bench_of((const char *const[]){"l2.dirty_ways=1", "l2.partial_alone=yes", ONE_SET, NULL});
+        orr_request r[] = {atomic(0, 0, 1, false), atomic(5000, 1, 1, false), reading(9000, 1, 1)};
+        r[0].sectors = whole ? 15 : 11;
+        go(b, r, COUNT(r));
+        assert_int_equal(b->s.dram_read, whole ? 5 : 4);
+        assert_int_equal(b->s.written_back, whole ? 4 : 3);
+        assert_int_equal(b->s.row_miss + b->s.row_hit, whole ? 9 : 7);
+        assert_int_equal(b->s.row_miss, whole ? 2 : 4); // line 1 lies in its row
+        bench_free(b);
+    }
+}
+
+// Lines that are on their way when others become dirty count as well, once they are there: of four that are
+// added to at once three are over the limit when the fifth comes.
+static void dirty_together(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.dirty_ways=1", ONE_SET, NULL});
+    orr_request r[] = {atomic(0, 0, 1, false), atomic(1, 1, 1, false), atomic(2, 2, 1, false),
+                       atomic(3, 3, 1, false), atomic(5000, 4, 1, false)};
     go(b, r, COUNT(r));
-    ANSWERED(b, 3, 1000 + 2 + 2 * 8); // behind a store of two sectors
-    ANSWERED(b, 5, 2001);
-    assert_int_equal(b->s.fetched_for_write, 4);
+    assert_int_equal(b->s.written_back, 4);
     bench_free(b);
 }
 
@@ -111,18 +148,23 @@ static void one_at_a_time(void **state) {
     }
 }
 
-// A line that has been completed is written when another one is completed (l2.completed_ways): of lines 0, 1
-// and 2 all but the last.
+// A line all of whose sectors have been completed is written when another one is (l2.completed_ways): of
+// lines 0, 1 and 2 all but the last. One sector that has been is written at once.
 static void written_later(void **state) {
     (void)state;
-    for (uint64_t later = 0; later < 2; later++) {
+    for (int n = 0; n < 4; n++) {
+        int later = n % 2, all = n / 2;
         bench *b = bench_of((const char *const[]){"l2.partial_ways=1",
                                                   later ? "l2.completed_ways=1" : ONE_SET, ONE_SET, NULL});
         orr_request r[] = {storing(0, 0, 0, 4), storing(1000, 1, 0, 4), storing(2000, 2, 0, 4),
                            storing(3000, 3, 0, 4), reading(5000, 9, 1)};
+        for (int k = 0; all && k < 4; k++) { // a byte of each sector
+            r[k].sectors = 15;
+            r[k].bytes[0] = r[k].bytes[1] = 0x100000001;
+        }
         go(b, r, COUNT(r));
-        assert_int_equal(b->s.fetched_for_write, 3);
-        assert_int_equal(b->s.written_back, 3 - later);
+        assert_int_equal(b->s.fetched_for_write, all ? 12 : 3);
+        assert_int_equal(b->s.written_back, !all ? 3 : later ? 8 : 12);
         bench_free(b);
     }
 }
@@ -166,7 +208,9 @@ int main(void) {
         cmocka_unit_test(masks),
         cmocka_unit_test(masks_are_given_back),
         cmocka_unit_test(masks_by_set),
-        cmocka_unit_test(sectors_one_by_one),
+        cmocka_unit_test(sectors_alone),
+        cmocka_unit_test(halves_alone),
+        cmocka_unit_test(dirty_together),
         cmocka_unit_test(sectors_again),
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(written_later),

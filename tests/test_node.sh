@@ -136,10 +136,24 @@ X
 NCCL_ALGO=Ring is threads --node dgx_h200 --model functional <<'X'
 wrong: 0
 X
-# DGX A100, ring, LL128: 10 + 14 x 1.9 us, and 2 x 7/8 x 4 MiB over 0.92 x 235 GB/s: 36.6 + 33.95 us
+# DGX A100, ring, LL128: 14 + 14 x 1.9 us, and 2 x 7/8 x 4 MiB over 0.92 x 235 GB/s: 40.6 + 33.95 us;
+# one thread launches on eight GPUs, the last 7 x 2.5 us after the first
 NCCL_ALGO=Ring NCCL_PROTO=LL128 is time --node dgx_a100 --model functional <<'X'
 group: 0
-70.6 us
+92.1 us
+X
+is factors --node dgx_h200 --model functional <<'X'
+00000000
+group: 0
+wrong: 0
+X
+is clock --clock simulated --node dgx_h200 --model functional <<'X'
+simulated: 1, the day: 1
+waited
+X
+is clock --node dgx_h200 --model functional <<'X'
+simulated: 0, the day: 1
+waited
 X
 "$orrery" app -q --node dgx_h200 --model functional --timeline t.json ./program "$fatbin" nccl >/dev/null
 grep -q '"name":"GPU 7"' t.json && grep -q '"cat":"NCCL","name":"AllReduce"' t.json || fail "timeline of several GPUs"
@@ -158,6 +172,7 @@ grep -q 'bad.conf:3: gpus' err || { cat err; fail "line of a bad value"; }
 refused node show ./bad.conf
 refused node show
 refused cl --node dgx_h200 ./program
+refused app --clock mine ./program "$fatbin" clock
 for node in $(cd "$source/nodes" && ls ./*.conf); do # every value has evidence
     "$orrery" node show "$source/nodes/$node" >shown
     grep -E '^  [a-z]' shown | grep -vE '(published|measured|chosen|assumed|inherited)(:| |$)' && fail "$node: a value without evidence"

@@ -165,8 +165,39 @@ const cost = [...source.children].map(r => parseFloat(r.children[1].textContent)
 must(cost.length && cost.every((c, i) => !i || c <= cost[i - 1] + .5), "lines by cost");
 const codeCost = [...code.children].map(r => parseFloat(r.children[1].textContent));
 must(codeCost.length && codeCost.every((c, i) => !i || c <= codeCost[i - 1] + .5), "instructions by cost");
-must(all("#launches rect").length >= rows().length, "launches over time");
+const launches = all("#launches rect"), said = () => document.getElementById("launch").textContent;
+const inReport = runs[0].launches;
+must(launches.length === inReport.length && launches.length > 2, "launches over time");
+must(launches.filter(x => x.getAttribute("tabindex") === "0").length === 1 && launches[0].getAttribute("tabindex") === "0", "one launch in the tab order");
+launches[0].focus();
+must(document.activeElement === launches[0] && said().startsWith("launch 0: "), "a launch has the focus and is named");
+press(launches[0], "ArrowRight");
+press(launches[1], "ArrowRight");
+must(document.activeElement === launches[2] && launches[2].getAttribute("aria-label") === said(), "arrow keys go on");
+must(said().startsWith("launch 2: " + inReport[2].kernel), "it is the report's third launch");
+press(launches[2], "ArrowLeft");
+must(document.activeElement === launches[1], "and back");
+press(launches[1], "End");
+must(document.activeElement === launches[launches.length - 1], "End goes to the last");
+press(document.activeElement, "Home");
+const unlike = launches.find(x => x.dataset.kernel !== shown());
+unlike.focus();
+press(unlike, "Enter");
+must(shown().startsWith(unlike.dataset.kernel) && unlike.getAttribute("aria-selected") === "true", "Enter shows the launch's kernel");
+must(launches.some(x => x.getAttribute("aria-selected") === "false" && x.getAttribute("opacity") === "0.35"), "others stand back");
 E
+# A report kept as JSON has its source beside the machine code, also one that was kept without its sources.
+grep -q '"sources"' "$work/run.json" || fail "a kept report has no sources"
+sed '/^  "sources": {/,/},$/d' "$work/run.json" >"$work/old.json"
+grep -q '"sources"' "$work/old.json" && fail "an old report still has its sources"
+"$orrery" page "$work/old.json" -o "$work/old.html"
+for page in kept old; do
+    used "$work/$page.html" <<'E'
+const text = all(".code td.src").map(x => x.textContent);
+must(text.some(x => x.includes("blockIdx")), "CUDA's source");
+must(text.some(x => x.includes("LDG")), "machine code");
+E
+done
 used "$work/jobs/kept_compare.html" <<'E'
 const head = all("th").find(h => h.textContent === "cycles"), at = all("th").indexOf(head);
 const cycles = () => all("tbody tr").map(r => parseFloat(r.children[at].textContent.replace(/,/g, "")));

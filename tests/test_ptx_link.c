@@ -120,11 +120,38 @@ static void refusals(void **state) {
     free(out.s);
 }
 
+// What nvcc links in from libcudadevrt.a calls a driver, which nobody has: the executor's function takes the
+// place of one of its names. One that it has not is called as it is.
+static void the_device_runtime_is_ours(void **state) {
+    (void)state;
+    static const char kernel[] =
+        HEAD ".extern .func (.param .b32 r) __cudaCDP2GetLastError ();\n"
+             ".extern .func (.param .b32 r) other ();\n"
+             ".visible .entry k () { .param .b32 r; call (r), __cudaCDP2GetLastError;\n"
+             "call (r), other; ret; }\n";
+    static const char runtime[] = HEAD
+        ".extern .func (.param .b32 r) driver ();\n"
+        ".visible .func (.param .b32 r) __cudaCDP2GetLastError () { call (r), driver; ret; }\n"
+        ".visible .func (.param .b32 r) other () { .reg .b32 x; mov.b32 x, 1; st.param.b32 [r], x; ret; }\n";
+    orr_module *m = module_of(kernel, runtime);
+    orr_err e = {0};
+    const orr_kernel *k = m->load(m, "k", &e);
+    if (!k) fail_msg("%s", e.text);
+    assert_int_equal(k->nfuncs, 2); // the kernel and `other`
+    assert_string_equal(k->funcs[1].name, "other");
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < k->ninsts; i++)
+        asked += k->insts[i].op == ORR_OP_SYSCALL && k->insts[i].sub == ORR_SYS_LAST_ERROR;
+    assert_int_equal(asked, 1);
+    m->free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_definition_for_all_counts),
         cmocka_unit_test(own_names_stay_apart),
         cmocka_unit_test(what_is_called_is_found),
+        cmocka_unit_test(the_device_runtime_is_ours),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,12 @@ try:
     import pandas
 except ImportError:
     pandas = None
+try:
+    import ipykernel
+    import nbconvert.preprocessors
+    import nbformat
+except ImportError:
+    nbformat = None
 SAXPY = os.path.join(SOURCE, "workloads", "saxpy", "saxpy")
 
 
@@ -101,6 +107,22 @@ class Arrays(unittest.TestCase):
     def test_pandas(self):
         frame = orrery.sweep("saxpy", vary={"sm.count": "66,132"}, model="analytic").frame()
         self.assertEqual(list(frame["set.sm.count"]), [66, 132])
+
+
+class Notebook(unittest.TestCase):
+    @unittest.skipUnless(nbformat, "Jupyter is not there (Debian: python3-nbconvert, python3-ipykernel)")
+    def test_pages_in_a_notebook(self):
+        cells = [f"import sys; sys.path.insert(0, {sys.path[0]!r})\nimport orrery\nrun = orrery.run('saxpy')\nrun",
+                 "run.cycles", "orrery.explain('saxpy', set={'n': 4096})"]
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        nbconvert.preprocessors.ExecutePreprocessor(timeout=300).preprocess(book)
+        shown = [c.outputs[-1]["data"] for c in book.cells]
+        page = shown[0]["text/html"]  # a page of its own in a frame, so that its style stays in there
+        self.assertTrue(page.startswith("<iframe srcdoc="))
+        self.assertIn(f"&quot;cycles&quot;: {shown[1]['text/plain']},", page)
+        self.assertIn("explain", shown[2]["text/html"])
+        html = nbconvert.HTMLExporter().from_notebook_node(book)[0]
+        self.assertIn("&lt;title&gt;Orrery: a run&lt;/title&gt;", html)
 
 
 class Triton(unittest.TestCase):

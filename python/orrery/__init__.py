@@ -189,7 +189,7 @@ _FORMS = {
     Run: (_c.TEXT, _c.JSON, _c.HTML),
     Comparison: (_c.TEXT, _c.JSON, _c.CSV, _c.HTML),
     Sweep: (_c.TEXT, _c.JSON, _c.CSV, _c.HTML),
-    Explanation: (_c.TEXT, _c.JSON),
+    Explanation: (_c.TEXT, _c.JSON, _c.HTML),
     Difference: (_c.TEXT, _c.JSON, _c.HTML),
     Correlation: (_c.TEXT, _c.JSON, _c.CSV, _c.HTML),
     Report: (_c.TEXT, _c.JSON),

@@ -67,6 +67,7 @@ typedef struct orr_app_options { // a program that is started
     bool all_memory;             // of capture: also what a kernel cannot reach
     bool inputs_only;            // of capture: what kernels leave is not kept; replay makes it again
     const char *bounds;          // gpu, strict
+    const char *clock;           // what the program's clock tells: host, simulated
     bool opencl;                 // of OpenCL, not of CUDA
     bool annotate;               // on its own device, with counters
     const char *node;            // the machine around the GPU; NULL: one GPU alone

@@ -103,8 +103,8 @@ static bool check_program(const char *path, orr_err *e) {
         return orr_fail(
             e, ORR_BAD_INPUT,
             "%s: has CUDA's runtime linked into it, which insists on NVIDIA's driver; build it with nvcc "
-            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build), or capture it on a "
-            "GPU (orrery capture)",
+            "-cudart shared (NVCC_APPEND_FLAGS='-cudart shared' does so in any build, in CMake's when it "
+            "configures), or capture it on a GPU (orrery capture)",
             path);
     return true;
 }
@@ -172,6 +172,9 @@ static bool check_options(const orr_options *o, orr_err *e) {
     const char *bounds = o->app.bounds;
     if (bounds && strcmp(bounds, "gpu") != 0 && strcmp(bounds, "strict") != 0)
         return orr_fail(e, ORR_BAD_INPUT, "app: --bounds is gpu or strict, not \"%.60s\"", bounds);
+    const char *clock = o->app.clock;
+    if (clock && strcmp(clock, "host") != 0 && strcmp(clock, "simulated") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "app: --clock is host or simulated, not \"%.60s\"", clock);
     const char *source = o->in.source;
     if (source && strcmp(source, "ptx") != 0 && strcmp(source, "sass") != 0)
         return orr_fail(e, ORR_BAD_INPUT, "app: --source is ptx or sass, not \"%.40s\"", source);
@@ -231,6 +234,7 @@ static void put_options(variables *v, const orr_options *o, const char *program,
     put(v, "SOURCE", orr_input_source(&o->in));
     put(v, "ON", o->in.on);
     put(v, "BOUNDS", o->app.bounds);
+    put(v, "CLOCK", o->app.clock);
     put(v, "LINES", flag(o->run.lines));
     put(v, "OUTPUT", from_here(a, w->output));
     put(v, "TIMELINE", from_here(a, o->run.timeline));
@@ -276,11 +280,12 @@ static void in_front(variables *v, const char *dir) {
 // where its CUDA lies (DT_RPATH, as PyTorch's do) finds that it is there already. NCCL only where there are
 // several GPUs: a later one may have functions without which a library cannot be loaded, and for one GPU
 // nobody calls it.
-static void load_first(variables *v, bool nccl) {
+static void load_first(variables *v, bool nccl, bool clock) {
     const char *old = getenv("LD_PRELOAD");
     *ORR_PUSH(&v->at) = orr_arena_printf(
-        &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1%s",
-        old ? old : "", old && *old ? ":" : "", nccl ? ":libnccl.so.2" : "");
+        &v->arena, "LD_PRELOAD=%s%slibcudart.so.11.0:libcudart.so.12:libcudart.so.13:libcuda.so.1%s%s",
+        old ? old : "", old && *old ? ":" : "", nccl ? ":libnccl.so.2" : "",
+        clock ? ":liborrery-clock.so" : "");
 }
 
 static bool put_cuda(variables *v, const orr_options *o, const char *program, const wanted *w, orr_err *e) {
@@ -294,7 +299,10 @@ static bool put_cuda(variables *v, const orr_options *o, const char *program, co
     if (driver) *ORR_PUSH(&v->at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
     in_front(v, dir);
     // smpirun is a script that starts many programs: the library is found by its name there.
-    if (!w->more) load_first(v, o->app.node != NULL);
+    if (!w->more) load_first(v, o->app.node != NULL, o->app.clock && !strcmp(o->app.clock, "simulated"));
+    // PyTorch has attention of its own, and prefers cuDNN's, which insists on NVIDIA's driver.
+    if (!getenv("TORCH_CUDNN_SDPA_DEPRIORITIZED"))
+        *ORR_PUSH(&v->at) = orr_arena_printf(a, "TORCH_CUDNN_SDPA_DEPRIORITIZED=1");
     for (const char *const *m = w->more; m && *m; m++) *ORR_PUSH(&v->at) = *m;
     *ORR_PUSH(&v->at) =
         orr_arena_printf(a, "NVTX_INJECTION64_PATH=%s/liborrery-%s.so", dir, w->more ? "cluster" : "cuda");

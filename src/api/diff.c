@@ -34,7 +34,7 @@ typedef struct part {
 
 typedef struct side_kernel {
     const char *name;
-    double ns, cause[CAUSES];
+    double ns, launches, cause[CAUSES];
     bool causes; // the model says where time went
     part *lines;
     int nlines, partner;
@@ -42,11 +42,14 @@ typedef struct side_kernel {
 
 typedef struct side {
     const char *name, *gpu, *model, *source;
-    char *json; // the report
+    char *json;           // the report
+    orr_report *run;      // that wrote it; NULL: it was kept
+    orr_options *options; // of the run
     const orr_json *tree;
     double ns;
     side_kernel *kernels;
     int nkernels;
+    bool stopped; // before its last launch
 } side;
 
 typedef struct diff {
@@ -111,6 +114,7 @@ static void read_kernel(diff *d, const side *s, const orr_json *kernel, side_ker
     *to =
         (side_kernel){.name = name ? name : "?", .ns = or_zero(number_at(kernel, "/time_ns")), .partner = -1};
     double before = or_zero(number_at(kernel, "/overhead_cycles")) / cycles;
+    to->launches = or_zero(number_at(kernel, "/launches"));
     to->causes = warp > 0 && cycles > 0;
     for (int c = 0; to->causes && c < ORR_STALLS; c++)
         to->cause[c] = to->ns * (1 - before) *
@@ -129,6 +133,16 @@ static void read_launches(side *s, const orr_json *launches) {
         if (to == s->nkernels)
             s->kernels[s->nkernels++] = (side_kernel){.name = name ? name : "?", .partner = -1};
         s->kernels[to].ns += or_zero(number_at(l, "/time_ns"));
+        s->kernels[to].launches++;
+    }
+}
+
+// A launch that was cut off is no measure of its kernel.
+static void leave_out_stopped(const side *s, const orr_json *launches) {
+    for (const orr_json *l = orr_json_first(launches); l; l = orr_json_next(l)) {
+        const char *name = string_at(l, "/kernel");
+        for (int k = 0; orr_json_at(l, "/stopped") && name && k < s->nkernels; k++)
+            if (!strcmp(s->kernels[k].name, name)) s->kernels[k].launches = NAN;
     }
 }
 
@@ -149,6 +163,7 @@ static bool read_side(diff *d, side *s, const char *what, orr_err *e) {
     for (const orr_json *k = orr_json_first(kernels); k && s->nkernels < MOST_KERNELS; k = orr_json_next(k))
         read_kernel(d, s, k, &s->kernels[s->nkernels++]);
     if (!s->nkernels) read_launches(s, launches);
+    leave_out_stopped(s, launches);
     return true;
 }
 
@@ -184,6 +199,26 @@ static void pair_kernels(diff *d) {
     }
     for (int i = 0; i < a->nkernels; i++)
         if (a->kernels[i].partner >= 0) pair_lines(&a->kernels[i], &b->kernels[a->kernels[i].partner]);
+}
+
+// Of two runs of which one was stopped only those kernels are compared that both have launched as often.
+static bool keep_what_both_have(diff *d) {
+    side *a = &d->side[0], *b = &d->side[1];
+    int n = 0;
+    for (int i = 0; i < a->nkernels; i++) {
+        const side_kernel *k = &a->kernels[i];
+        for (int j = 0; j < b->nkernels; j++) {
+            if (strcmp(b->kernels[j].name, k->name) != 0 || b->kernels[j].launches != k->launches) continue;
+            side_kernel kept = *k, other = b->kernels[j]; // those before n are in pairs already
+            a->kernels[i] = a->kernels[n], b->kernels[j] = b->kernels[n];
+            a->kernels[n] = kept, b->kernels[n++] = other;
+            break;
+        }
+    }
+    a->nkernels = b->nkernels = n;
+    a->ns = b->ns = 0;
+    for (int k = 0; k < n; k++) a->ns += a->kernels[k].ns, b->ns += b->kernels[k].ns;
+    return n > 0;
 }
 
 // ---- rows: a kernel, a cause or a line of both -------------------------------------------------------
@@ -292,6 +327,8 @@ static void text(const diff *d, orr_text *t) {
                      x->name ? x->name : "?", x->gpu ? x->gpu : "?", x->model ? x->model : "?",
                      x->source ? x->source : "?");
     }
+    if (a->stopped || b->stopped)
+        orr_text_add(t, "stopped before the end: only what both have done is compared\n");
     orr_text_add(t, "B takes %.3f times the time of A (%+.1f %%)\n", a->ns > 0 ? b->ns / a->ns : 0,
                  percent(a->ns, b->ns));
     orr_text_add(t, "\n%12s %12s %12s  kernels\n", "A, us", "B, us", "B - A");
@@ -373,6 +410,7 @@ static void json(const diff *d, orr_text *t) {
         add_string(t, "source", x->source);
         orr_text_add(t, ", \"time_ns\": %.15g},\n", x->ns);
     }
+    orr_text_add(t, "  \"stopped\": %s,\n", d->side[0].stopped || d->side[1].stopped ? "true" : "false");
     orr_text_add(t, "  \"percent\": %.15g,\n", percent(d->side[0].ns, d->side[1].ns));
     json_rows(t, "kernels", &kernels, false, ",");
     json_rows(t, "causes", &causes, false, ",");
@@ -417,18 +455,20 @@ static bool apply_second(orr_options *o, const orr_words *words, orr_err *e) {
     return true;
 }
 
-static char *run_side(const char *input, const orr_options *o, bool second, orr_err *e) {
+// A run, or a report that was kept. A run that was stopped after a launch has e set, and a report.
+static void run_side(side *s, const char *input, const orr_options *o, bool second, orr_err *e) {
     size_t size;
-    char *copy = NULL;
-    if (is_json(input)) return orr_read_file(input, MAX_REPORT, &size, e);
-    orr_options *mine = orr_options_copy(o);
-    if (!mine->model.model) orr_options_set(mine, "model", "cycle", e);
-    orr_report *r = !second || apply_second(mine, &o->second, e) ? orr_run(input, mine, e) : NULL;
-    const char *data = r ? orr_report_as(r, ORR_PAGE_DATA) : NULL;
-    if (data) copy = strdup(data);
-    orr_report_free(r);
-    orr_options_free(mine);
-    return copy;
+    if (is_json(input)) {
+        s->json = orr_read_file(input, MAX_REPORT, &size, e);
+        return;
+    }
+    s->options = orr_options_copy(o);
+    if (!s->options->model.model) orr_options_set(s->options, "model", "cycle", e);
+    bool ok = !second || apply_second(s->options, &o->second, e);
+    s->run = ok ? orr_run(input, s->options, e) : NULL;
+    const char *data = s->run ? orr_report_as(s->run, ORR_PAGE_DATA) : NULL;
+    if (data) s->json = strdup(data);
+    s->stopped = e->status == ORR_STOPPED;
 }
 
 static orr_report *report(const diff *d) {
@@ -444,27 +484,57 @@ static orr_report *report(const diff *d) {
     return r;
 }
 
+// One run alone, where there is nothing to compare it with.
+static orr_report *alone(const side *s) {
+    orr_report *r = s->run ? orr_report_new(NULL, NULL, NULL) : NULL;
+    static const enum orr_format forms[] = {ORR_TEXT, ORR_JSON, ORR_HTML};
+    for (size_t k = 0; r && k < sizeof forms / sizeof *forms; k++) {
+        orr_text copy = {0};
+        const char *form = orr_report_as(s->run, forms[k]);
+        if (form) orr_text_addn(&copy, form, strlen(form));
+        if (form) orr_report_add(r, forms[k], copy);
+    }
+    return r;
+}
+
+// Stopped: what both have done, else the first run as far as it came.
+static orr_report *what_there_is(diff *d) {
+    if (!d->side[1].tree || !keep_what_both_have(d)) return alone(&d->side[0]);
+    pair_kernels(d);
+    return report(d);
+}
+
+static void check_limit(const diff *d, orr_err *e) {
+    double more = percent(d->side[0].ns, d->side[1].ns);
+    if (more > d->limit)
+        orr_fail(e, ORR_SLOWER, "diff: the second takes %.1f %% longer, and --fail-if allows %g %%", more,
+                 d->limit);
+}
+
 orr_report *orr_diff(const char *a, const char *b, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
     o = orr_asked(o);
     diff d = {0};
     const char *const input[] = {a, b};
     orr_report *r = NULL;
-    bool ok = read_limit(o->lab.fail_if, &d.limit, e);
-    for (int s = 0; ok && s < 2; s++) {
-        d.side[s].json = run_side(input[s], o, s, e);
-        ok = d.side[s].json && read_side(&d, &d.side[s], input[s], e);
+    read_limit(o->lab.fail_if, &d.limit, e);
+    for (int s = 0; s < 2 && !e->status; s++) {
+        orr_err none = {0};
+        run_side(&d.side[s], input[s], o, s, e);
+        if (d.side[s].json) read_side(&d, &d.side[s], input[s], d.side[s].stopped ? &none : e);
     }
-    if (ok) {
+    if (!e->status) {
         pair_kernels(&d);
         r = report(&d);
-        double more = percent(d.side[0].ns, d.side[1].ns);
-        if (more > d.limit)
-            orr_fail(e, ORR_SLOWER, "diff: the second takes %.1f %% longer, and --fail-if allows %g %%", more,
-                     d.limit);
+        check_limit(&d, e);
+    } else if (e->status == ORR_STOPPED) {
+        r = what_there_is(&d);
     }
-    free(d.side[0].json);
-    free(d.side[1].json);
+    for (int s = 0; s < 2; s++) {
+        orr_report_free(d.side[s].run);
+        orr_options_free(d.side[s].options);
+        free(d.side[s].json);
+    }
     orr_arena_free(&d.arena);
     return r;
 }

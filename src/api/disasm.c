@@ -232,7 +232,7 @@ static void files(const orr_options *o, const char *path, unsigned sm, printer *
     }
     orr_progress_end(&progress);
     if (!e->status && (!found || (o->in.direct.kernel && !any))) none_fits(o, f, sm, found, e);
-    if (!e->status) finish(o, path, p, any);
+    if (!e->status || e->status == ORR_STOPPED) finish(o, path, p, any);
     if (!e->status && !lines)
         orr_note(&o->notes, "%s: source lines are left out: this build has no libdw", f->path);
     if (!e->status && old)

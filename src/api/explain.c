@@ -46,7 +46,8 @@ static orr_report *explain(const char *input, const orr_options *o, const orr_gp
         x->size = in.size;
         x->source = in.source;
         ok = orr_explain_tape(x, e);
-        if (ok || (e->status == ORR_STOPPED && x->ideals.n)) r = report(x); // stopped: what was tried
+        bool some = x->trials.n && !x->trials.at[0].failed; // stopped: what was tried
+        if (ok || (e->status == ORR_STOPPED && some)) r = report(x);
     }
     orr_progress_end(&progress);
     orr_explanation_free(x);

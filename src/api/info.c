@@ -137,14 +137,16 @@ static bool inform(const orr_options *o, const char *path, orr_text *text, orr_t
     orr_progress_start(&c.progress, o->watcher, path, "launches", "blocks", 0);
     while (ok && (s = orr_stream_next_launch(f, e))) ok = read_launch(path, f, s, &c, e);
     orr_progress_end(&c.progress);
-    if (!e->status) {
-        orr_stream_read_stats(f, &c.stats);
+    bool stopped = e->status == ORR_STOPPED && c.launches.n; // the launches until then
+    if (!e->status) orr_stream_read_stats(f, &c.stats);
+    if (!e->status || stopped) {
         print_json(path, &c, json);
         print_text(path, &c, text);
+        if (stopped) orr_text_add(text, "stopped: there is more in the file\n");
     }
     free(c.launches.at);
     orr_stream_close(f);
-    return !e->status;
+    return !e->status || stopped;
 }
 
 // ---- Accel-Sim's traces ---------------------------------------------------------------------------

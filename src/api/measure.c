@@ -270,17 +270,19 @@ orr_report *orr_measure(const char *const *inputs, int n, const orr_options *o, 
     orr_text_add(&m.digests, ORR_DIGESTS_HEAD);
     orr_text_add(&m.log, "script,size,round,launch,kernel,grid,block,registers,shared,time_us,right\n");
     if (m.h) orr_progress_start(&progress, m.o->watcher, "hw run", "scripts", "", many);
+    size_t done = 0;
     for (size_t k = 0; m.h && k < many && orr_progress_go(&progress, e); k++) {
         out[k] = (outcome){.input = inputs[k], .size = ""};
         run_input(&m, &out[k]);
-        orr_progress_step(&progress, k + 1);
+        orr_progress_step(&progress, done = k + 1);
     }
     orr_progress_end(&progress);
-    if (!e->status && (!digests || orr_write_file(digests, m.digests.s, m.digests.n, e))) {
-        r = report(out, many, orr_hw_get_info(m.h), m.o, all || many > 1);
+    bool stopped = e->status == ORR_STOPPED && done; // what was measured by then
+    if (stopped || (!e->status && (!digests || orr_write_file(digests, m.digests.s, m.digests.n, e)))) {
+        r = report(out, done, orr_hw_get_info(m.h), m.o, all || many > 1);
         orr_report_add(r, ORR_LOG, m.log);
         m.log = (orr_text){0};
-        tell(out, many, e);
+        tell(out, done, e);
     }
     orr_hw_close(m.h);
     free(m.log.s);

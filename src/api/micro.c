@@ -187,7 +187,7 @@ orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, or
     orr_progress_end(&progress);
     if (broken) orr_note(&o->notes, "hw micro: after that fault the driver takes no more work");
     orr_hw_close(h);
-    if (!e->status) {
+    if (!e->status || (e->status == ORR_STOPPED && r.rows.n)) { // stopped: what was found
         orr_text csv = {0}, json = {0};
         orr_findings_end(&r);
         orr_findings_write(&r, &csv);

@@ -26,6 +26,7 @@ static const struct option {
     {"budget", STRING, AT(run.budget)},
     {"build", STRING, AT(in.direct.build)},
     {"check", FLAG, AT(run.check)},
+    {"clock", STRING, AT(app.clock)},
     {"command", STRING, AT(files.command)},
     {"counts-only", FLAG, AT(run.counts_only)},
     {"csv", STRING, AT(files.csv)},

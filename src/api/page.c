@@ -2,12 +2,15 @@
 // another job has a page of its own. A page shows what went on over time in a kernel's longest launch alone,
 // so that the details of the other launches are left out: a thousand of them are a few hundred kB.
 #include "api/api.h"
+#include "launch/launch.h"
 #include "report/html.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RUNS 16
+#define MAX_RUNS   16
+#define MOST_FILES 64 // that a report without sources names
 
 // ---- a run, cut to what a page shows of it ----------------------------------------------------------
 static const char *kernel_of(const orr_json *launch) {
@@ -24,7 +27,7 @@ static double time_of(const orr_json *launch) {
 static void print_launch(const orr_json *launch, bool whole, orr_text *out) {
     static const char shown[] =
         " kernel demangled index grid block dynamic_shared range cycles time_ns warp_insts "
-        "thread_insts occupancy estimated events ";
+        "thread_insts occupancy estimated events stopped blocks_done ";
     bool first = true;
     orr_text_add(out, "{");
     for (const orr_json *x = orr_json_first(launch); x; x = orr_json_next(x)) {
@@ -57,8 +60,33 @@ static void print_launches(const orr_json *launches, orr_text *out) {
     orr_map_free(&longest);
 }
 
+// A report that was kept without its sources: those that its lines name are looked for.
+static void print_sources(const orr_json *run, orr_text *out) {
+    const char *names[MOST_FILES];
+    size_t n = 0;
+    orr_arena a = {0};
+    orr_map seen = {0};
+    orr_err none = {0};
+    for (const orr_json *k = orr_json_first(orr_json_at(run, "/kernels")); k; k = orr_json_next(k))
+        for (const orr_json *l = orr_json_first(orr_json_at(k, "/lines")); l; l = orr_json_next(l)) {
+            const orr_json *file = orr_json_at(l, "/file");
+            const char *name = file ? orr_json_string(file) : NULL;
+            if (name && n < MOST_FILES && orr_map_put(&seen, name, (void *)1)) names[n++] = name;
+        }
+    const orr_json *input = orr_json_at(run, "/input");
+    const char *what = input ? orr_json_string(input) : NULL, *script = NULL;
+    if (what) script = orr_find_workload(&a, what, &none);
+    orr_report_sources(names, n, script ? script : what ? what : "", out);
+    orr_map_free(&seen);
+    orr_arena_free(&a);
+}
+
 void orr_page_cut(const orr_json *run, orr_text *out) {
     orr_text_add(out, "{");
+    if (!orr_json_at(run, "/sources")) {
+        print_sources(run, out);
+        orr_text_add(out, ",\n");
+    }
     for (const orr_json *x = orr_json_first(run); x; x = orr_json_next(x)) {
         orr_text_json(out, orr_json_key(x));
         orr_text_add(out, ": ");

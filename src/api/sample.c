@@ -153,13 +153,15 @@ orr_report *orr_sample_profile(const char *input, const orr_options *o, orr_err 
     orr_gpu *gpu = NULL;
     orr_sampled s = {.o = orr_sample_defaults()};
     orr_report *r = NULL;
-    if (orr_input_check(&o->in, e) && orr_asked_gpu(o, &gpu, e) && make_profile(o, gpu, input, &s, e)) {
+    bool ok = orr_input_check(&o->in, e) && orr_asked_gpu(o, &gpu, e) && make_profile(o, gpu, input, &s, e);
+    if (ok || (e->status == ORR_STOPPED && s.profile.launches.n)) { // stopped: the launches until then
         orr_text text = {0}, json = {0};
         orr_sampled_plan(&s);
         print_profile(&s, &text);
+        if (!ok) orr_text_add(&text, "stopped: there may be more launches than these\n");
         profile_json(&s, &json);
         r = report_of("sample profile", text, json);
-        if (o->sampling.profile && !orr_sp_write(&s.profile, o->sampling.profile, e)) {
+        if (ok && o->sampling.profile && !orr_sp_write(&s.profile, o->sampling.profile, e)) {
             orr_report_free(r);
             r = NULL;
         }
@@ -186,6 +188,7 @@ typedef struct study { // of one INPUT
     double cycles, insts, seconds, cpu; // simulated in full; cpu: of the processor, as time(1)'s user
     double profile_seconds, profile_cpu;
     struct outcome {
+        bool done;
         double cycles, error, size, inter, intra, bound, seconds, cpu;
         uint32_t clusters, points;
     } of[WAYS];
@@ -225,10 +228,14 @@ static void full_done(void *arg, orr_result *r) {
         o->size += x.sample / 10;
         o->points = x.points;
     }
+    o->done = true;
     o->cycles = s->cycles * (1 + o->error);
     orr_estimate x = orr_simpoint_estimate(&s->pieces, kernel_of, first, dims, 30, 1);
-    s->of[SIMPOINT] = (struct outcome){
-        .cycles = x.cycles, .error = x.cycles / s->cycles - 1, .size = x.sample, .points = x.points};
+    s->of[SIMPOINT] = (struct outcome){.done = true,
+                                       .cycles = x.cycles,
+                                       .error = x.cycles / s->cycles - 1,
+                                       .size = x.sample,
+                                       .points = x.points};
     free(kernels);
     free(first);
     free(kernel_of);
@@ -238,7 +245,8 @@ static void sampled_done(void *arg, orr_result *r) {
     study *s = arg;
     const orr_sample_result *x = r->sample;
     double n = (double)x->insts;
-    s->of[s->way] = (struct outcome){.cycles = x->cycles,
+    s->of[s->way] = (struct outcome){.done = true,
+                                     .cycles = x->cycles,
                                      .error = x->cycles / s->cycles - 1,
                                      .size = (double)x->simulated_insts / n,
                                      .inter = (double)x->skipped_inter / n,
@@ -303,7 +311,7 @@ static double cpu_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 // One INPUT: simulated in full; sampled until two units agree, and until a region is steady with L2 kept
 // warm; estimated from pieces of the full simulation.
-static bool study_input(const orr_options *o, const orr_gpu *gpu, study *s, orr_err *e) {
+static void study_input(const orr_options *o, const orr_gpu *gpu, study *s, orr_err *e) {
     const char *kept = o->sampling.full;
     orr_sampled profile = {0};
     double start = cpu_seconds();
@@ -339,7 +347,6 @@ static bool study_input(const orr_options *o, const orr_gpu *gpu, study *s, orr_
     for (size_t l = 0; l < s->launches; l++) s->blocks += profile.profile.launches.at[l].blocks;
     s->profile_seconds = profile.profile_seconds;
     orr_sampled_free(&profile);
-    return ok;
 }
 
 static void study_json(const study *s, const orr_gpu *gpu, orr_text *t) {
@@ -354,6 +361,7 @@ static void study_json(const study *s, const orr_gpu *gpu, orr_text *t) {
                  s->profile_seconds, s->profile_cpu, s->cycles, s->insts, s->seconds, s->cpu);
     for (int w = 0; w < WAYS; w++) {
         const struct outcome *x = &s->of[w];
+        if (!x->done) continue; // it was stopped before
         orr_text_add(t, ",\n   \"%s\": {\"cycles\": %.1f, \"error\": %.6f, \"sample_size\": %.6f",
                      ways[w].name, x->cycles, x->error, x->size);
         if (w < RANDOM)
@@ -375,17 +383,23 @@ static void study_text(const study *s, int n, orr_text *t) {
     for (int w = 0; w < WAYS; w++) orr_text_add(t, "  %17s", ways[w].label);
     orr_text_add(t, "\n");
     double error[WAYS] = {0}, size[WAYS] = {0};
+    bool whole = true; // nothing was stopped
     for (int i = 0; i < n; i++) {
         char a[32];
         orr_text_add(t, "%-26.26s %8zu %8llu %14s", s[i].input, s[i].launches,
                      (unsigned long long)s[i].blocks, orr_commas(a, (uint64_t)s[i].cycles));
         for (int w = 0; w < WAYS; w++) {
-            orr_text_add(t, "  %7.2f%% %7.2f%%", 100 * s[i].of[w].error, 100 * s[i].of[w].size);
+            if (s[i].of[w].done)
+                orr_text_add(t, "  %7.2f%% %7.2f%%", 100 * s[i].of[w].error, 100 * s[i].of[w].size);
+            else
+                orr_text_add(t, "  %8s %8s", "-", "-");
+            whole = whole && s[i].of[w].done;
             error[w] += log(at_least(s[i].of[w].error)) / n;
             size[w] += log(at_least(s[i].of[w].size)) / n;
         }
         orr_text_add(t, "\n");
     }
+    if (!whole) return;
     orr_text_add(t, "%-59s", "geometric means: error, share simulated");
     for (int w = 0; w < WAYS; w++)
         orr_text_add(t, "  %7.2f%% %7.2f%%", 100 * exp(error[w]), 100 * exp(size[w]));
@@ -415,7 +429,8 @@ orr_report *orr_sample_study(const char *const *inputs, int n, const orr_options
     int done = 0;
     for (int i = 0; i < n && !e->status; i++) {
         s[i].input = inputs[i];
-        done += study_input(o, gpu, &s[i], e);
+        study_input(o, gpu, &s[i], e);
+        done += s[i].cycles > 0; // simulated in full, which all else is compared with
     }
     // A study that was stopped says what it has found by then.
     bool some = !e->status || (e->status == ORR_STOPPED && done);

@@ -90,6 +90,8 @@ static void show_timed(orr_module *m, const orr_options *o, orr_text *t, orr_err
 typedef struct lister {
     orr_task_writer *writer;
     orr_result forms; // of PTX, as models time it
+    orr_progress *progress;
+    uint64_t launches;
 } lister;
 
 static bool list_launch(void *arg, orr_work *w, orr_err *e) {
@@ -99,6 +101,7 @@ static bool list_launch(void *arg, orr_work *w, orr_err *e) {
     orr_source *s = orr_work_open(timed, NULL, e);
     bool ok = s && orr_task_writer_launch(to->writer, s, e);
     if (s && s != w->source) s->close(s);
+    orr_progress_step(to->progress, ++to->launches);
     return ok;
 }
 
@@ -108,16 +111,17 @@ static orr_report *show_tasks(const char *input, const orr_options *o, orr_err *
     if (!g) return NULL;
     orr_progress progress = {0};
     orr_text text = {0}, json = {0}, title = {0};
-    lister l = {.writer = orr_task_writer_new(g)};
+    lister l = {.writer = orr_task_writer_new(g), .progress = &progress};
     orr_input in = {
         .name = input, .o = &o->in, .gpu = g, .progress = &progress, .work = list_launch, .arg = &l};
     orr_progress_start(&progress, o->watcher, "show", "launches", "blocks", 0);
     bool ok = orr_input_run(&in, e);
     orr_progress_end(&progress);
     if (ok && !in.chosen) ok = orr_fail(e, ORR_BAD_INPUT, "%s: launches nothing that was chosen", input);
-    if (ok) {
-        orr_text_add(&title, "%s%s%s, from %s, as it goes on a %s (orrery show --tasks)", input,
-                     *in.size ? ", " : "", in.size, in.source, g->name);
+    bool some = ok || (e->status == ORR_STOPPED && in.chosen); // stopped: the launches until then
+    if (some) {
+        orr_text_add(&title, "%s%s%s, from %s, as it goes on a %s (orrery show --tasks)%s", input,
+                     *in.size ? ", " : "", in.size, in.source, g->name, ok ? "" : "; stopped before its end");
         orr_task_writer_text(l.writer, title.s, &text);
         orr_text_add(&json, "{}\n");
     }
@@ -126,7 +130,7 @@ static orr_report *show_tasks(const char *input, const orr_options *o, orr_err *
     orr_input_close(&in);
     orr_gpu_free(g);
     free(title.s);
-    return ok ? orr_report_of(text, json) : NULL;
+    return some ? orr_report_of(text, json) : NULL;
 }
 
 orr_report *orr_show(const char *module, const orr_options *o, orr_err *e) {

@@ -317,6 +317,7 @@ static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_option
         }
         bool stored = store_points(x, first, n, e);
         if (ok && stored && to_do(x, first, n)) orr_points_prepare(&x->s, t, x->base);
+        if (stored) orr_progress_parts(&x->progress, orr_tape_blocks(t));
         if (stored) orr_points_run(&x->s, t, first, n, e);
     }
     orr_tape_free(t);
@@ -396,6 +397,22 @@ static void count_failures(const sweeper *x, orr_err *e) {
 
 static bool gather(sweeper *x, orr_err *e);
 
+// What is done by then; the file has it too.
+static orr_report *stopped(const sweeper *x, orr_err *e) {
+    orr_err why = *e;
+    size_t done = 0;
+    for (size_t k = 0; k < x->grid.npoints; k++) done += x->s.points[k].state == ORR_POINT_DONE;
+    if (x->o->files.output)
+        orr_note(&x->o->notes,
+                 "sweep: stopped; the %zu of %zu points that are done are in %s, and the same command goes "
+                 "on from there",
+                 done, x->grid.npoints, x->o->files.output);
+    *e = (orr_err){0};
+    orr_report *r = done && orr_store_end(x->store, &x->s, e) ? report(x, e) : NULL;
+    if (!e->status) *e = why;
+    return r;
+}
+
 static orr_report *sweep(sweeper *x, orr_err *e) {
     const orr_options *o = x->o;
     bool ok = true;
@@ -420,6 +437,7 @@ static orr_report *sweep(sweeper *x, orr_err *e) {
     ok = run_groups(x, e) && (!x->part->into || gather(x, e));
     orr_progress_end(&x->progress);
     x->s.seconds = orr_seconds() - x->start;
+    if (!ok && e->status == ORR_STOPPED && !x->part->shards) return stopped(x, e);
     return ok && orr_store_end(x->store, &x->s, e) ? report(x, e) : NULL;
 }
 
@@ -445,8 +463,9 @@ static orr_report *run(const char *input, const orr_options *o, part *p, orr_err
     x->s.threads = o->in.threads;
     x->s.finished = on_finished;
     x->s.arg = x;
+    x->s.progress = &x->progress;
     orr_report *r = sweep(x, e);
-    if (r) count_failures(x, e);
+    if (r && !e->status) count_failures(x, e);
     orr_store_close(x->store);
     if (*x->latencies) unlink(x->latencies);
     if (*x->database) unlink(x->database);

@@ -10,6 +10,7 @@
 typedef struct seen {
     uint64_t key;
     double ns;
+    size_t result; // of its launch
 } seen;
 static ORR_VEC(seen) table; // sorted by key
 
@@ -63,16 +64,17 @@ size_t app_kernel_totals(const app_kernel_total **all) {
     return totals.n;
 }
 
-bool app_alike_find(uint64_t key, double *ns) {
+bool app_alike_find(uint64_t key, double *ns, size_t *result) {
     size_t at = place(key);
     if (at == table.n || table.at[at].key != key) return false;
     *ns = table.at[at].ns;
+    if (result) *result = table.at[at].result;
     return true;
 }
 
-void app_alike_add(uint64_t key, double ns) {
+void app_alike_add(uint64_t key, double ns, size_t result) {
     size_t at = place(key);
     (void)ORR_PUSH(&table);
     memmove(table.at + at + 1, table.at + at, (table.n - 1 - at) * sizeof *table.at);
-    table.at[at] = (seen){key, ns};
+    table.at[at] = (seen){key, ns, result};
 }

@@ -16,12 +16,12 @@
 //   record.c          launches that are kept (--record)
 //   clock.c           simulated time: when each of them would have started and ended
 //   devices.c         the GPUs of a node (--node): which one a thread uses, who may reach whose memory,
-//   copies
-//                     between them on the node's links
-//   rank.c            a program of several ranks in one process (orrery cluster): whose turn it is, SimGrid's
-//   clock nccl*.c           libnccl.so.2: collectives between the node's GPUs graph.c           captured and
-//   hand-made graphs: lists of such operations device.c          the GPU, its memory, options from the
-//   environment, the report when the program ends
+//                     copies between them on the node's links
+//   rank.c            a program of several ranks in one process (orrery cluster): whose turn it is
+//   nccl*.c           libnccl.so.2: collectives between the node's GPUs
+//   nvml.c            libnvidia-ml.so.1: what monitors ask
+//   graph.c           captured and hand-made graphs: lists of such operations
+//   device.c          the GPU, its memory, options from the environment, the report when it ends
 //
 // The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
 // same addresses for host and kernels (exec/run/memory.c), so managed and pinned memory are nothing special.
@@ -84,6 +84,7 @@ app_function *app_function_of(const void *host); // by stub, or one's own handle
 app_function *app_function_named(app_module *m, const char *name, int *error);
 app_variable *app_variable_of(const void *host);
 int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
+bool app_variable_around(uint64_t p, uint64_t *addr, uint64_t *bytes); // of any module; false: none is there
 
 // ---- time ---------------------------------------------------------------------------------------------
 enum { STREAM_ATTRIBUTES = 10 };
@@ -154,14 +155,14 @@ void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const 
 void app_clock_wait(double until);           // the host waits
 double app_clock_known(const app_stream *s); // when something can begin in s, for all that has been timed
 double app_clock_end(app_stream *s);         // when what is in it is done
-void app_clock_span(const app_stream *s, int engine, const char *name, double from, double to, uint64_t bytes,
-                    uint32_t launch); // a line of the timeline
-double app_clock_device(int index);   // when everything on it is done
-double app_clock_all(void);           // on all of them
+void app_clock_span(const app_stream *s, int engine, app_span span); // a line of the timeline, of span.rank
+double app_clock_device(int index);                                  // when everything on it is done
+double app_clock_all(void);                                          // on all of them
 
 // ---- what has not been timed (queue.c) ----------------------------------------------------------------
 bool app_queue_on(void);                   // operations of streams are timed later
 bool app_queue_takes(const orr_launch *l); // this one too
+bool app_queue_groups(void);               // the model simulates what runs at the same time
 // early: it may start before the kernel ahead of it in the stream has ended.
 bool app_queue_launch(app_stream *s, const orr_launch *l, bool early, orr_err *e); // executes it
 void app_queue_timed(app_stream *s, const orr_launch *l, bool early, size_t result);
@@ -170,7 +171,9 @@ void app_queue_record(app_stream *s, app_event *ev);
 void app_queue_wait(app_stream *s, const app_event *ev);
 // What comes next in the stream waits for these, and for nothing else that is in it.
 app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n);
-void app_queue_flush(void); // all of it is timed now
+void app_queue_flush(void);          // all of it is timed now
+void app_queue_flush_of(int device); // an index in the_app.devices
+void app_queue_flush_all(void);      // of all ranks
 
 // ---- what is kept (record.c) ----------------------------------------------------------------------------
 struct app;
@@ -320,6 +323,7 @@ typedef struct app_asked { // what the command line asks for
     bool on_gpu; // kernels are executed by a real GPU
     bool json, quiet, lines;
     bool counts_only;
+    bool host_clock;       // --clock simulated (host_clock.c)
     bool alike, only_time; // --alike; what is alike is not even executed
 } app_asked;
 
@@ -417,8 +421,8 @@ typedef struct app_kernel_total {
 } app_kernel_total;
 void app_kernel_count(const orr_kernel *k, double ns);
 size_t app_kernel_totals(const app_kernel_total **all);
-bool app_alike_find(uint64_t key, double *ns); // what one alike took
-void app_alike_add(uint64_t key, double ns);
+bool app_alike_find(uint64_t key, double *ns, size_t *result); // what one alike took, and its launch's result
+void app_alike_add(uint64_t key, double ns, size_t result);
 int *app_rank_device(void); // of this rank
 int *app_rank_error(void);
 int app_rank_now(void);             // 0 where there is one

@@ -34,6 +34,7 @@ double app_clock_known(const app_stream *s) {
 
 double app_clock_start(app_stream *s, int engine) {
     app_queue_flush();
+    app_queue_flush_of(s->device); // NCCL asks for other ranks' streams
     const app_device *d = &the_app.devices[s->device];
     double t = app_clock_known(s);
     if (engine != ENGINE_NONE && d->engine[engine] > t) t = d->engine[engine];
@@ -42,18 +43,23 @@ double app_clock_start(app_stream *s, int engine) {
 
 enum { MPI_TRACK = 1000000 }; // where a rank's calls of MPI are shown, beside its streams
 
-// s: NULL for what the host does.
-static void note(const app_stream *s, int engine, app_span span) {
+static void put(app_span span) {
     app *a = &the_app;
     if (!a->asked.timeline) return;
-    span.stream = s ? s->id : MPI_TRACK;
-    span.device = s ? s->device : app_device_index(app_device_now());
-    span.rank = app_rank_now();
-    span.engine = (uint8_t)engine;
     if (a->spans.n < MAX_TIMELINE)
         *ORR_PUSH(&a->spans) = span;
     else
         a->spans_left_out++;
+}
+
+// s: NULL for what the host does.
+static void note(const app_stream *s, int engine, app_span span) {
+    if (!the_app.asked.timeline) return;
+    span.stream = s ? s->id : MPI_TRACK;
+    span.device = s ? s->device : app_device_index(app_device_now());
+    span.rank = app_rank_now();
+    span.engine = (uint8_t)engine;
+    put(span);
 }
 
 void app_clock_done(app_stream *s, int engine, const char *name, double from, double ns, uint64_t bytes,
@@ -68,20 +74,14 @@ void app_clock_done(app_stream *s, int engine, const char *name, double from, do
 
 void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
                        double to, uint64_t bytes) {
-    app *a = &the_app;
-    if (!a->asked.timeline) return;
-    app_span span = {.name = name,
-                     .stream = stream,
-                     .device = device,
-                     .rank = rank,
-                     .engine = (uint8_t)engine,
-                     .from = from,
-                     .to = to,
-                     .bytes = bytes};
-    if (a->spans.n < MAX_TIMELINE)
-        *ORR_PUSH(&a->spans) = span;
-    else
-        a->spans_left_out++;
+    put((app_span){.name = name,
+                   .stream = stream,
+                   .device = device,
+                   .rank = rank,
+                   .engine = (uint8_t)engine,
+                   .from = from,
+                   .to = to,
+                   .bytes = bytes});
 }
 
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
@@ -89,13 +89,15 @@ void app_clock_note(const app_stream *s, int engine, const char *name, double fr
     note(s, engine, (app_span){.name = name, .from = from, .to = to, .bytes = bytes});
 }
 
-void app_clock_span(const app_stream *s, int engine, const char *name, double from, double to, uint64_t bytes,
-                    uint32_t launch) {
-    note(s, engine, (app_span){.name = name, .from = from, .to = to, .bytes = bytes, .launch = launch});
+void app_clock_span(const app_stream *s, int engine, app_span span) {
+    span.stream = s->id;
+    span.device = s->device;
+    span.engine = (uint8_t)engine;
+    put(span);
 }
 
 double app_clock_end(app_stream *s) {
-    app_queue_flush();
+    app_queue_flush_of(s->device);
     return s->end;
 }
 
@@ -105,7 +107,7 @@ void app_clock_wait(double until) {
 }
 
 double app_clock_device(int device) {
-    app_queue_flush();
+    app_queue_flush_of(device);
     const app *a = &the_app;
     const app_device *d = &a->devices[device];
     double t = d->legacy.end > d->per_thread.end ? d->legacy.end : d->per_thread.end;

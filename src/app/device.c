@@ -85,7 +85,8 @@ static void claim_forms(app *a) {
 // that the program sees, so that it ends by itself and the launches that are done are reported.
 static void on_signal(int number) {
     app *a = &the_app;
-    if (number == SIGINT && !a->asked.quiet && !a->progress.stopped && a->result.launches.n) {
+    bool some = a->result.launches.n || a->progress.parts; // done, or under way
+    if (number == SIGINT && !a->asked.quiet && !a->progress.stopped && some) {
         a->progress.stopped = true;
         return;
     }
@@ -148,6 +149,7 @@ static bool open_device(app *a, orr_err *e) {
     a->asked.timeline = option("TIMELINE");
     a->asked.program = option("PROGRAM");
     a->asked.forms = option("FORMS");
+    a->asked.host_clock = option("CLOCK") && !strcmp(option("CLOCK"), "simulated");
     a->asked.json = option("JSON") != NULL;
     a->asked.lines = option("LINES") != NULL;
     a->asked.quiet = option("QUIET") != NULL;
@@ -212,7 +214,7 @@ void app_wait_change(void) {
     }
     static bool told;
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    orr_clock(CLOCK_REALTIME, &until);
     until.tv_sec += 10;
     if (pthread_cond_timedwait(&changed, &lock, &until) == 0 || told) return;
     told = true;
@@ -413,7 +415,7 @@ static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
     orr_progress_end(&a->progress);
-    app_queue_flush();
+    app_queue_flush_all();
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->asked.threads;
     for (int i = 0; i < a->ndevices; i++) a->result.buffer_bytes += a->devices[i].peak;

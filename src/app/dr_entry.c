@@ -102,8 +102,9 @@ API int cuGetExportTable(const void **table, const void *id) {
     if (strrchr(name, '/')) name = strrchr(name, '/') + 1;
     if (table) *table = NULL;
     app_enter();
-    // The compiler and its linker ask too, and do without.
-    bool copes = !strncmp(name, "libnvrtc", 8) || !strncmp(name, "libnvJitLink", 12);
+    // The compiler, its linker and NVIDIA's management library ask too, and do without.
+    bool copes = !strncmp(name, "libnvrtc", 8) || !strncmp(name, "libnvJitLink", 12) ||
+                 !strncmp(name, "libnvidia-ml", 12);
     if (!copes && !orr_map_get(&the_app.missing, "cuGetExportTable")) {
         orr_map_put(&the_app.missing, "cuGetExportTable", &the_app);
         app_say("%.200s has CUDA's runtime linked into it, which insists on NVIDIA's driver: what needs it "

@@ -511,9 +511,10 @@ API int cuMemcpy2DUnaligned_v2(const void *c) { return cuMemcpy2D_v2(c); }
 API int cuMemGetAddressRange_v2(devptr *base, size_t *bytes, devptr p) {
     DR_ENTER();
     const app_block *b = app_block_of(p);
-    if (!b) return app_leave_driver(E_NOT_FOUND);
-    if (base) *base = b->addr;
-    if (bytes) *bytes = b->bytes;
+    uint64_t from = b ? b->addr : 0, all = b ? b->bytes : 0;
+    if (!b && !app_variable_around(p, &from, &all)) return app_leave_driver(E_NOT_FOUND);
+    if (base) *base = from;
+    if (bytes) *bytes = all;
     return app_leave_driver(E_OK);
 }
 API int cuPointerGetAttribute(void *to, int which, devptr p) {

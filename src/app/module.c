@@ -51,6 +51,13 @@ orr_image *app_module_image(app_module *m, int device) {
     return m->images[device];
 }
 
+bool app_variable_around(uint64_t p, uint64_t *addr, uint64_t *bytes) {
+    for (const app_module *m = the_app.modules; m; m = m->next)
+        for (int d = 0; m->images && d < the_app.ndevices; d++)
+            if (m->images[d] && orr_image_around(m->images[d], p, addr, bytes)) return true;
+    return false;
+}
+
 app_module *app_module_new(const void *data, const char *name) {
     app_module *m = orr_calloc(1, sizeof *m);
     m->data = data;
@@ -74,7 +81,7 @@ int app_module_ready(app_module *m) {
 
 // Unloaded or unregistered. What it was made of stays: the report and the timeline name its kernels.
 void app_module_close(app_module *m) {
-    app_queue_flush(); // its kernels
+    app_queue_flush_all(); // its kernels
     for (app_function **f = &the_app.functions; *f;)
         if ((*f)->module == m)
             *f = (*f)->next;

@@ -75,6 +75,8 @@ static int join(const joining *j) {
 
 // All of a group at once: first the communicators, then what they are for.
 static int end_group(group *g) {
+    static uint64_t groups_ended;
+    uint64_t group = ++groups_ended;
     int result = NCCL_OK;
     size_t njoins = g->joins.n, nops = g->ops.n;
     joining *joins = g->joins.at;
@@ -84,7 +86,13 @@ static int end_group(group *g) {
     for (size_t i = 0; i < njoins && !result; i++) result = join(&joins[i]);
     for (size_t i = 0; i < njoins && !result; i++)
         while ((*joins[i].to)->team->joined < (*joins[i].to)->team->n) app_wait_change();
-    for (size_t i = 0; i < nops; i++) nccl_ask(&ops[i]);
+    for (size_t i = 0; i < nops; i++) {
+        nccl_ask(&ops[i]);
+        // What a rank has asked for in a group is one kernel, and the host launches one after the other.
+        if (ops[i].what == OP_SPLIT || ops[i].comm->launched == group) continue;
+        ops[i].comm->launched = group;
+        the_app.host += the_app.gpu->launch_latency * 1e3;
+    }
     for (size_t i = 0; i < nops; i++)
         while (!nccl_done(ops[i].comm)) app_wait_change();
     free(joins);
@@ -176,13 +184,15 @@ static int end_comm(ncclComm *c) {
             break;
         }
     for (int r = 0; r < t->n; r++) {
-        if (t->at[r]) free(t->at[r]->collectives.at);
+        if (t->at[r]) {
+            free(t->at[r]->collectives.at);
+            free(t->at[r]->scales.at);
+        }
         free(t->at[r]);
     }
     free(t->at);
     free(t->sends.at);
     free(t->recvs.at);
-    free(t->scales.at);
     free(t);
     return leave(NCCL_OK);
 }
@@ -246,12 +256,11 @@ API int ncclRedOpCreatePreMulSum(int *op, const void *scalar, int type, int resi
     (void)residence; // the scalar's address is good for both
     NCCL_ENTER();
     if (!op || !scalar || !c || !nccl_size(type)) return leave(NCCL_ARGUMENT);
-    nccl_team *t = c->team;
-    // Ranks make the same operations in the same order, and their numbers must agree: by its own count.
+    // Each rank scales its own input: by what it says, under a number that is its own.
     double factor = nccl_number(type, scalar);
     size_t n = 0;
-    while (n < t->scales.n && t->scales.at[n] != factor) n++;
-    if (n == t->scales.n) *ORR_PUSH(&t->scales) = factor;
+    while (n < c->scales.n && c->scales.at[n] != factor) n++;
+    if (n == c->scales.n) *ORR_PUSH(&c->scales) = factor;
     *op = NCCL_OPS + (int)n;
     return leave(NCCL_OK);
 }
@@ -261,7 +270,7 @@ API int ncclRedOpDestroy(int op, ncclComm *c) { return c && op >= NCCL_OPS ? NCC
 static int check(const nccl_op *op) {
     const ncclComm *c = op->comm;
     if (!c || c->gone || !nccl_size(op->type)) return NCCL_ARGUMENT;
-    if (op->redop < 0 || op->redop >= NCCL_OPS + (int)c->team->scales.n) return NCCL_ARGUMENT;
+    if (op->redop < 0 || op->redop >= NCCL_OPS + (int)c->scales.n) return NCCL_ARGUMENT;
     if (op->what != OP_SPLIT && (op->root < 0 || op->root >= c->team->n)) return NCCL_ARGUMENT;
     if (op->count > (SIZE_MAX >> 20) / nccl_size(op->type)) return NCCL_ARGUMENT;
     uint64_t n = (uint64_t)c->team->n, bytes = op->count * nccl_size(op->type);

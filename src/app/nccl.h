@@ -72,7 +72,9 @@ typedef struct ncclComm {
     struct nccl_team *team;
     int rank, device, number;     // device: index in the_app.devices; as the program counts them
     ORR_VEC(nccl_op) collectives; // that it has asked for and that are not done
+    ORR_VEC(double) scales;       // of the rank's own operations (ncclRedOpCreatePreMulSum)
     uint64_t asked, done;         // operations
+    uint64_t launched;            // the group for which the host last launched a kernel of it
     bool gone;
 } ncclComm;
 
@@ -81,7 +83,6 @@ typedef struct nccl_team {
     int n, joined, left;
     ncclComm **at;                 // by rank
     ORR_VEC(nccl_op) sends, recvs; // that have not met
-    ORR_VEC(double) scales;        // of the program's own operations (ncclRedOpCreatePreMulSum)
     int nodes;
     struct nccl_team *next;
 } nccl_team;

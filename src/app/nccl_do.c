@@ -126,38 +126,39 @@ static void reduce_all(const sum *s, int algo, size_t n, char *to) {
 
 static bool is_float(int type) { return type >= NCCL_F16; }
 
-// Averages of floating-point numbers, and the program's own operations, scale what goes in.
+// Averages of floating-point numbers, and the ranks' own operations, scale what goes in.
 static double scale_of(const nccl_team *t, const nccl_op *op) {
     if (op->redop == NCCL_AVG) return is_float(op->type) ? 1.0 / t->n : 1;
-    return op->redop >= NCCL_OPS ? t->scales.at[op->redop - NCCL_OPS] : 1;
+    return op->redop >= NCCL_OPS ? op->comm->scales.at[op->redop - NCCL_OPS] : 1;
 }
 
 static void finish(const nccl_team *t, const nccl_op *op, char *to, size_t n) {
     if (op->redop == NCCL_AVG && !is_float(op->type)) nccl_divide(op->type, to, t->n, n);
 }
 
-// Scaled copies of the inputs where they are scaled, else the inputs themselves.
-static void *inputs(sum *s, size_t n) {
+// The ranks' inputs; scaled copies of those that are scaled, which are to be freed.
+static char **inputs(sum *s, size_t n) {
     const nccl_team *t = s->team;
-    double factor = scale_of(t, s->of);
+    char **copies = orr_calloc((size_t)t->n, sizeof *copies);
     s->xs = orr_calloc((size_t)t->n, sizeof *s->xs);
-    for (int r = 0; r < t->n; r++) s->xs[r] = t->at[r]->collectives.at[0].send;
-    if (factor == 1) return NULL;
-    char *all = orr_malloc((size_t)t->n * n * s->size + 1);
     for (int r = 0; r < t->n; r++) {
-        char *mine = all + (size_t)r * n * s->size;
-        memcpy(mine, s->xs[r], n * s->size);
-        nccl_scale(s->type, mine, factor, n);
-        s->xs[r] = mine;
+        const nccl_op *op = &t->at[r]->collectives.at[0];
+        double factor = scale_of(t, op);
+        s->xs[r] = op->send;
+        if (factor == 1) continue;
+        copies[r] = orr_malloc(n * s->size + 1);
+        memcpy(copies[r], op->send, n * s->size);
+        nccl_scale(s->type, copies[r], factor, n);
+        s->xs[r] = copies[r];
     }
-    return all;
+    return copies;
 }
 
 static void do_reduction(nccl_team *t, const nccl_op *op, int algo) {
     sum s = {.team = t, .of = op, .type = op->type, .redop = op->redop, .size = nccl_size(op->type)};
     bool scatter = op->what == ORR_COLL_REDUCE_SCATTER;
     size_t n = scatter ? op->count * (size_t)t->n : op->count;
-    void *scaled = inputs(&s, n);
+    char **scaled = inputs(&s, n);
     char *to = orr_malloc(n * s.size + 1);
     if (op->what == ORR_COLL_REDUCE)
         by_ring(&s, op->root, 0, n, to);
@@ -173,6 +174,7 @@ static void do_reduction(nccl_team *t, const nccl_op *op, int algo) {
         memcpy(mine->recv, to + (scatter ? (size_t)r * op->count * s.size : 0), op->count * s.size);
     }
     free(to);
+    for (int r = 0; r < t->n; r++) free(scaled[r]);
     free(scaled);
     free(s.xs);
 }
@@ -230,8 +232,9 @@ static void do_split(nccl_team *t) {
 
 // ---- meeting ------------------------------------------------------------------------------------
 static bool same(const nccl_op *a, const nccl_op *b) {
-    return a->what == b->what && a->count == b->count && a->type == b->type && a->redop == b->redop &&
-           (a->root == b->root || a->what == OP_SPLIT);
+    bool own = a->redop >= NCCL_OPS && b->redop >= NCCL_OPS; // each rank has numbers of its own
+    return a->what == b->what && a->count == b->count && a->type == b->type &&
+           (own || a->redop == b->redop) && (a->root == b->root || a->what == OP_SPLIT);
 }
 
 static void do_collective(nccl_team *t) {
@@ -255,9 +258,10 @@ static void do_collective(nccl_team *t) {
         }
         bool sums = op.what == ORR_COLL_ALL_REDUCE || op.what == ORR_COLL_REDUCE ||
                     op.what == ORR_COLL_REDUCE_SCATTER;
-        if (sums && op.count)
+        bool data = op.count && !the_app.asked.only_time; // with --alike time nobody looks at them
+        if (sums && data)
             do_reduction(t, &op, plan.algo);
-        else if (op.count)
+        else if (data)
             do_moves(t, &op);
         for (int r = 0; r < t->n; r++)
             app_clock_done(t->at[r]->collectives.at[0].stream, ENGINE_NCCL, orr_collective_name[op.what],
@@ -281,14 +285,14 @@ static void do_message(const nccl_op *send, const nccl_op *recv) {
     double ready = app_clock_start(send->stream, ENGINE_NCCL),
            other = app_clock_start(recv->stream, ENGINE_NCCL);
     if (other > ready) ready = other;
-    memmove(recv->recv, send->send, bytes < room ? bytes : room);
+    if (!the_app.asked.only_time) memmove(recv->recv, send->send, bytes < room ? bytes : room);
     double start = ready, end = ready;
     const orr_node *node = the_app.node;
     if (node && from / gpus != to / gpus) { // to another node, by its own share of the adapters
         double net = 0, latency = 0;
         app_rank_network(&net, &latency);
         double rate = node->nic_bandwidth > 0 ? node->nic_bandwidth : net;
-        end = start + (node->nccl_ring_ll_base + node->nccl_net_simple_hop) * 1e3 +
+        end = start + (node->nccl_ring_ll_base + node->nccl_net_ring_simple_hop) * 1e3 +
               (rate > 0 ? (double)bytes / rate : 0);
     } else if (node && from != to) {
         orr_path p;

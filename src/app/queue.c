@@ -8,8 +8,11 @@
 // from a tape; others have timed each kernel by itself, and share by rule.
 //
 // This is done from the moment a program makes a stream of its own. Launches whose threads see each other's
-// accesses, those of ranks of a cluster, and those that go elsewhere (--on gpu, --record) are timed at once,
-// alone.
+// accesses, and those that go elsewhere (--on gpu, --record) are timed at once, alone.
+//
+// The ranks of a cluster ask for the time at different times, so each GPU has a list of its own there. Every
+// model times its launches by themselves there and shares by rule, because launches that are alike are
+// simulated once.
 //
 // A kernel that may start early (programmatic launch) has the kernel ahead of it in its stream as `ahead`: it
 // is launched with that one, in the same group, and the model says when it starts. Where the two cannot be in
@@ -30,6 +33,7 @@ enum { MOST_OPS = 4096, MOST_MEMBERS = 256 };
 
 typedef struct op {
     app_stream *stream;
+    int rank;       // that asked for it
     uint8_t engine; // ENGINE_NONE: it takes no time
     const char *name;
     double ns; // of what is not a kernel
@@ -47,31 +51,55 @@ typedef struct op {
     double from, end;
 } op;
 
-static struct {
+typedef struct list {
     ORR_VEC(op) ops;
-    uint64_t number; // of the list
+    uint64_t number; // a new one each time it has been emptied
     orr_tape *tape;
-    bool busy;
-} queue = {.number = 1};
+    int rank; // the last that put something into it
+} list;
+static list *lists, *queue; // queue: the one that is worked on
+static size_t nlists;
+static bool busy;
+
+static uint64_t next_number(void) {
+    static uint64_t number;
+    return ++number;
+}
+
+// From now on the list of this device is worked on.
+static void choose(int device) {
+    if (!nlists) {
+        nlists = app_in_cluster() ? (size_t)the_app.ndevices : 1;
+        lists = orr_calloc(nlists, sizeof *lists);
+        for (size_t i = 0; i < nlists; i++) lists[i].number = next_number();
+    }
+    queue = &lists[nlists > 1 ? device : 0];
+}
 
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->overlaps && a->model->needs_gpu && !app_in_cluster() && !a->asked.alike && !a->record &&
-           !a->asked.on_gpu && !a->asked.counts_only && !queue.busy;
+    return a->overlaps && a->model->needs_gpu && !a->record && !a->asked.on_gpu && !a->asked.counts_only &&
+           !busy;
 }
 
+bool app_queue_groups(void) { return the_app.model->run_group && !app_in_cluster(); }
+
+static void flush(list *l);
+
 static void need(op *o, app_op_ref r) {
-    if (r.list == queue.number) *ORR_PUSH(&o->needs) = r.at;
+    if (r.list == queue->number) *ORR_PUSH(&o->needs) = r.at;
 }
 
 // An operation of a stream comes after the stream's last one; the legacy default stream and those that do not
 // say otherwise wait for each other.
 static op *add(app_stream *s, int engine, const char *name) {
     app *a = &the_app;
-    if (queue.ops.n >= MOST_OPS) app_queue_flush();
+    choose(s->device);
+    if (queue->ops.n >= MOST_OPS) flush(queue);
     app_device *d = &a->devices[s->device];
     op o = {.stream = s,
+            .rank = queue->rank = app_rank_now(),
             .engine = (uint8_t)engine,
             .name = name,
             .host = app_clock_known(s),
@@ -84,13 +112,13 @@ static op *add(app_stream *s, int engine, const char *name) {
     } else if (!(s->flags & 1)) {
         need(&o, d->legacy.last);
     }
-    for (size_t i = queue.ops.n; engine != ENGINE_NONE && engine != ENGINE_KERNELS && i-- > 0;)
-        if (queue.ops.at[i].engine == engine && queue.ops.at[i].stream->device == s->device) {
+    for (size_t i = queue->ops.n; engine != ENGINE_NONE && engine != ENGINE_KERNELS && i-- > 0;)
+        if (queue->ops.at[i].engine == engine && queue->ops.at[i].stream->device == s->device) {
             *ORR_PUSH(&o.needs) = i;
             break;
         }
-    s->last = (app_op_ref){queue.number, queue.ops.n};
-    op *at = ORR_PUSH(&queue.ops);
+    s->last = (app_op_ref){queue->number, queue->ops.n};
+    op *at = ORR_PUSH(&queue->ops);
     *at = o;
     return at;
 }
@@ -108,7 +136,11 @@ void app_queue_record(app_stream *s, app_event *ev) {
 }
 
 void app_queue_wait(app_stream *s, const app_event *ev) {
-    if (ev->at.list != queue.number) {
+    choose(s->device);
+    for (size_t i = 0; i < nlists; i++) // of another device
+        if (&lists[i] != queue && lists[i].number == ev->at.list) flush(&lists[i]);
+    choose(s->device);
+    if (ev->at.list != queue->number) {
         if (ev->when > s->end) s->end = ev->when;
         return;
     }
@@ -116,17 +148,18 @@ void app_queue_wait(app_stream *s, const app_event *ev) {
 }
 
 app_op_ref app_queue_fork(app_stream *s, const app_op_ref *needs, size_t n) {
-    op o = {.stream = s, .engine = ENGINE_NONE, .name = "", .host = app_clock_known(s)};
+    choose(s->device);
+    op o = {
+        .stream = s, .rank = app_rank_now(), .engine = ENGINE_NONE, .name = "", .host = app_clock_known(s)};
     for (size_t i = 0; i < n; i++) need(&o, needs[i]);
-    s->last = (app_op_ref){queue.number, queue.ops.n};
-    *ORR_PUSH(&queue.ops) = o;
+    s->last = (app_op_ref){queue->number, queue->ops.n};
+    *ORR_PUSH(&queue->ops) = o;
     return s->last;
 }
 
 // ---- kernels ------------------------------------------------------------------------------------
 bool app_queue_takes(const orr_launch *l) {
-    const app *a = &the_app;
-    return app_queue_on() && (!a->model->run_group || !orr_launch_observable(l));
+    return app_queue_on() && (!app_queue_groups() || !orr_launch_observable(l));
 }
 
 // The kernels that an operation waits for, itself or by operations that take no time: how many, and the last
@@ -134,7 +167,7 @@ bool app_queue_takes(const orr_launch *l) {
 static int kernels_ahead(const op *o, size_t *which) {
     int n = 0;
     for (size_t i = 0; i < o->needs.n; i++) {
-        const op *b = &queue.ops.at[o->needs.at[i]];
+        const op *b = &queue->ops.at[o->needs.at[i]];
         if (b->done) continue;
         if (b->engine == ENGINE_NONE) {
             n += kernels_ahead(b, which);
@@ -160,10 +193,11 @@ static op *add_kernel(app_stream *s, const orr_launch *l, bool early) {
 
 // Executes it: what it did is timed later.
 bool app_queue_launch(app_stream *s, const orr_launch *l, bool early, orr_err *e) {
-    if (!queue.tape) queue.tape = orr_tape_new(TAPE_MEMORY);
-    if (!orr_tape_launch(queue.tape, l, the_app.asked.threads, NULL, e)) return false;
+    choose(s->device);
+    if (!queue->tape) queue->tape = orr_tape_new(TAPE_MEMORY);
+    if (!orr_tape_launch(queue->tape, l, the_app.asked.threads, NULL, e)) return false;
     op *o = add_kernel(s, l, early);
-    o->item = orr_tape_items(queue.tape) - 1;
+    o->item = orr_tape_items(queue->tape) - 1;
     return true;
 }
 
@@ -179,15 +213,15 @@ void app_queue_timed(app_stream *s, const orr_launch *l, bool early, size_t resu
 // known yet.
 static double over(const op *o) {
     double t = o->done ? o->end : INFINITY;
-    return o->ahead ? fmax(t, over(&queue.ops.at[o->ahead - 1])) : t;
+    return o->ahead ? fmax(t, over(&queue->ops.at[o->ahead - 1])) : t;
 }
 
 // When it can begin; INFINITY: something that it waits for has not been timed.
 static double ready(const op *o) {
     double t = o->host;
-    const op *ahead = o->ahead ? &queue.ops.at[o->ahead - 1] : NULL;
+    const op *ahead = o->ahead ? &queue->ops.at[o->ahead - 1] : NULL;
     if (ahead && !ahead->done) return fmax(t, ahead->launched);
-    for (size_t i = 0; i < o->needs.n; i++) t = fmax(t, over(&queue.ops.at[o->needs.at[i]]));
+    for (size_t i = 0; i < o->needs.n; i++) t = fmax(t, over(&queue->ops.at[o->needs.at[i]]));
     if (ahead && isfinite(t)) { // that one was not in a group with it
         const orr_gpu *g = the_app.gpu;
         double early = (g->launch_overhead - g->launch_early_wait) * 1e3 / g->clock_sm;
@@ -208,13 +242,19 @@ static void finish(op *o, double from, double end) {
     if (o->engine == ENGINE_NONE) return;
     app_device *d = &the_app.devices[s->device];
     if (end > d->engine[o->engine]) d->engine[o->engine] = end;
-    app_clock_span(s, o->engine, o->name, from, end, o->bytes, o->info.index);
+    app_clock_span(s, o->engine,
+                   (app_span){.name = o->name,
+                              .from = from,
+                              .to = end,
+                              .bytes = o->bytes,
+                              .rank = o->rank,
+                              .launch = o->info.index});
 }
 
 // Everything that waits for no kernel any more. Operations only wait for earlier ones.
 static void settle(void) {
-    for (size_t i = 0; i < queue.ops.n; i++) {
-        op *o = &queue.ops.at[i];
+    for (size_t i = 0; i < queue->ops.n; i++) {
+        op *o = &queue->ops.at[i];
         if (o->done || o->engine == ENGINE_KERNELS) continue;
         double t = ready(o);
         if (isfinite(t)) finish(o, t, t + o->ns);
@@ -246,12 +286,12 @@ static int by_start(const void *a, const void *b) {
 }
 static double overlap(void) {
     double sum = 0;
-    op **all = orr_malloc((queue.ops.n + 1) * sizeof *all);
+    op **all = orr_malloc((queue->ops.n + 1) * sizeof *all);
     for (int device = 0; device < the_app.ndevices; device++) {
         size_t n = 0;
-        for (size_t i = 0; i < queue.ops.n; i++)
-            if (queue.ops.at[i].engine == ENGINE_KERNELS && queue.ops.at[i].stream->device == device)
-                all[n++] = &queue.ops.at[i];
+        for (size_t i = 0; i < queue->ops.n; i++)
+            if (queue->ops.at[i].engine == ENGINE_KERNELS && queue->ops.at[i].stream->device == device)
+                all[n++] = &queue->ops.at[i];
         qsort(all, n, sizeof *all, by_start);
         double until = -INFINITY;
         for (size_t i = 0; i < n; i++) {
@@ -266,13 +306,15 @@ static double overlap(void) {
 
 static void kernel_ended(op *o, double from, double end) {
     app *a = &the_app;
+    app_rank *r = app_in_cluster() ? app_rank_of(o->rank) : app_rank_self();
     finish(o, from, end);
     a->times.launches++;
     a->times.kernel_ns += end - from;
     a->devices[o->stream->device].launches++;
     a->devices[o->stream->device].kernel_ns += end - from;
-    app_rank_self()->launches++;
-    app_rank_self()->kernel_ns += end - from;
+    if (r) r->launches++;
+    if (r) r->kernel_ns += end - from;
+    if (app_in_cluster()) app_kernel_count(o->kernel, end - from);
     a->times.gap_ns += a->gpu->launch_latency * 1e3;
 }
 
@@ -288,8 +330,8 @@ static bool gather(launches *l) {
     op *first = NULL;
     uint32_t n = 0;
     l->t0 = INFINITY;
-    for (size_t i = 0; i < queue.ops.n; i++) {
-        op *o = &queue.ops.at[i];
+    for (size_t i = 0; i < queue->ops.n; i++) {
+        op *o = &queue->ops.at[i];
         double t = o->done || o->engine != ENGINE_KERNELS ? INFINITY : ready(o);
         if (t < l->t0) {
             first = o;
@@ -298,8 +340,8 @@ static bool gather(launches *l) {
     }
     if (!first) return false;
     l->op[n++] = first;
-    for (size_t i = 0; i < queue.ops.n && n < MOST_MEMBERS; i++) {
-        op *o = &queue.ops.at[i];
+    for (size_t i = 0; i < queue->ops.n && n < MOST_MEMBERS; i++) {
+        op *o = &queue->ops.at[i];
         bool may = !o->done && o->engine == ENGINE_KERNELS && o->stream->device == first->stream->device;
         if (may && o != first) l->op[n++] = o;
     }
@@ -311,7 +353,7 @@ static bool gather(launches *l) {
 static bool waits_for(const op *o, size_t other) {
     for (size_t i = 0; i < o->needs.n; i++)
         if (o->needs.at[i] == other ||
-            (o->needs.at[i] > other && waits_for(&queue.ops.at[o->needs.at[i]], other)))
+            (o->needs.at[i] > other && waits_for(&queue->ops.at[o->needs.at[i]], other)))
             return true;
     return false;
 }
@@ -319,7 +361,7 @@ static bool waits_for(const op *o, size_t other) {
 static bool run_group(launches *l, orr_err *e) {
     app *a = &the_app;
     uint32_t n = l->group.n, others = 0;
-    size_t first = (size_t)(l->op[0] - queue.ops.at);
+    size_t first = (size_t)(l->op[0] - queue->ops.at);
     for (uint32_t i = 1; i < n; i++) others += !waits_for(l->op[i], first) || l->op[i]->ahead == first + 1;
     if (!others) l->group.n = n = 1; // all others come after it
     l->group.at = orr_calloc(n, sizeof *l->group.at);
@@ -330,14 +372,16 @@ static bool run_group(launches *l, orr_err *e) {
         *m = (orr_member){
             .priority = o->stream->priority, .launched = INFINITY, .result = o->result, .timed = o->timed};
         for (uint32_t k = 0; k < i && o->ahead; k++)
-            if (l->op[k] == &queue.ops.at[o->ahead - 1]) m->after = k + 1;
+            if (l->op[k] == &queue->ops.at[o->ahead - 1]) m->after = k + 1;
         m->work = (orr_work){
             .info = o->info, .threads = a->asked.threads, .progress = a->asked.quiet ? NULL : &a->progress};
-        if (!o->timed) m->work.source = orr_player_open(&l->player[i], queue.tape, o->item);
+        if (!o->timed) m->work.source = orr_player_open(&l->player[i], queue->tape, o->item);
         m->work.info = o->info;
     }
     set_launched(l);
-    bool ok = orr_group_run(a->model, a->gpu, &l->group, &a->result, e);
+    orr_model model = *a->model;
+    if (!app_queue_groups()) model.run_group = NULL;
+    bool ok = orr_group_run(&model, a->gpu, &l->group, &a->result, e);
     for (uint32_t i = 0; i < n; i++) orr_player_free(&l->player[i]);
     memset(l->player, 0, sizeof l->player);
     free(l->group.at);
@@ -345,22 +389,37 @@ static bool run_group(launches *l, orr_err *e) {
     return ok;
 }
 
-void app_queue_flush(void) {
-    if (!queue.ops.n || queue.busy) return;
-    queue.busy = true;
-    launches *l = orr_calloc(1, sizeof *l);
+static void flush(list *l) {
+    if (!l->ops.n || busy) return;
+    busy = true;
+    queue = l;
+    launches *all = orr_calloc(1, sizeof *all);
     orr_err e = {0};
     double before = orr_seconds();
     settle();
-    while (!e.status && gather(l))
-        if (!run_group(l, &e)) app_say("%s", e.text);
+    while (!e.status && gather(all))
+        if (!run_group(all, &e)) app_say("%s", e.text);
     the_app.result.host.seconds += orr_seconds() - before;
     if (!e.status) the_app.times.overlap_ns += overlap();
-    for (size_t i = 0; i < queue.ops.n; i++) free(queue.ops.at[i].needs.at);
-    queue.ops.n = 0;
-    queue.number++;
-    orr_tape_free(queue.tape);
-    queue.tape = NULL;
-    queue.busy = false;
-    free(l);
+    for (size_t i = 0; i < queue->ops.n; i++) free(queue->ops.at[i].needs.at);
+    queue->ops.n = 0;
+    queue->number = next_number();
+    orr_tape_free(queue->tape);
+    queue->tape = NULL;
+    busy = false;
+    free(all);
+}
+
+void app_queue_flush(void) {
+    int rank = app_rank_now();
+    for (size_t i = 0; i < nlists; i++)
+        if (lists[i].rank == rank) flush(&lists[i]);
+}
+
+void app_queue_flush_of(int device) {
+    if (nlists) flush(&lists[nlists > 1 ? device : 0]);
+}
+
+void app_queue_flush_all(void) {
+    for (size_t i = 0; i < nlists; i++) flush(&lists[i]);
 }

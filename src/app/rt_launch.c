@@ -118,13 +118,16 @@ int app_function_attributes(app_function *f, func_attributes *a) {
     int by_registers =
         k->regs ? (int)(g->limit_block_registers / (int)((k->regs + 7) / 8 * 8) / 32 * 32) : 1024;
     int limit = by_registers < g->limit_block_threads ? by_registers : g->limit_block_threads;
-    int sm = g->cc_major * 10 + g->cc_minor;
+    // Machine code is of the version that it was compiled for; so is PTX, but what runs is code for the GPU. CUB
+    // chooses among its kernels by that.
+    int sm = g->cc_major * 10 + g->cc_minor, made = k->module->target ? (int)k->module->target : sm;
+    bool ptx = !strcmp(k->module->source, "ptx");
     *a = (func_attributes){.shared = k->shared_bytes,
                            .local = k->stack_bytes,
                            .max_threads = threads && threads < (uint64_t)limit ? (int)threads : limit,
                            .registers = (int)k->regs,
-                           .ptx_version = sm,
-                           .binary_version = sm,
+                           .ptx_version = made,
+                           .binary_version = ptx ? sm : made,
                            .carveout = f->carveout};
     int usual = (int)g->shared_per_block - (int)k->shared_bytes;
     a->max_dynamic_shared = f->dynamic_limit ? (int)f->dynamic_limit : usual > 0 ? usual : 0;

@@ -266,11 +266,12 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     size_t had = a->result.launches.n;
     uint64_t key = a->asked.alike ? app_alike_key(c, k) : 0;
     double ns = 0;
-    bool known = a->asked.alike && simulated && app_alike_find(key, &ns), ok = true;
+    size_t result = had;
+    bool known = a->asked.alike && simulated && app_alike_find(key, &ns, &result), ok = true;
     if (known) a->counts.nalike++;
     exchange(a, true);
     bool queued = simulated && !a->devices[s->device].peers && app_queue_takes(&l);
-    if (queued && a->model->run_group)
+    if (queued && app_queue_groups())
         ok = app_queue_launch(s, &l, c->early, &e);
     else if (!known || !a->asked.only_time)
         ok = simulated && !known ? simulate(a, &l, s->device, &least, &e)
@@ -289,10 +290,10 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
         if (!(ns >= 0)) ns = 0; // a model without time
         if (ns > 0 && ns < least) ns = least;
     }
-    if (a->asked.alike && simulated && !known) app_alike_add(key, ns);
+    if (a->asked.alike && simulated && !known) app_alike_add(key, ns, result);
     if (a->node) app_managed_here(s, c);
     if (queued) {
-        if (!a->model->run_group) app_queue_timed(s, &l, c->early, had);
+        if (!app_queue_groups()) app_queue_timed(s, &l, c->early, result);
         return E_OK;
     }
     double start = app_clock_start(s, ENGINE_KERNELS);

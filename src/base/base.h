@@ -138,6 +138,8 @@ uint64_t orr_hash64(const void *data, size_t n, uint64_t seed); // stable across
 
 // ---- host -----------------------------------------------------------------------------------
 double orr_seconds(void); // monotonic
+struct timespec;
+int orr_clock(int which, struct timespec *t); // the system's, whoever stands in for clock_gettime
 uint64_t orr_peak_rss(void);
 uint64_t orr_host_memory(void); // bytes that this process may hope for: the machine's, or its container's
 int orr_host_threads(void);
@@ -175,6 +177,9 @@ typedef struct orr_progress {
     _Atomic bool stopped;         // the watcher has had enough
     orr_watcher watcher;
     struct orr_ticker *ticker; // NULL: nobody is told
+    struct orr_progress *all;  // of which this is a part (orr_progress_beside); NULL: it is the whole job
+    double before, told;       // parts of launches that are over; what `all` was told of
+    _Atomic bool several;      // has parts that are done beside each other
 } orr_progress;
 void orr_progress_start(orr_progress *p, orr_watcher to, const char *what, const char *units,
                         const char *part_units, uint64_t total); // units in the plural
@@ -183,6 +188,11 @@ void orr_progress_parts(orr_progress *p, uint64_t parts); // that the next one h
 void orr_progress_part(orr_progress *p, uint64_t more);   // any thread
 void orr_progress_begun(orr_progress *p, double parts);   // of those that have begun, so much is done
 void orr_progress_end(orr_progress *p);                   // also when it was never started, and zero
+// One of several things that a job does beside each other, by one thread at a time: stopped when the job is,
+// and what it has done is among what the job has begun, of as many parts as orr_progress_parts said that each
+// has.
+void orr_progress_beside(orr_progress *p, orr_progress *all);
+void orr_progress_beside_end(orr_progress *p);
 // May the job go on? False with e set, status ORR_STOPPED: the watcher has stopped it. p may be NULL.
 bool orr_progress_go(const orr_progress *p, orr_err *e);
 // A watcher that writes a line on stderr, from the third second on and only to a terminal:

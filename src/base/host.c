@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+int orr_clock(int which, struct timespec *t) { return (int)syscall(SYS_clock_gettime, which, t); }
+
 double orr_seconds(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    orr_clock(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -86,7 +89,7 @@ static void tell(orr_progress *p, bool ended) {
                     .units = p->units,
                     .done = p->done,
                     .total = p->total,
-                    .part_units = p->part_units,
+                    .part_units = p->several ? "" : p->part_units,
                     .part = p->part,
                     .parts = p->parts,
                     .seconds = orr_seconds() - p->start,
@@ -99,7 +102,7 @@ static void *tick(void *arg) {
     orr_progress *p = arg;
     struct orr_ticker *k = p->ticker;
     struct timespec next;
-    clock_gettime(CLOCK_MONOTONIC, &next);
+    orr_clock(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&k->lock);
     while (!k->stopped) {
         next.tv_nsec += 200000000;
@@ -135,21 +138,47 @@ void orr_progress_start(orr_progress *p, orr_watcher to, const char *what, const
 
 void orr_progress_step(orr_progress *p, uint64_t done) {
     p->done = done;
-    p->parts = 0;
+    if (!p->several) p->parts = 0;
 }
 
 void orr_progress_parts(orr_progress *p, uint64_t parts) {
+    p->before += (double)p->part;
+    p->several = false;
     p->part = 0;
     p->begun = 0;
     p->parts = parts;
 }
 
-void orr_progress_begun(orr_progress *p, double parts) { p->begun = parts; }
+// The whole job hears what is new since it was told last.
+static void tell_all(orr_progress *p) {
+    if (!p->all) return;
+    double now = p->before + (double)p->part + p->begun, more = now - p->told, was = p->all->begun;
+    while (!atomic_compare_exchange_weak(&p->all->begun, &was, was + more)) {}
+    p->told = now;
+}
+
+void orr_progress_begun(orr_progress *p, double parts) {
+    p->begun = parts;
+    tell_all(p);
+}
 
 void orr_progress_part(orr_progress *p, uint64_t more) {
     atomic_fetch_add_explicit(&p->part, more, memory_order_relaxed);
     double begun = p->begun; // they were among those, if it is said at all: then one thread says both
     if (begun > 0) p->begun = begun > (double)more ? begun - (double)more : 0;
+    tell_all(p);
+}
+
+void orr_progress_beside(orr_progress *p, orr_progress *all) {
+    *p = (orr_progress){.what = all ? all->what : "", .all = all};
+    if (all) all->several = true;
+}
+
+void orr_progress_beside_end(orr_progress *p) {
+    p->before = -(double)p->part;
+    p->begun = 0;
+    tell_all(p);
+    p->all = NULL;
 }
 
 void orr_progress_end(orr_progress *p) {
@@ -170,7 +199,7 @@ void orr_progress_end(orr_progress *p) {
 }
 
 bool orr_progress_go(const orr_progress *p, orr_err *e) {
-    if (!p || !p->stopped) return true;
+    if (!p || !(p->stopped || (p->all && p->all->stopped))) return true;
     return orr_fail(e, ORR_STOPPED, "%s: stopped", p->what);
 }
 
@@ -194,7 +223,7 @@ static void add_rest(orr_text *t, const orr_status *s) {
     double part = s->parts ? ((double)s->part + s->begun) / (double)s->parts : 0;
     double share = s->total ? ((double)s->done + part) / (double)s->total : part;
     double spent = s->total ? s->seconds : s->seconds - began;
-    if (share < 0.01 || share > 1) return;
+    if (share < 0.002 || share > 1) return;
     double rest = spent / share * (1 - share);
     const char *unit = rest < 100 ? "s" : rest < 6000 ? "min" : "h";
     double scale = rest < 100 ? 1 : rest < 6000 ? 60 : 3600;
@@ -211,8 +240,9 @@ bool orr_progress_line(void *arg, const orr_status *s) {
     if (s->seconds < 2 || !isatty(STDERR_FILENO)) return true;
     orr_text t = {0};
     orr_text_add(&t, "\r%s: ", s->what);
-    add_count(&t, s->units, s->done, s->total, 0);
-    if (s->parts) {
+    bool several = s->parts && !*s->part_units; // at once: their share is part of the whole's
+    add_count(&t, s->units, s->done, s->total, several ? s->begun / (double)s->parts : 0);
+    if (s->parts && *s->part_units) {
         orr_text_add(&t, ", ");
         add_count(&t, s->part_units, s->part, s->parts, s->begun);
     }

@@ -12,6 +12,7 @@ int cli_show(cli_options *o, orr_err *e) {
     if (job->code.tasks && (job->code.ptx || job->code.timed || o->out.json))
         orr_fail(e, ORR_BAD_INPUT, "show: --tasks prints a task list: neither --ptx, --timed nor --json");
     if (job->code.timed || job->code.tasks) o->out.json = false; // it has text only
+    cli_stops_gently();
     return e->status ? e->status : cli_say(o, orr_show(o->inputs[0], job, e), e);
 }
 
@@ -21,6 +22,7 @@ int cli_disasm(cli_options *o, orr_err *e) {
                  "disasm: name one file: orrery disasm FILE [--kernel NAME] [--arch sm_90]");
     if (o->out.json) orr_options_set(o->job, "format", "json", e);
     o->out.quiet |= isatty(STDOUT_FILENO); // a line of progress would be between the instructions
+    cli_stops_gently();
     if (!e->status) orr_disassemble(o->inputs[0], stdout, o->job, e); // main() checks that it got out
     return e->status;
 }

@@ -56,8 +56,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record streams --gpu v100 --format accel-sim -o traces\n"
      "orrery record my.launch --size medium -o my.orr"},
     {"app", cli_app,
-     " gpu node model flush on set source kernels launches threads max-insts bounds counts-only sample "
-     "precision "
+     " gpu node model flush on set source kernels launches threads max-insts bounds clock counts-only "
+     "sample precision "
      "warm: "
      "record format lines timeline json html output quiet "
      "! ",

@@ -16,5 +16,6 @@ int cli_diff(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "diff: name two, each an INPUT or a report (.json): orrery diff A B");
     if (e->status || !cli_check_outputs("diff", out, 2, o->inputs, o->ninputs, e)) return e->status;
     orr_options_print(o->job, stderr);
+    cli_stops_gently();
     return cli_say_page(o, orr_diff(o->inputs[0], o->inputs[1], o->job, e), e);
 }

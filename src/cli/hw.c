@@ -56,6 +56,7 @@ static int micro(cli_options *o, orr_err *e) {
 int cli_hw(cli_options *o, orr_err *e) {
     const char *verb = o->ninputs ? o->inputs[0] : "";
     if (!strcmp(verb, "profile")) return cli_profile(o, e);
+    cli_stops_gently();
     if (!strcmp(verb, "micro")) return micro(o, e);
     if (!strcmp(verb, "run")) return run(o, e);
     orr_fail(e, ORR_BAD_INPUT,

@@ -19,7 +19,8 @@ static int compare_gpus(cli_options *o, const cli_gpus *gpus, orr_err *e) {
     }
     if (o->out.json) orr_text_add(&out, "]\n");
     if (!o->out.json) cli_table_text(&table, "", &out);
-    if (!e->status) cli_write(o, out.s, e);
+    orr_err failed = {0};
+    if ((!e->status || e->status == ORR_STOPPED) && !cli_write(o, out.s, &failed)) *e = failed;
     cli_table_free(&table);
     free(out.s);
     return e->status;
@@ -34,8 +35,8 @@ int cli_compare(cli_options *o, orr_err *e) {
     orr_options_print(o->job, stderr); // standard output is for the result
     cli_gpus gpus;
     if (!cli_gpus_split(o->job->model.gpu, &gpus, e)) return e->status;
-    if (gpus.n > 1) return compare_gpus(o, &gpus, e);
     cli_stops_gently();
+    if (gpus.n > 1) return compare_gpus(o, &gpus, e);
     orr_report *r = orr_compare((const char *const *)o->inputs, o->ninputs, o->job, e);
     orr_err failed = {0};
     if (!r || (cli_write_form(o->out.csv, r, ORR_CSV, &failed) &&

@@ -63,6 +63,9 @@ static const option options[] = {
     {"bounds", 0, JOB, 0, "gpu|strict",
      "an access outside of all allocations passes where a GPU lets it (gpu, the default), or ends the kernel "
      "(strict)"},
+    {"clock", 0, JOB, 0, "host|simulated",
+     "what the program's own clock (clock_gettime, gettimeofday, time) tells: this machine's time (host, the "
+     "default), or the simulated one"},
     {"ranks", 'n', JOB, 0, "N", "ranks of the MPI program"},
     {"per-node", 0, JOB, 0, "N", "ranks on a node (default: its number of GPUs)"},
     {"platform", 0, JOB, 0, "FABRIC",

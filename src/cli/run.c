@@ -191,6 +191,7 @@ int cli_record(cli_options *o, orr_err *e) {
 int cli_info(cli_options *o, orr_err *e) {
     if (o->ninputs != 1)
         orr_fail(e, ORR_BAD_INPUT, "info: name one recorded stream or trace: orrery info FILE");
+    cli_stops_gently();
     return e->status ? e->status : cli_say(o, orr_info(o->inputs[0], o->job, e), e);
 }
 

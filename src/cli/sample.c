@@ -21,8 +21,8 @@ int cli_sample(cli_options *o, orr_err *e) {
                  "sample: say `sample model`, `sample profile INPUT` or `sample study INPUT...`");
         return e->status;
     }
+    cli_stops_gently();
     if (profile) return cli_say_page(o, orr_sample_profile(o->inputs[1], o->job, e), e);
     const char *const *inputs = (const char *const *)o->inputs + 1;
-    cli_stops_gently();
     return cli_say_page(o, orr_sample_study(inputs, o->ninputs - 1, o->job, e), e);
 }

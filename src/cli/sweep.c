@@ -1,34 +1,10 @@
 // orrery sweep: an INPUT on a grid of GPU descriptions. What the command adds to the library are the files'
-// usual names, the command's own words for the database, and what is said when it is interrupted.
+// usual names and the command's own words for the database.
 #include "cli/cli.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-// ---- a signal ---------------------------------------------------------------------------------------
-// The file is whole at any moment; the user should know that it is worth something.
-static char farewell[400];
-static struct sigaction before;
-
-static void on_interrupt(int number) {
-    ssize_t got = write(STDERR_FILENO, farewell, strlen(farewell));
-    (void)got;
-    sigaction(number, &before, NULL);
-    raise(number);
-}
-
-static void catch_interrupt(const char *database, bool quiet) {
-    struct sigaction act = {.sa_handler = on_interrupt};
-    sigemptyset(&act.sa_mask);
-    act.sa_flags = SA_NODEFER;
-    if (quiet || sigaction(SIGINT, NULL, &before) != 0 || before.sa_handler == SIG_IGN) return;
-    snprintf(farewell, sizeof farewell,
-             "\norrery: sweep: stopped; what is done is in %.250s, and the same command goes on from there\n",
-             database);
-    sigaction(SIGINT, &act, NULL);
-}
 
 // ---- names --------------------------------------------------------------------------------------------
 // The command as it was typed, near enough to be typed again.
@@ -78,8 +54,8 @@ int cli_sweep(cli_options *o, orr_err *e) {
     orr_options_set(o->job, "plot", o->out.plot ? o->out.plot : beside(&a, database, ".svg"), e);
     orr_options_set(o->job, "command", command.s, e);
     orr_options_print(o->job, stderr); // standard output is for the result
-    catch_interrupt(database, o->out.quiet);
-    o->out.file = NULL; // is the database; the report goes to standard output
+    cli_stops_gently();                // the file is whole at any moment
+    o->out.file = NULL;                // is the database; the report goes to standard output
     int status = cli_say_page(o, orr_sweep(o->inputs[0], o->job, e), e);
     free(command.s);
     orr_arena_free(&a);

@@ -37,7 +37,9 @@ void scheduler_remove(scheduler *q, uint32_t slot) {
 
 uint32_t scheduler_pick(scheduler *q, uint64_t can) {
     if (q->yield && q->last < MAX_WARPS && can & ~(1ull << q->last)) can &= ~(1ull << q->last);
-    return q->spec->policy->pick(q, can);
+    uint32_t slot = q->spec->policy->pick(q, can);
+    q->lsu_full = false;
+    return slot;
 }
 
 // ---- policies -----------------------------------------------------------------------------------
@@ -58,13 +60,16 @@ static uint32_t by_age(const scheduler *q, uint64_t can, bool youngest) {
 // Loose round robin: each in turn; one that cannot loses its turn.
 static uint32_t lrr(scheduler *q, uint64_t can) { return first_after(can, q->last); }
 
-// Greedy: the same warp as long as it can.
-static bool same_again(const scheduler *q, uint64_t can) {
-    return q->last < MAX_WARPS && can >> q->last & 1 && q->age[q->last] == q->last_age;
+static bool last_is_here(const scheduler *q) {
+    return q->last < MAX_WARPS && q->live >> q->last & 1 && q->age[q->last] == q->last_age;
 }
 
+// Greedy: the same warp as long as it can. One that has found the load/store unit's queue full gives way to
+// the next in turn, so that the warps that store or load go on side by side.
 static uint32_t greedy(scheduler *q, uint64_t can, bool youngest) {
-    return same_again(q, can) ? q->last : by_age(q, can, youngest);
+    if (last_is_here(q) && q->lsu_full) return first_after(can, q->last);
+    if (last_is_here(q) && can >> q->last & 1) return q->last;
+    return by_age(q, can, youngest);
 }
 static uint32_t gto(scheduler *q, uint64_t can) { return greedy(q, can, false); }
 static uint32_t gty(scheduler *q, uint64_t can) { return greedy(q, can, true); }

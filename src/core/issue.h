@@ -46,6 +46,7 @@ typedef struct scheduler {
     uint64_t last_age;       // the slot may have another warp now
     uint32_t last;           // its slot; MAX_WARPS: none yet
     bool yield;              // it asks not to be the next
+    bool lsu_full;           // it has found the queue of the load/store unit full since
     uint64_t operand_wait;   // cycles that its last instruction waits for its operands
     uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
     // the slots
@@ -111,7 +112,8 @@ static inline uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, ui
         else if (at < t)
             t = at;
     }
-    if (can & q->memory && lsu_room > now) {
+    if (lsu_room > now && can & q->memory) {
+        if (q->last < MAX_WARPS && can & q->memory & 1ull << q->last) q->lsu_full = true;
         can &= ~q->memory;
         if (lsu_room < t) t = lsu_room;
     }

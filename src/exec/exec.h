@@ -80,6 +80,8 @@ void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
 orr_image *orr_image_at(orr_mem *m, orr_module *mod, const uint64_t *addr, const orr_moved *moved,
                         uint32_t nmoved, orr_err *e);
 void orr_image_forget(orr_image *image); // leaves memory alone
+// The variable that an address lies in; false: it lies in none.
+bool orr_image_around(const orr_image *image, uint64_t at, uint64_t *addr, uint64_t *bytes);
 // The variable's address and size, false when there is none of that name.
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 

@@ -78,12 +78,13 @@ static bool ideal_kernel(const orr_explanation *x, const orr_trial *t, const orr
 typedef struct player { // a host thread's
     orr_player tape;
     orr_ideal_stream *stream;
+    orr_progress progress; // of the trial
 } player;
 
 static bool replay_launch(const orr_explanation *x, const orr_trial *t, player *p, const orr_gpu *g,
                           size_t item, orr_result *r, orr_err *e) {
     const orr_tape_item *i = orr_tape_item_at(x->tape, item);
-    orr_work w = {.threads = 1};
+    orr_work w = {.threads = 1, .progress = &p->progress};
     if (!orr_launch_possible(g, &i->info, e)) return false;
     if (i->list) {
         orr_step step;
@@ -158,7 +159,10 @@ static void run_trial(orr_explanation *x, size_t number, player *p) {
     orr_gpu *g = gpu_of(x, t, &e);
     orr_result r = {.gpu = x->gpu, .model = x->model, .input = x->input};
     orr_costs costs;
+    orr_progress_beside(&p->progress, x->progress);
     t->failed = !g || !replay(x, t, p, g, &r, &e);
+    orr_progress_beside_end(&p->progress);
+    t->stopped = e.status == ORR_STOPPED;
     orr_costs_make(&r, true, &costs);
     if (!t->failed) keep(t, g, &costs, &r);
     if (!t->failed && !number) orr_ideals_choose(x, g, &costs); // the run as it is, alone
@@ -204,10 +208,11 @@ static bool run_trials(orr_explanation *x, size_t first, orr_err *e) {
     pthread_mutex_init(&p.lock, NULL);
     if (n) orr_parallel((int)(threads < n ? threads : n), work, &p);
     pthread_mutex_destroy(&p.lock);
-    x->stopped = p.stop && p.next < p.end;
-    for (size_t k = p.next; p.stop && k < p.end; k++) {
-        x->trials.at[k].failed = true;
-        snprintf(x->trials.at[k].message, sizeof x->trials.at[k].message, "stopped before it was tried");
+    for (size_t k = p.next; p.stop && k < p.end; k++) x->trials.at[k].failed = x->trials.at[k].stopped = true;
+    for (size_t k = first; k < p.end; k++) {
+        orr_trial *t = &x->trials.at[k];
+        if (t->stopped) snprintf(t->message, sizeof t->message, "stopped before it was tried");
+        x->stopped |= t->stopped;
     }
     return !p.stop || orr_progress_go(x->progress, e);
 }
@@ -249,9 +254,10 @@ bool orr_explain_tape(orr_explanation *x, orr_err *e) {
     double start = orr_seconds();
     if (!orr_line_uses_make(x->tape, &x->uses, e)) return false;
     *ORR_PUSH(&x->trials) = (orr_trial){.first = -1, .second = -1};
-    if (!run_trials(x, 0, e)) return false;
+    orr_progress_parts(x->progress, orr_tape_blocks(x->tape));
+    bool ok = run_trials(x, 0, e);
     const orr_trial *base = &x->trials.at[0];
-    if (base->failed) return orr_fail(e, ORR_BAD_INPUT, "%s", base->message);
+    if (base->failed) return ok && orr_fail(e, ORR_BAD_INPUT, "%s", base->message);
     if (!base->nkernels)
         return orr_fail(e, ORR_BAD_INPUT, "explain: --model %s does not say where time goes; take cycle",
                         x->timed_by->name);
@@ -262,7 +268,7 @@ bool orr_explain_tape(orr_explanation *x, orr_err *e) {
     size_t first = x->trials.n;
     add_pairs(x);
     x->progress->total = x->trials.n;
-    bool ok = run_trials(x, first, e);
+    ok = run_trials(x, first, e);
     x->seconds = orr_seconds() - start;
     return ok;
 }

@@ -103,7 +103,7 @@ typedef struct orr_trial { // the tape through the model, once
     double cycles, time_ns, seconds;
     orr_trial_kernel *kernels;
     size_t nkernels;
-    bool failed;
+    bool failed, stopped; // stopped: before it was done; failed too
     char message[400];
 } orr_trial;
 

@@ -122,6 +122,18 @@ static void add_launch(orr_explanation *x) {
     set(x, i, "launch.drain", 0);
 }
 
+// A block that is there without delay has nothing to share with the start of others: what fewer blocks of
+// more work are worth.
+static void add_starts(orr_explanation *x) {
+    orr_ideal *i = add(x, "block_start", "thread blocks start at once",
+                       "give a block more to do: several results a thread (a loop over one dimension), or "
+                       "larger blocks");
+    set(x, i, "launch.block_interval", 0);
+    set(x, i, "launch.fill_interval", 0);
+    set(x, i, "launch.sm_interval", 0);
+    set(x, i, "launch.turnaround", 0);
+}
+
 // ---- which of them ------------------------------------------------------------------------------
 typedef struct reasons { // the largest of all kernels that count
     double stall[ORR_STALLS], use[ORR_BOUNDS], overhead;
@@ -186,6 +198,7 @@ static void choose_keys(orr_explanation *x, const orr_gpu *g, const reasons *why
                  "icache.perfect", "yes");
     for (int l = 0; l < ORR_LIMITERS; l++)
         if (why->limited[l]) add_occupancy(x, g, l);
+    if (use[ORR_BOUND_LAUNCH] >= SOME_USE) add_starts(x);
     if (why->overhead >= SOME_STALL) add_launch(x);
 }
 

@@ -240,12 +240,19 @@ static difference compare(struct orr_capture_run *r, const orr_captured *c, orr_
     return d;
 }
 
+bool orr_captured_work(orr_input *in, const orr_launch *l, bool chosen, orr_err *e) {
+    orr_work w = {.info = orr_info_of(l), .launch = l, .threads = in->o->threads, .progress = in->progress};
+    return chosen ? in->work(in->arg, &w, e) : orr_exec_run(l, in->o->threads, false, NULL, NULL, NULL, e);
+}
+
 static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *image, bool chosen, orr_err *e) {
     struct orr_capture_run *r = in->captured;
     const orr_captured *c = orr_capture_launch(r->file, n);
+    orr_children asked = {0};
     orr_launch l = {.kernel = k,
                     .image = image,
                     .mem = r->mem,
+                    .children = &asked,
                     .dynamic_shared = c->shared,
                     .index = c->index,
                     .max_insts = in->o->max_insts,
@@ -259,11 +266,8 @@ static bool execute(orr_input *in, size_t n, const orr_kernel *k, orr_image *ima
     if (c->cooperative) l.workspace = orr_mem_alloc(r->mem, 8, "the grid's barrier", e);
     bool ok = !e->status && orr_launch_prepare(&l, in->gpu, e);
     if (ok && c->cooperative) memset(orr_mem_host(r->mem, l.workspace, 8), 0, 8);
-    orr_work w = {.info = orr_info_of(&l), .launch = &l, .threads = in->o->threads, .progress = in->progress};
-    if (ok && chosen)
-        ok = in->work(in->arg, &w, e);
-    else if (ok)
-        ok = orr_exec_run(&l, in->o->threads, false, NULL, NULL, NULL, e);
+    ok = ok && orr_captured_work(in, &l, chosen, e) && orr_captured_children(in, &l, chosen, &asked, e);
+    orr_children_free(&asked, r->mem);
     free(l.params);
     return ok;
 }

@@ -31,8 +31,8 @@ typedef struct orr_cache_line {
 #define ORR_LINE_COPIED  4  // set by who keeps a copy elsewhere
 #define ORR_LINE_PASSED  8  // L2: the other half has stored to it since this one has
 #define ORR_LINE_AGAIN   16 // L2: a sector that is there in part was stored to again
-#define ORR_LINE_SPREAD  32 // L2: its sectors that are there in part came one by one
-#define ORR_LINE_WHOLE   64 // L2: it was there in part, has been completed, and is to be written back
+#define ORR_LINE_SPREAD  64 // L2: its sectors that are there in part came one by one
+#define ORR_LINE_WHOLE   32 // L2: it was there in part, has been completed, and is to be written back
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways

@@ -39,6 +39,7 @@
 #define NONE        UINT32_MAX
 #define CLOSED      UINT64_MAX
 #define NEVER       UINT64_MAX
+#define ALONE       (1ull << 63) // and a number: a row as good as any that no other request is for
 #define SERVED_MAX  64
 #define RUN         256 // bytes
 #define REFRESH_NS  (3900.0 / 16)
@@ -254,7 +255,11 @@ static void prepare(orr_dram *d, uint32_t b) {
 static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     const orr_dram_spec *c = d->spec;
     uint64_t row;
-    uint32_t b = orr_dram_bank_of(&c->map, r->line, c->refresh.paired, &row);
+    // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
+    // bank.
+    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line,
+                                  c->refresh.paired, &row);
+    if (r->alone) row = ALONE + d->s.seq;
     orr_dram_bank *bank = &d->bank[b];
 
     uint32_t e = d->s.free;
@@ -450,9 +455,9 @@ bool orr_dram_step(orr_dram *d, orr_dram_done *done) {
     return false;
 }
 
-void orr_dram_push(orr_dram *d, uint64_t time, uint64_t line, uint8_t sectors, bool write, uint32_t user) {
-    int k = write && d->spec->policy.write_queue;
-    *ring_add(&d->ring[k]) = (orr_dram_request){time, line, user, sectors, write};
+void orr_dram_push(orr_dram *d, const orr_dram_request *r) {
+    int k = r->write && d->spec->policy.write_queue;
+    *ring_add(&d->ring[k]) = *r;
     if (d->ring[k].n == 1) find_arrival(d);
 }
 

@@ -106,6 +106,7 @@ typedef struct orr_dram_request { // waiting outside, or on its way
     uint32_t user;
     uint8_t sectors;
     bool write;
+    bool alone; // its row is opened for it, and no other is served from it
 } orr_dram_request;
 
 typedef struct orr_dram_ring { // first in, first out
@@ -190,7 +191,7 @@ void orr_dram_init(orr_dram *d, const orr_dram_spec *c, uint32_t number); // num
 void orr_dram_free(orr_dram *d);
 void orr_dram_reset(orr_dram *d); // time 0, nothing under way, rows closed
 // Must be called in order of time.
-void orr_dram_push(orr_dram *d, uint64_t time, uint64_t line, uint8_t sectors, bool write, uint32_t user);
+void orr_dram_push(orr_dram *d, const orr_dram_request *r);
 // When something happens next; UINT64_MAX: never.
 static inline uint64_t orr_dram_next(const orr_dram *d) {
     const orr_dram_state *s = &d->s;

@@ -36,8 +36,13 @@ static uint64_t run_trial(const orr_dram_spec *c, bool scattered, bool writes, u
     uint8_t sectors = scattered ? 3 : 15;
     while (done < TRIAL) {
         for (; asked < TRIAL && asked - done < ahead && !orr_dram_full(&d); asked++) {
-            orr_dram_push(&d, d.s.now, line_of_trial(asked, scattered, false), sectors, false, 0);
-            if (writes) orr_dram_push(&d, d.s.now, line_of_trial(asked, scattered, true), sectors, true, 0);
+            orr_dram_request r = {.time = d.s.now, .sectors = sectors};
+            r.line = line_of_trial(asked, scattered, false);
+            orr_dram_push(&d, &r);
+            if (!writes) continue;
+            r.write = true;
+            r.line = line_of_trial(asked, scattered, true);
+            orr_dram_push(&d, &r);
         }
         if (orr_dram_next(&d) == UINT64_MAX) break;
         orr_dram_done one;

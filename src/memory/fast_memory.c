@@ -166,7 +166,13 @@ static void write_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t se
     uint64_t line;
     orr_fast_dram *d = channel_of(q, at, tag + ELSEWHERE, &line);
     q->stats.dram_write += orr_sectors_in(sectors);
-    orr_fast_dram_write(d, &q->dram, line, sectors, t + q->l2.to_dram);
+    bool halves = q->l2.partial.alone && sectors != 15; // as l2_mshr.c: each in a row of its own
+    for (uint8_t half = 3; half < 16; half = halves ? half << 2 : 16) {
+        uint8_t some = halves ? sectors & half : sectors;
+        if (some)
+            orr_fast_dram_write(d, &q->dram, halves ? line + half * ELSEWHERE : line, some,
+                                t + q->l2.to_dram);
+    }
 }
 
 // ---- L2 ----------------------------------------------------------------------------------------
@@ -308,6 +314,11 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
     return ORR_NO_WAY;
 }
 
+// What is kept of the partial sectors of a line: words that were stored, and how they came.
+#define WORDS  63
+#define AGAIN  64  // a sector was stored to again
+#define SPREAD 128 // sectors came one by one
+
 // Room for one more dirty line: another is written back, and stays.
 static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
     if (!q->l2.dirty || l->at.set->sectors[l->way] >> 4) return;
@@ -317,11 +328,6 @@ static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t
     l->at.set->sectors[way] &= 15;
 }
 
-// What is kept of the partial sectors of a line: words that were stored, and in how they came.
-#define WORDS  63
-#define AGAIN  64  // a sector was stored to again
-#define SPREAD 128 // sectors came one by one
-
 // Room for one more line that is there in part: the bytes that another lacks are read, and it is written
 // back. How long the slice's data are busy with it.
 static uint64_t limit_partial(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
@@ -329,12 +335,16 @@ static uint64_t limit_partial(orr_fast_memory *q, uint32_t at, const line *l, ui
     uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.partial.lines, true);
     if (way == ORR_NO_WAY) return 0;
     uint8_t *sectors = &l->at.set->sectors[way], part = *sectors >> 4 & (uint8_t) ~*sectors & 15;
-    read_dram(q, at, tag + ELSEWHERE, part, t);
-    write_dram(q, at, tag, part, t);
+    uint64_t n = orr_sectors_in(part), elsewhere = tag;
+    for (uint8_t left = part, some; left; left &= (uint8_t)~some) {
+        some = q->l2.partial.alone && l->at.merged[way] & SPREAD ? left & -left : left;
+        elsewhere += ELSEWHERE;
+        read_dram(q, at, elsewhere, some, t);
+        write_dram(q, at, elsewhere, some, t);
+    }
     *sectors |= part;
     *sectors &= (uint8_t) ~(part << 4);
-    uint64_t n = orr_sectors_in(part), takes = l->at.merged[way] & SPREAD ? n * q->l2.partial.fill : 0;
-    return takes + (l->at.merged[way] & AGAIN ? n * q->l2.partial.again : 0);
+    return l->at.merged[way] & AGAIN ? n * q->l2.partial.again : 0;
 }
 
 // Words of part of sectors `part` are stored. Those that are whole now:

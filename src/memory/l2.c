@@ -103,8 +103,10 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         if (i == ORR_NO_LINE && !(behind && copy) &&
             (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
-        uint8_t all = orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
-        miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
+        bool narrow =
+            r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
+        uint8_t all = narrow ? missing : orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
+        miss = orr_l2_fetch(p, slice, i, r->line, all, behind ? ORR_L2_BEHIND : 0, t);
         if (copy && r->live) { // it is served where the line belongs
             orr_l2_request *asks = &p->crossing.at[p->crossing.n - 1].r;
             asks->sm = r->sm;
@@ -182,7 +184,7 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->write_back && p->spec->partial.completed)
+        if (miss->write_back && p->spec->partial.completed && e->sectors == 15)
             l->used |= ORR_LINE_WHOLE;
         else if (miss->write_back)
             orr_l2_write_back(p, miss->slice, l, e->sectors & l->dirty, e->time);
@@ -248,7 +250,7 @@ static orr_l2_event event_pop(orr_l2 *p) {
 }
 
 // What comes from DRAM and what is stored take turns (l2.fill_interval), but for what completes a line: that
-// costs the slice l2.complete_rewritten or l2.complete_scattered where it costs anything. True: it has to
+// costs the slice l2.complete_rewritten where it costs anything. True: it has to
 // wait.
 static bool fill_waits(orr_l2 *p, orr_l2_event *e) {
     if (!p->spec->fill || e->kind != ORR_L2_EV_FILL || e->back || e->waited) return false;

@@ -44,8 +44,8 @@ typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes a
     uint32_t lines;                  // of a slice; 0: any number
     uint32_t completing;             // that are being read from DRAM at a time; 0: any number
     uint32_t completed;              // that have been, and are not written back yet
-    uint64_t fill;                   // the slice's time for a sector of a line whose sectors came one by one
-    uint64_t again;                  // and for one of a line of which a sector was stored to again in part
+    uint64_t again; // the slice's time for a sector of one of which a sector was stored to again
+    bool alone;     // rows are opened for what is less than a line (l2.partial_alone)
 } orr_l2_partial_spec;
 
 typedef struct orr_l2_atomic_spec {
@@ -354,7 +354,11 @@ void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
 bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors);
 uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
+enum {
+    ORR_L2_BEHIND = 1, // behind an atomic of its SM on the line
+    ORR_L2_COMPLETES = 2
+}; // the sectors that are there in part, to be written back
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, uint32_t how,
                       uint64_t t);
 bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t);

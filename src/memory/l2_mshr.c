@@ -24,16 +24,28 @@ static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint6
     return &p->channel[c];
 }
 
-static void ask_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write, uint64_t t,
-                     uint32_t user) {
-    uint64_t line;
-    orr_dram *d = channel_of(p, slice, tag, &line);
-    orr_dram_push(d, t + p->spec->to_dram, line, sectors, write, user);
+// Asks for sectors of a line, or writes them: of `side` sectors that lie side by side with one request. How
+// many requests that makes.
+static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, uint64_t tag, uint32_t side) {
+    orr_dram *d = channel_of(p, slice, tag, &r.line);
+    uint32_t all = r.sectors, n = 0;
+    r.time += p->spec->to_dram;
+    for (uint32_t k = 0; k < 4; k += side) {
+        r.sectors = (uint8_t)(all & ((1u << side) - 1) << k);
+        if (!r.sectors) continue;
+        orr_dram_push(d, &r);
+        n++;
+    }
+    return n;
 }
 
+// A line that is not written as a whole is written by halves, each in a row that is opened for it
+// (l2.partial_alone).
 void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t) {
+    bool alone = p->spec->partial.alone && sectors != 15;
+    orr_dram_request r = {.time = t, .user = NONE, .sectors = sectors, .write = true, .alone = alone};
     p->stats.written_back += (uint64_t)orr_popc(sectors);
-    if (sectors) ask_dram(p, slice, tag, sectors, true, t, NONE);
+    if (sectors) ask_dram(p, slice, r, tag, alone ? 2 : 4);
 }
 
 // A copy that is on its way gives up its place in the set of `tag`; who waits for it gets it all the same.
@@ -110,8 +122,9 @@ static uint32_t new_mshr(orr_l2 *p) {
 }
 
 // Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
-// Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
+// Sectors that complete a line are read in a row that is opened for them (l2.partial_alone), each in its own
+// where they came one by one. Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, uint32_t how,
                       uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
@@ -123,13 +136,16 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
         s->front.mshrs += !copy;
         if (l) l->user = m;
     }
-    p->mshrs.at[m].outstanding++;
     if (l) l->pending |= want;
     if (copy) {
-        orr_l2_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .behind = behind, .token = m};
+        p->mshrs.at[m].outstanding++;
+        orr_l2_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .token = m};
+        r.behind = how & ORR_L2_BEHIND;
         orr_l2_forward(p, slice, &r, t);
     } else {
-        ask_dram(p, slice, tag, want, false, t, m);
+        bool alone = how & ORR_L2_COMPLETES && p->spec->partial.alone;
+        orr_dram_request r = {.time = t, .user = m, .sectors = want, .alone = alone};
+        p->mshrs.at[m].outstanding += ask_dram(p, slice, r, tag, alone && l->used & ORR_LINE_SPREAD ? 1 : 4);
     }
     return m;
 }

@@ -30,7 +30,7 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial));
     c->store.mask = (uint64_t)llround(cycle * g->l2_store_mask);
     c->store.allocate = (uint64_t)llround(cycle * g->l2_store_new);
-    c->partial.fill = (uint64_t)llround(cycle * g->l2_partial_fill);
+    c->partial.alone = g->l2_partial_alone;
     c->partial.again = (uint64_t)llround(cycle * g->l2_partial_again);
     c->store.again = (uint64_t)llround(cycle * g->l2_store_again);
     c->store.turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;

@@ -52,11 +52,12 @@ void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sec
 bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     if (!p->spec->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
-    uint32_t i = over_limit(s, tag, p->spec->dirty, is_dirty);
-    if (i == ORR_NO_LINE) return true;
-    orr_cache_line *l = &s->cache.line[i];
-    if (!orr_l2_can_write(p, slice, l->tag)) return false;
-    orr_l2_write_back(p, slice, l, l->dirty, t);
+    uint32_t i; // more than one, where lines that were on their way have become dirty
+    while ((i = over_limit(s, tag, p->spec->dirty, is_dirty)) != ORR_NO_LINE) {
+        orr_cache_line *l = &s->cache.line[i];
+        if (!orr_l2_can_write(p, slice, l->tag)) return false;
+        orr_l2_write_back(p, slice, l, l->dirty, t);
+    }
     return true;
 }
 
@@ -76,12 +77,11 @@ static bool limit_partial(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     if (old != ORR_NO_LINE) orr_l2_write_back(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
     s->front.completing++;
     uint8_t want = partial_sectors(l);
-    uint32_t m = orr_l2_fetch(p, slice, i, l->tag, want, false, t);
+    uint32_t m = orr_l2_fetch(p, slice, i, l->tag, want, ORR_L2_COMPLETES, t);
     p->mshrs.at[m].write_back = true;
     uint64_t n = (uint64_t)orr_popc(want);
     p->stats.fetched_for_write += n;
-    s->front.complete_time = l->used & ORR_LINE_SPREAD ? n * p->spec->partial.fill : 0;
-    if (l->used & ORR_LINE_AGAIN) s->front.complete_time += n * p->spec->partial.again;
+    s->front.complete_time = l->used & ORR_LINE_AGAIN ? n * p->spec->partial.again : 0;
     return true;
 }
 
@@ -131,7 +131,7 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {
-        orr_l2_fetch(p, slice, i, r->line, want, false, t);
+        orr_l2_fetch(p, slice, i, r->line, want, 0, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
     if (part && !p->spec->fetch) write_part(c, i, part, r->bytes);

@@ -117,6 +117,7 @@ typedef struct orr_timing {
     uint64_t unit_busy[ORR_GPU_UNITS_MAX]; // cycles, summed over the units of that name in the GPU
     uint64_t issue_slots;                  // scheduler cycles while SMs were active
     uint64_t register_conflicts;           // cycles lost to register banks
+    uint64_t refilling; // cycles in which the GPU gave out blocks that did not fit at first
     orr_sample *samples;
     uint32_t nsamples;
     uint64_t sample_cycles; // each sample covers this many
@@ -164,6 +165,8 @@ typedef struct orr_launch_result {
     orr_limits *limits; // NULL: only the analytic model has one
     uint8_t events;     // enum orr_events
     bool estimated;     // its counts are those of some of its blocks, times what the grid has of them
+    bool cut; // stopped by who watched, with `done` of its blocks done; all else is of the time until then
+    uint64_t done;
 } orr_launch_result;
 
 typedef struct orr_host {

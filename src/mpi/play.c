@@ -115,7 +115,7 @@ double play_time(const orr_tasks *list, const orr_task_step *s) {
     app *a = &the_app;
     uint64_t key = orr_tasks_digest(list, s);
     double ns = 0;
-    if (app_alike_find(key, &ns)) {
+    if (app_alike_find(key, &ns, NULL)) {
         a->counts.nalike++;
         return ns;
     }
@@ -130,7 +130,7 @@ double play_time(const orr_tasks *list, const orr_task_step *s) {
     if (!ok) play_fail(e.text);
     ns = a->result.launches.n ? a->result.launches.at[a->result.launches.n - 1].time_ns : 0;
     if (!(ns >= 0)) ns = 0; // a model without time
-    app_alike_add(key, ns);
+    app_alike_add(key, ns, 0);
     return ns;
 }
 

@@ -364,5 +364,7 @@ uint16_t ptx_sreg_number(const char *s, size_t n); // of one of a numbered famil
 orr_kernel *ptx_load(orr_module *m, const char *name, orr_err *e);
 ptx_func *ptx_func_real(ptx_front *f, ptx_func *fn); // through .alias
 ptx_func **ptx_reach(orr_module *m, const char *name, orr_arena *a);
+// The function that the executor has in the place of this one; NULL: it is called as it is.
+const orr_syscall *ptx_provided(const ptx_func *fn);
 
 #endif

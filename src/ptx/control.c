@@ -114,12 +114,9 @@ void ptx_l_call(lowering *l) {
     if (target->kind == O_NAME)
         ptx_refuse(l, "there is no function '%.*s'", target->n > 200 ? 200 : (int)target->n, target->name);
     ptx_func *callee = target->kind == O_FUNC ? ptx_func_real(l->f, target->func) : NULL;
-    const orr_syscall *sys = NULL;
-    if (callee && !callee->defined) {
-        sys = orr_syscall_named(callee->name);
-        if (!sys)
-            ptx_unsupported(l, "'%.200s' has no body in this module: link it in, or avoid it", callee->name);
-    }
+    const orr_syscall *sys = callee ? ptx_provided(callee) : NULL;
+    if (callee && !callee->defined && !sys)
+        ptx_unsupported(l, "'%.200s' has no body in this module: link it in, or avoid it", callee->name);
     if (callee && callee->entry) ptx_unsupported(l, "a kernel cannot be called");
     if (callee && callee->variadic)
         ptx_unsupported(l, "'%.200s' has a parameter of unknown size", callee->name);

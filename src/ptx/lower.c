@@ -10,9 +10,14 @@
 #include "ptx/longways.h"
 
 // ---- what the kernel reaches --------------------------------------------------------------------
+const orr_syscall *ptx_provided(const ptx_func *fn) {
+    const orr_syscall *sys = orr_syscall_named(fn->name);
+    return sys && (!fn->defined || orr_syscall_linked(sys)) ? sys : NULL;
+}
+
 static void reach(lowering *l, ptx_func *fn) {
     fn = ptx_func_real(l->f, fn);
-    if (!fn->defined || fn->entry || fn->stamp == l->f->stamp) return;
+    if (!fn->defined || fn->entry || fn->stamp == l->f->stamp || ptx_provided(fn)) return;
     if (l->order.n == MAX_FUNCTIONS) {
         orr_fail(l->e, ORR_BAD_INPUT, "%.200s:%u: the kernel reaches more than %d functions", l->m->path,
                  fn->line, MAX_FUNCTIONS);

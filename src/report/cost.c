@@ -38,6 +38,7 @@ static void add_launch(orr_cost *c, const orr_launch_result *l) {
     c->timing.sm_active += t->sm_active;
     c->timing.warp_cycles += t->warp_cycles;
     c->timing.issue_slots += t->issue_slots;
+    c->timing.refilling += t->refilling;
     c->timing.register_conflicts += t->register_conflicts;
     c->timing.tail.n += t->tail.n;
     if (t->waste.n > c->timing.waste.n) c->timing.waste = t->waste;

@@ -53,6 +53,7 @@ static void launch(orr_text *t, const orr_launch_result *l, bool brief) {
     orr_text_add(t, ", ");
     json_field(t, "occupancy", l->occupancy);
     if (l->estimated) orr_text_add(t, ", \"estimated\": true");
+    if (l->cut) orr_text_add(t, ", \"stopped\": true, \"blocks_done\": %llu", (unsigned long long)l->done);
     if (l->events && !isnan(l->cycles))
         orr_text_add(t, ", \"events\": \"%s\"", l->events == ORR_EVENTS_IN_TIME ? "in time" : "one order");
     if (brief) {
@@ -294,8 +295,14 @@ static void mark_longest(const orr_result *r, bool *longest) {
     orr_map_free(&best);
 }
 
-static void source(orr_text *t, const char *name, const char *text) {
-    orr_text_add(t, "\n    ");
+#define MOST_SOURCE (1u << 20) // bytes of all files together: a page of a program stays under 2 MB
+
+// A file's lines; one that does not fit any more is left out.
+static void source(orr_text *t, const char *name, const char *text, size_t *left) {
+    size_t size = text ? strlen(text) : SIZE_MAX;
+    if (size > *left) return;
+    orr_text_add(t, "%s\n    ", *left < MOST_SOURCE ? "," : "");
+    *left -= size ? size : 1;
     orr_text_json(t, name);
     orr_text_add(t, ": [");
     for (const char *line = text; *line;) {
@@ -314,7 +321,7 @@ static void source(orr_text *t, const char *name, const char *text) {
 // file is its own source: "".
 static void sources(orr_text *t, const orr_result *r) {
     orr_map seen = {0};
-    const char *between = "";
+    size_t left = MOST_SOURCE;
     orr_text_add(t, "  \"sources\": {");
     for (size_t i = 0; i < r->launches.n; i++) {
         const orr_kernel *k = r->launches.at[i].kernel;
@@ -324,16 +331,32 @@ static void sources(orr_text *t, const orr_result *r) {
         for (uint32_t f = 0; f <= n; f++) {
             const char *name = f < n ? m->files[f] : NULL, *key = name ? name : "";
             if ((!name && (!m || k->machine)) || !orr_map_put(&seen, key, (void *)1)) continue;
-            const char *text = page_source_text(&files, name);
-            if (!text) continue;
-            orr_text_add(t, "%s", between);
-            source(t, key, text);
-            between = ",";
+            source(t, key, page_source_text(&files, name), &left);
         }
         page_sources_free(&files);
     }
     orr_text_add(t, "},\n");
     orr_map_free(&seen);
+}
+
+// A report may be anybody's: it does not choose which of the reader's files get into a page.
+static bool is_source(const char *name) {
+    static const char *const ends[] = {".cu",  ".cuh", ".ptx", ".cl",  ".h",
+                                       ".hpp", ".c",   ".cc",  ".cpp", ".py"};
+    const char *dot = strrchr(name, '.');
+    for (size_t k = 0; dot && k < sizeof ends / sizeof *ends; k++)
+        if (!strcmp(dot, ends[k])) return true;
+    return false;
+}
+
+void orr_report_sources(const char *const *names, size_t n, const char *beside, orr_text *t) {
+    page_sources files = {.module = beside};
+    size_t left = MOST_SOURCE;
+    orr_text_add(t, "\"sources\": {");
+    for (size_t k = 0; k < n; k++)
+        if (is_source(names[k])) source(t, names[k], page_source_text(&files, names[k]), &left);
+    orr_text_add(t, "}");
+    page_sources_free(&files);
 }
 
 void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
@@ -367,7 +390,7 @@ void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text 
     } else if (orr_result_gpu(r)) {
         json_costs(t, r, o);
     }
-    if (o->page) sources(t, r);
+    if (o->page || o->lines) sources(t, r);
     json_ranges(t, r);
     json_readings(t, r);
     if (r->sample) json_sample(t, r);

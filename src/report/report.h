@@ -15,6 +15,9 @@ typedef struct orr_report_options {
 
 void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text *out);
 void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *out);
+// "sources": {...}, as orr_result_json has them, of a report without: those of the n source files that are
+// there under their names, or beside the file `beside`.
+void orr_report_sources(const char *const *names, size_t n, const char *beside, orr_text *out);
 // Under the names that GPGPU-Sim and Accel-Sim print. False: a launch has no timing.
 bool orr_result_accelsim(const orr_result *r, orr_text *out, orr_err *e);
 // docs/reference/counters.md's table: every counter, its unit and meaning.
@@ -70,7 +73,7 @@ enum orr_bound {
     ORR_BOUND_LATENCY,     // nothing is busy: warps wait, and there are too few to cover for each other
     ORR_BOUND_BARRIER,     // the same, and what they wait for is each other
     ORR_BOUND_PARALLELISM, // SMs without work: too few blocks, or a long tail
-    ORR_BOUND_LAUNCH,      // most of the time no block had started yet
+    ORR_BOUND_LAUNCH, // most of the time no block had started yet, or blocks end faster than others start
     ORR_BOUNDS
 };
 extern const char *const orr_bound_name[ORR_BOUNDS]; // "none", "compute", "dram", ...
@@ -83,7 +86,7 @@ typedef struct orr_use { // how much of a resource was used while blocks ran
     double rate, peak; // NAN: only the percentage is known
     const char *unit;  // of both
 } orr_use;
-#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 10)
+#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 11)
 // In the order above; units that did nothing are left out. Returns how many.
 int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]);
 

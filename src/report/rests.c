@@ -22,6 +22,7 @@ static const behind resources[] = {
     {"DRAM", {"dram.bandwidth", "dram.efficiency"}},
     {"DRAM rows", {"dram.trrd", "dram.trc", "dram.banks"}},
     {"launch", {"launch.overhead", "profiler.overhead"}},
+    {"block starts", {"launch.block_interval"}},
 };
 
 static const char *const *latencies(int stall) {

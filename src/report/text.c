@@ -251,6 +251,11 @@ void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text 
                  estimated ? "about " : "", orr_commas(b, thread));
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
     orr_text_add(t, "\n");
+    const orr_launch_result *last = r->launches.n ? &r->launches.at[r->launches.n - 1] : NULL;
+    if (last && last->cut)
+        orr_text_add(t, "stopped: launch %u was cut off after %s cycles, with %s of %s thread blocks done\n",
+                     last->index, orr_commas(a, (uint64_t)last->cycles), orr_commas(b, last->done),
+                     orr_commas((char[32]){0}, last->blocks));
     if (r->blocks_executed < r->blocks_in_all)
         orr_text_add(t, "not checked: the partial model executes %s of %s blocks (--check executes all)\n",
                      orr_commas(a, r->blocks_executed), orr_commas(b, r->blocks_in_all));

@@ -5,6 +5,7 @@
 //
 //   1. launch        MOSTLY_OVERHEAD of the cycles had passed before the first block started.
 //   2. a resource    The most used one is at BUSY or more. A pipe or the issue of instructions: compute.
+//                    The start of thread blocks, where those that end are replaced: launch.
 //                    DRAM, L2, the crossbar, L1, shared memory (also when it is the load/store unit in front
 //                    of the last two that is full): bandwidth. One slice of L2, or its unit for atomics, that
 //                    is busy while the others are not counts by itself: everybody waits for it.
@@ -85,6 +86,13 @@ int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_
                              NAN,
                              ""};
     }
+    if (t->refilling && g->launch_block_interval > 0) // those that replace one that has ended
+        use[n++] = (orr_use){"block starts",
+                             ORR_BOUND_LAUNCH,
+                             percent((double)t->refilling, cycles),
+                             (double)t->refilling / g->launch_block_interval / cycles,
+                             1 / g->launch_block_interval,
+                             "blocks/cycle"};
     if (!raw) return n;
 
     const orr_sm_counts *s = &raw->sm;
@@ -186,6 +194,13 @@ static void say_resource(const orr_gpu *g, const orr_use *u, const orr_raw *raw,
                  u->percent,
                  percent((double)raw->mem.slice_busy, (double)raw->mem.slice_busiest * g->l2_slices) *
                      u->percent / 100);
+        return;
+    }
+    if (u->bound == ORR_BOUND_LAUNCH) {
+        snprintf(to, n,
+                 "the start of thread blocks: the GPU gives them out %.0f %% of the time, one every %.2f "
+                 "cycles, and they end as fast: each has too little to do",
+                 u->percent, 1 / u->peak);
         return;
     }
     if (u->bound == ORR_BOUND_COMPUTE)

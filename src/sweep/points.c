@@ -56,11 +56,12 @@ typedef struct point_run { // a tape through the model, on one description
     const orr_gpu *gpu;
     orr_player *player;
     orr_result result;
+    orr_progress progress;
 } point_run;
 
 static bool replay_launch(point_run *x, size_t item, orr_err *e) {
     const orr_tape_item *i = orr_tape_item_at(x->tape, item);
-    orr_work w = {.threads = 1, .latencies = x->sweep->latencies};
+    orr_work w = {.threads = 1, .latencies = x->sweep->latencies, .progress = &x->progress};
     if (!orr_launch_possible(x->gpu, &i->info, e)) return false;
     if (!i->list) {
         w.info = i->info;
@@ -261,7 +262,8 @@ static void remember(pool *p, size_t number, const orr_gpu *g) {
     if (p->sweep->share) take_chain(p, number);
 }
 
-static void run_point(pool *all, size_t number, orr_player *player) {
+// False: it was stopped, and is still to do.
+static bool run_point(pool *all, size_t number, orr_player *player) {
     orr_sweep_job *s = all->sweep;
     orr_swept_point *p = &s->points[number];
     orr_err e = {0};
@@ -269,17 +271,21 @@ static void run_point(pool *all, size_t number, orr_player *player) {
     orr_gpu *g = orr_point_gpu(s, number, &e);
     point_run x = {.sweep = s, .tape = all->tape, .gpu = g, .player = player};
     x.result = (orr_result){.gpu = s->gpu, .model = s->model->name, .input = s->input};
+    orr_progress_beside(&x.progress, s->progress);
     bool ok = g != NULL;
     if (ok && !same_as_another(all, number, g)) {
         ok = replay(&x, &e);
         if (ok) take_result(p, all->tape, &x.result);
         if (ok && x.result.l2_roomy) remember(all, number, g);
     }
-    if (!ok) p->message = orr_arena_strdup(&p->arena, e.text);
+    orr_progress_beside_end(&x.progress);
     orr_result_free(&x.result);
     orr_gpu_free(g);
+    if (e.status == ORR_STOPPED) return false;
+    if (!ok) p->message = orr_arena_strdup(&p->arena, e.text);
     p->seconds = orr_seconds() - start;
     p->state = ok ? ORR_POINT_DONE : ORR_POINT_FAILED;
+    return true;
 }
 
 enum whose { NOBODYS, MINE, OTHERS };
@@ -308,9 +314,10 @@ static bool take_point(pool *p, size_t *k) {
 static void simulate(pool *p) {
     orr_player player = {0};
     for (size_t k; take_point(p, &k);) {
-        run_point(p, k, &player);
+        bool done = run_point(p, k, &player);
         pthread_mutex_lock(&p->lock);
-        p->ready[p->nready++] = k;
+        if (done) p->ready[p->nready++] = k;
+        p->stop |= !done;
         pthread_cond_signal(&p->more);
         pthread_mutex_unlock(&p->lock);
     }
@@ -402,6 +409,7 @@ bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n,
     free(p.left);
     free(p.chains);
     free(p.mine);
+    if (p.stop) orr_progress_go(s->progress, e);
     return !p.stop;
 }
 

@@ -166,7 +166,8 @@ typedef struct orr_sweep_job {
     size_t shard, shards;  // only every shards-th point, from the shard-th on; shards 0: all
     orr_share *share;      // who else is at it; NULL: nobody
     orr_point_finished *finished;
-    void *arg; // its
+    void *arg;              // its
+    orr_progress *progress; // of the job; NULL: nobody asks
 } orr_sweep_job;
 
 // ---- points (points.c) --------------------------------------------------------------------------

@@ -69,6 +69,9 @@ int cuStreamWriteValue32_v2(void *, uint64_t, uint32_t, unsigned);
 int cuStreamWaitValue32_v2(void *, uint64_t, uint32_t, unsigned);
 int cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *), cuCtxGetCurrent(void **);
 int cuCtxPushCurrent_v2(void *), cuCtxPopCurrent_v2(void **);
+int cuFuncGetAttribute(int *, int, void *);
+int cuModuleGetGlobal_v2(uint64_t *, size_t *, void *, const char *);
+int cuMemGetAddressRange_v2(uint64_t *, size_t *, uint64_t);
 int cuPointerGetAttributes(unsigned, const int *, void **, uint64_t);
 
 static void must(int error, const char *what) {
@@ -121,6 +124,23 @@ static void rows(void) {
     MUST(cuMemcpyDtoH_v2(x, d, sizeof x));
     printf("rows: %u %u %u %x %u %u %x\n", x[0], x[1], x[2], x[3], x[9], x[12], x[15]);
     MUST(cuMemFree_v2(d));
+}
+
+// Of which version a kernel is (CU_FUNC_ATTRIBUTE_PTX_VERSION, _BINARY_VERSION); the variable that an address
+// lies in.
+static int versions(const char *path) {
+    void *module, *function;
+    int ptx, binary;
+    uint64_t at, from;
+    size_t bytes, all;
+    MUST(cuModuleLoad(&module, path));
+    MUST(cuModuleGetFunction(&function, module, "reverse"));
+    MUST(cuFuncGetAttribute(&ptx, 5, function));
+    MUST(cuFuncGetAttribute(&binary, 6, function));
+    MUST(cuModuleGetGlobal_v2(&at, &bytes, module, "factors"));
+    MUST(cuMemGetAddressRange_v2(&from, &all, at + 5));
+    printf("PTX %d, binary %d, %d of %d bytes\n", ptx, binary, (int)(from - at), (int)all);
+    return 0;
 }
 
 // 64 sevens and nines by a fill and a copy, turned round by a kernel.
@@ -222,9 +242,10 @@ int main(int argc, char **argv) {
     unsigned kind = 0, managed = 7;
     const int which[] = {2, 8};
     void *to[] = {&kind, &managed};
-    if (argc != 2) return 2;
+    if (argc < 2) return 2;
     MUST(cuInit(0));
     MUST(cuDevicePrimaryCtxRetain(&context, 0));
+    if (argc == 3) return versions(argv[1]);
     MUST(cuCtxSetCurrent(NULL));
     MUST(cuCtxPushCurrent_v2(context));
     MUST(cuCtxGetCurrent(&now));

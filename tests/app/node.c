@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct {
@@ -48,6 +50,7 @@ int ncclGroupStart(void), ncclGroupEnd(void);
 int ncclAllReduce(const void *, void *, size_t, int, int, handle, handle);
 int ncclReduceScatter(const void *, void *, size_t, int, int, handle, handle);
 int ncclReduce(const void *, void *, size_t, int, int, int, handle, handle);
+int ncclRedOpCreatePreMulSum(int *, const void *, int, int, handle), ncclRedOpDestroy(int, handle);
 int ncclAllGather(const void *, void *, size_t, int, handle, handle);
 int ncclBroadcast(const void *, void *, size_t, int, int, handle, handle);
 int ncclSend(const void *, size_t, int, int, handle, handle),
@@ -307,6 +310,52 @@ static void test_threads(void) {
 }
 
 // 4 MiB over 8 GPUs, and as halves: 16 bits, each step rounded.
+// A copy of 64 MiB from GPU to GPU, by the host's clock: what --clock says it tells.
+static void test_clock(void) {
+    enum { BYTES = 64 << 20 };
+    struct timespec from, to;
+    struct timeval day;
+    void *p[2];
+    for (int d = 0; d < 2; d++) cudaSetDevice(d), cudaMalloc(&p[d], BYTES);
+    cudaSetDevice(0);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    cudaMemcpyPeerAsync(p[1], 1, p[0], 0, BYTES, NULL);
+    cudaDeviceSynchronize();
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    double us = (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+    gettimeofday(&day, NULL);
+    // Asking costs 25 ns. This machine copies them in milliseconds.
+    printf("simulated: %d, the day: %d\n", us >= 179.4 && us < 179.7, time(NULL) - day.tv_sec < 2);
+    double until = (double)day.tv_sec + (double)day.tv_usec * 1e-6 + 1e-3;
+    do clock_gettime(CLOCK_REALTIME, &to);
+    while ((double)to.tv_sec + (double)to.tv_nsec * 1e-9 < until); // a program that waits for it goes on
+    printf("waited\n");
+}
+
+// Each rank scales what it gives by a factor of its own: 4 x 1 + 4 x 2 ones.
+static void test_factors(void) {
+    int op[N], wrong = 0;
+    float one = 1, is;
+    for (int d = 0; d < N; d++) {
+        cudaSetDevice(d);
+        cudaMalloc((void **)&in[d], 4);
+        cudaMemcpy(in[d], &one, 4, IN);
+    }
+    ncclCommInitAll(comms, N, NULL);
+    for (int d = 0; d < N; d++) {
+        float factor = (float)(1 + d % 2);
+        printf("%d", ncclRedOpCreatePreMulSum(&op[d], &factor, F32, 1, comms[d]));
+    }
+    printf("\n");
+    ALL(N, ncclAllReduce(in[d], in[d], 1, F32, op[d], comms[d], NULL));
+    for (int d = 0; d < N; d++) {
+        cudaMemcpy(&is, in[d], 4, OUT);
+        wrong += is != 12;
+        ncclRedOpDestroy(op[d], comms[d]);
+    }
+    printf("wrong: %d\n", wrong);
+}
+
 static void test_time(void) {
     enum { BYTES = 4 << 20 };
     handle from, to;
@@ -458,6 +507,8 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[2], "managed")) test_managed();
     if (!strcmp(argv[2], "train")) test_train();
     if (!strcmp(argv[2], "time")) test_time();
+    if (!strcmp(argv[2], "clock")) test_clock();
+    if (!strcmp(argv[2], "factors")) test_factors();
     if (!strcmp(argv[2], "processes")) test_processes();
     return 0;
 }

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef unsigned long long devptr;
 typedef void *handle;
@@ -29,7 +30,7 @@ typedef struct {
 int cuInit(unsigned), cuDeviceGetCount(int *), cuDevicePrimaryCtxRetain(handle *, int),
     cuCtxSetCurrent(handle);
 int cuModuleLoad(handle *, const char *), cuModuleGetFunction(handle *, handle, const char *),
-    cuCtxSynchronize(void);
+    cuCtxSynchronize(void), cuStreamCreate(handle *, unsigned);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
                    void **, void **);
 int cuMemAlloc_v2(devptr *, size_t), cuMemsetD8_v2(devptr, unsigned char, size_t);
@@ -222,6 +223,49 @@ static void fft(int n) {
     free(host);
 }
 
+// ---- streams ------------------------------------------------------------------------------------------
+// Seconds until `kernels` launches of a kernel with a few blocks are done, all in one stream or each in its
+// own.
+static double launches(handle f, int kernels, const handle *stream, int n) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double from = MPI_Wtime();
+    for (int k = 0; k < kernels; k++) {
+        static devptr at[2][3];
+        for (int i = 0; i < 3 && !at[k][i]; i++) at[k][i] = make((size_t)n * (size_t)n * sizeof(float));
+        void *args[] = {&n, &at[k][0], &at[k][1], &at[k][2]};
+        if (cuLaunchKernel(f, 1, 1, 1, 128, 1, 1, 0, stream[k], args, NULL)) MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    if (cuCtxSynchronize()) MPI_Abort(MPI_COMM_WORLD, 3);
+    return MPI_Wtime() - from;
+}
+
+// Kernels of two streams run at the same time: one block each, so each as fast as by itself.
+static void streams(int n) {
+    handle own[2], f;
+    if (cuModuleGetFunction(&f, module, "product") || cuStreamCreate(&own[0], 1) ||
+        cuStreamCreate(&own[1], 1))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    const handle same[2] = {own[0], own[0]};
+    launches(f, 2, own, n); // what they read is in L2 from now on
+    double one = launches(f, 1, own, n), both = launches(f, 2, own, n), after = launches(f, 2, same, n);
+    printf("rank %d: beside %d, after %d\n", rank, both<1.3 * one, after> 1.7 * one);
+}
+
+// ---- the host's own work --------------------------------------------------------------------------------
+// MS of processor time before a barrier: simulated time is at least FACTOR times as much, or nothing.
+static void host(int ms, double factor) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double from = MPI_Wtime();
+    clock_t until = clock() + (clock_t)ms * (CLOCKS_PER_SEC / 1000);
+    while (clock() < until) {}
+    cuCtxSynchronize();
+    double took = MPI_Wtime() - from;
+    printf("rank %d: %s\n", rank,
+           factor > 0    ? took >= ms * 1e-3 * factor ? "at least" : "less"
+           : took < 1e-4 ? "nothing"
+                         : "something");
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -237,6 +281,8 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[2], "jacobi")) jacobi(n, steps, 1);
     if (!strcmp(argv[2], "scale")) jacobi(n, steps, 0); // the same, unchecked (bench/cluster)
     if (!strcmp(argv[2], "summa")) summa(n);
+    if (!strcmp(argv[2], "streams")) streams(n);
+    if (!strcmp(argv[2], "host")) host(n, argc > 4 ? atof(argv[4]) : 0);
     if (!strcmp(argv[2], "fft")) fft(n);
     if (!strcmp(argv[2], "train")) train(n, steps, argc > 5);
     MPI_Finalize();

@@ -167,7 +167,7 @@ uint64_t orr_device_call(warp *w, const uop *u, int lane, unsigned which,
     if (!c) {
         orr_fault(w, u, lane,
                   "a kernel that launches kernels, or sets a graph's condition, runs in a program "
-                  "(orrery app) only");
+                  "(orrery app) or from a capture only");
         return 0;
     }
     uint64_t handle, error;

@@ -220,10 +220,25 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr) {
     return r && addr - r->lo < r->size ? r : NULL;
 }
 
+// What is allocated is zero. Whole host pages go back to the system, which gives zeroes again: writing them
+// would make resident what a program never used. Those of a file are shared with other processes.
+static void clear(orr_mem *m, uint64_t addr, uint64_t bytes) {
+    enum { HOST_PAGE = 65536 }; // the largest of any host
+    uint8_t *p = m->host + (addr - m->base), *end = p + bytes;
+    uint8_t *from = (uint8_t *)(((uintptr_t)p + HOST_PAGE - 1) & ~(uintptr_t)(HOST_PAGE - 1));
+    uint8_t *to = (uint8_t *)((uintptr_t)end & ~(uintptr_t)(HOST_PAGE - 1));
+    if (bytes < LARGE || m->file || madvise(from, (size_t)(to - from), MADV_DONTNEED) != 0) {
+        memset(p, 0, bytes);
+        return;
+    }
+    memset(p, 0, (size_t)(from - p));
+    memset(to, 0, (size_t)(end - to));
+}
+
 bool orr_mem_free(orr_mem *m, uint64_t addr) {
     const range *r = find(m, addr);
     if (!r || r->lo != addr) return false;
-    memset(m->host + (addr - m->base), 0, r->size); // what is allocated is zero
+    clear(m, r->lo, r->size);
     m->used -= r->size;
     uint32_t at = (uint32_t)(r - m->at);
     m->n--;
@@ -469,6 +484,23 @@ void orr_image_free(orr_mem *m, orr_image *image) {
         if (image->var_addr[v]) orr_mem_free(m, image->var_addr[v]);
     free(image->var_addr);
     free(image);
+}
+
+bool orr_image_around(const orr_image *image, uint64_t at, uint64_t *addr, uint64_t *bytes) {
+    const orr_module *m = image->module;
+    uint32_t v = 0;
+    while (v < m->nvars && at - image->var_addr[v] >= m->vars[v].bytes) v++;
+    if (v == m->nvars) return false;
+    *addr = image->var_addr[v];
+    *bytes = m->vars[v].bytes;
+    for (uint32_t n = 0; n < m->nsymbols; n++) {
+        const orr_symbol *y = &m->symbols[n];
+        uint64_t from = image->var_addr[v] + y->offset;
+        if (y->var != v || at - from >= y->bytes || y->bytes > *bytes) continue;
+        *addr = from;
+        *bytes = y->bytes;
+    }
+    return true;
 }
 
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes) {

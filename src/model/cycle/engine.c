@@ -157,6 +157,7 @@ static void collect_blocks(engine *x, orr_progress *progress) {
         for (tbuf *b = s->tb.done; b && x->out->sampler; b = b->next)
             *ORR_PUSH(&x->spans) =
                 (orr_span){.block = b->index, .start = b->started, .end = b->ended, .sm = n};
+        x->out->done += done;
         if (done && progress) orr_progress_part(progress, done);
         if (x->c->grids)
             cyc_grids_done(s->tb.done);
@@ -814,6 +815,24 @@ static void clear_slots(engine *x, sm *s) {
     s->damaged = false;
 }
 
+// Whoever watches has stopped the launch: what is resident is accounted for until now, so that what is told
+// of the time until then adds up.
+static void cut_off(engine *x) {
+    for (uint32_t n = 0; n < x->c->nsms; n++) {
+        sm *s = &x->c->sms[n];
+        for (uint32_t k = 0; k < s->tb.n; k++) {
+            const block *b = &s->tb.slot[k];
+            for (uint32_t i = 0; b->buf && i < b->nwarps; i++) {
+                warp *w = b->warp[i] == NOBODY ? NULL : warp_of(s, b->warp[i]);
+                if (w && w->pc.at) cyc_warp_account(s, w, x->until);
+            }
+        }
+        if (s->tb.resident && s->tb.since < x->until) s->tb.active_cycles += x->until - s->tb.since;
+    }
+    x->out->cut = true;
+    x->out->cycles = x->until;
+}
+
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, run *out, orr_err *e) {
     engine x = {.c = c, .out = out, .crew = cyc_crew_new(threads)};
@@ -838,6 +857,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
     bool ok = windows(&x, progress, e);
     c->window = window;
+    if (!ok && e->status == ORR_STOPPED && !c->grids && !out->sampler && !out->pieces) cut_off(&x);
     for (uint32_t i = 0; i < c->nsms; i++) {
         clear_slots(&x, &c->sms[i]);
         if (c->sms[i].tb.finished > out->cycles) out->cycles = c->sms[i].tb.finished;

@@ -13,6 +13,8 @@ typedef struct run { // of one launch
     orr_sampler *sampler; // in: as in orr_work
     orr_pieces *pieces;
     uint64_t blocks; // in: of the grid, 0 if that is not known
+    bool cut;        // stopped at `cycles`, with so many blocks done
+    uint64_t done;
 } run;
 
 // Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.

@@ -59,6 +59,13 @@ static void sum_traffic(orr_timing *t, orr_sm_counts *n) {
     }
 }
 
+// Blocks that fit at first go out at another pace than those that replace one (launch.block_interval).
+static uint64_t refilling(const cycle *c, const run *x, const orr_occupancy_result *occ) {
+    uint64_t fit = (uint64_t)occ->blocks * c->nsms;
+    if (c->grids || x->sampler || x->cut || x->blocks <= fit) return 0;
+    return (uint64_t)((double)(x->blocks - fit) * c->gpu->launch_block_interval);
+}
+
 static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
     orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
@@ -97,6 +104,7 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     t->tail = x->tail;
     for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
     t->issue_slots = t->sm_active * c->nsched;
+    t->refilling = refilling(c, x, occ);
     t->spans = orr_arena_alloc(&r->arena, (t->nspans + 1) * sizeof *t->spans);
     for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].tb.spans.n)
         if (c->sms[n].tb.spans.n)
@@ -164,11 +172,13 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     cyc_step_finish(c);
     orr_step_free(live, &counts);
     r->host.model_seconds += orr_seconds() - start;
-    if (ok) {
+    if (ok || x.cut) { // what a launch did until it was stopped is told, too
         for (; w->pieces && units < w->pieces->unit.n; units++)
             w->pieces->unit.at[units].launch = (uint32_t)r->launches.n;
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->timing = timing_of(c, &x, &occ, r);
+        l->cut = x.cut;
+        l->done = x.done;
         if (how >= 0) l->events = ORR_EVENTS_IN_TIME;
         l->occupancy = occ.percent / 100;
         l->cycles = (double)l->timing->cycles;
