@@ -5,8 +5,9 @@
 // after the unit has finished with it; its warp goes on meanwhile, until it has `queue` of them unfinished,
 // or waits for all but the newest groups (wgmma.wait_group). What the unit reads of shared memory comes off
 // the time of those that load from there (pipe_beside); it is not held up by them itself, as on an H200 from
-// 128 columns on (micro/hopper/async.py, wgmma.beside). While a unit has products, other units of its sub-core
-// that want the same ports of the register file take longer for each instruction (micro/hopper/beside.py).
+// 128 columns on (micro/hopper/async.py, wgmma.beside). While a unit has products, other units of its
+// sub-core that want the same ports of the register file take longer for each instruction
+// (micro/hopper/beside.py).
 //
 // Invariants: a unit's `free` never goes back; products of a warp begin and end in the order of their issue;
 // `done` holds the ends of a warp's last PRODUCTS products, `group` those of its last groups.
@@ -21,10 +22,10 @@
 #define PRODUCTS 8 // of a warp that are told apart; groups as well
 
 typedef struct products_spec {
-    uint64_t latency; // from the end of a product in its unit until its warp knows
-    uint64_t again;   // between two of a warp at least
-    uint32_t queue;   // of a warp that may be unfinished
-    uint32_t per_sub; // schedulers of a sub-core
+    uint64_t latency;                  // from the end of a product in its unit until its warp knows
+    uint64_t again;                    // between two of a warp at least
+    uint32_t queue;                    // of a warp that may be unfinished
+    uint32_t per_sub;                  // schedulers of a sub-core
     uint8_t beside[ORR_GPU_UNITS_MAX]; // cycles that an instruction keeps a unit longer, by unit
 } products_spec;
 
