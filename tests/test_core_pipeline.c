@@ -408,7 +408,7 @@ static void test_tma(void **state) {
 // for all groups but the newest waits for the first.
 static void test_products(void **state) {
     (void)state;
-    products_spec spec = {.latency = 50, .again = 30, .queue = 2, .per_sub = 1};
+    products_spec spec = {.latency = 50, .again = 30, .queue = 2, .per_sub = 1, .beside = {0, 2}};
     orr_tinst i = {.interval = 100, .imm = ORR_PRODUCT_SIGNALS}, short_one = {.interval = 10};
     product_units u;
     products_init(&u, &spec, 3);
@@ -417,6 +417,10 @@ static void test_products(void **state) {
     assert_int_equal(products_issue(&u, 0, 0, &i, 1005), 1250);
     assert_int_equal(products_issue(&u, 1, 1, &short_one, 1005), 1065);
     assert_int_equal(products_issue(&u, 1, 1, &short_one, 1006), 1095); // 30 cycles behind the first
+    assert_int_equal(products_beside(&u, 0, 1, 1199), 2); // two products of 100 cycles from 1000 on
+    assert_int_equal(products_beside(&u, 0, 1, 1200), 0);
+    assert_int_equal(products_beside(&u, 0, 0, 1100), 0); // a unit that they leave alone
+    assert_int_equal(products_beside(&u, 2, 1, 1100), 0); // a sub-core that has none
     assert_int_equal(products_room(&u, 0), 1150);
     assert_int_equal(products_wait(&u, 0, 1), 1150);
     assert_int_equal(products_wait(&u, 0, 0), 1250);

@@ -63,7 +63,7 @@ wrong() { # WORDS LAUNCH
         printf 'module "%s"\nbuffer x f32[4096]\nlaunch %s\n' "$PWD/faults/faults.$module" "$2" >"$tmp/bad.launch"
         rc=0
         "$ORRERY" run "$tmp/bad.launch" -q >/dev/null 2>"$tmp/err" || rc=$?
-        [ $rc = 1 ] && grep -q "$1.*; kernel '${2%% *}', block (0,0,0), thread (0,0,0)" "$tmp/err" || { echo "$2: status $rc, not 1 with '$1':"; cat "$tmp/err"; exit 1; }
+        [ $rc = 1 ] && grep -q "$1.*; kernel '${2%% *}', block (0,0,0), thread ([0-9]*,0,0)" "$tmp/err" || { echo "$2: status $rc, not 1 with '$1':"; cat "$tmp/err"; exit 1; }
     done
 }
 map() { local w="u64:$1"; shift; for _ in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do w+=", u64:${1:-0}"; shift || true; done; echo "{$w}"; }
@@ -79,7 +79,17 @@ wrong "in global memory is out of bounds: 128 bytes past the end of 'x'" "tile g
 wrong "a coordinate of a store is negative" "back grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), 0, -1"
 wrong "a coordinate of a store is negative" "back grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), -16, 1"
 wrong "the descriptor of A leads to .* in shared memory" "product grid 1 block 128 args u64:(1 << 62) + 0x3fff, u64:1 << 62, x"
-wrong "the descriptor of B leads to .* in shared memory" "product grid 1 block 128 args u64:0, u64:0x3fff, x"
+wrong "the descriptor of B leads to .* in shared memory" "product grid 1 block 128 args u64:0x40, u64:0x3fff, x"
+wrong "the descriptor of B leads to .* in shared memory, where nothing has been written since" "arrives grid 1 block 128 args x, 0"
+wrong "a race: the descriptor of B leads to .*, where a bulk copy is under way: nobody has waited" "arrives grid 1 block 128 args x, 1"
+wrong "a race: the bulk copy reads .* in shared memory, where another one is under way" "arrives grid 1 block 128 args x, 5"
+wrong "a race: the tensor map .* has changed since the thread block used it" "changed grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), x, 0"
+for module in ptx cubin; do
+    for launch in "arrives grid 1 block 128 args x, 3" "changed grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), x, 1"; do
+        printf 'module "%s"\nbuffer x f32[4096]\nlaunch %s\n' "$PWD/faults/faults.$module" "$launch" >"$tmp/good.launch"
+        "$ORRERY" run "$tmp/good.launch" -q >/dev/null || { echo "nothing is wrong: $module, $launch"; exit 1; }
+    done
+done
 
 # In every model of time who waits for a copy, a product or another block waits as long as the description says: the
 # figure is set to 10,000 cycles, and each script has a warp that waits for it.

@@ -11,6 +11,10 @@ void products_spec_read(products_spec *s, const orr_gpu *g) {
                          .queue = queue < PRODUCTS ? queue : PRODUCTS,
                          .per_sub = subs ? (uint32_t)g->core_schedulers / subs : 1};
     if (!s->per_sub) s->per_sub = 1;
+    for (int u = 0; u < g->nunits; u++) {
+        if (!strcmp(g->units[u].name, "alu")) s->beside[u] = (uint8_t)whole_cycles(g->tensor_beside_alu);
+        if (!strcmp(g->units[u].name, "xu")) s->beside[u] = (uint8_t)whole_cycles(g->tensor_beside_xu);
+    }
 }
 
 void products_init(product_units *u, const products_spec *s, uint32_t nwarps) {

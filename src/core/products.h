@@ -5,7 +5,9 @@
 // after the unit has finished with it; its warp goes on meanwhile, until it has `queue` of them unfinished,
 // or waits for all but the newest groups (wgmma.wait_group). What the unit reads of shared memory comes off
 // the time of those that load from there (pipe_beside); it is not held up by them itself, as on an H200 from
-// 128 columns on (micro/hopper/async.py, wgmma.beside).
+// 128 columns on (micro/hopper/async.py, wgmma.beside). While a unit has products, other units of its
+// sub-core that want the same ports of the register file take longer for each instruction
+// (micro/hopper/beside.py).
 //
 // Invariants: a unit's `free` never goes back; products of a warp begin and end in the order of their issue;
 // `done` holds the ends of a warp's last PRODUCTS products, `group` those of its last groups.
@@ -20,10 +22,11 @@
 #define PRODUCTS 8 // of a warp that are told apart; groups as well
 
 typedef struct products_spec {
-    uint64_t latency; // from the end of a product in its unit until its warp knows
-    uint64_t again;   // between two of a warp at least
-    uint32_t queue;   // of a warp that may be unfinished
-    uint32_t per_sub; // schedulers of a sub-core
+    uint64_t latency;                  // from the end of a product in its unit until its warp knows
+    uint64_t again;                    // between two of a warp at least
+    uint32_t queue;                    // of a warp that may be unfinished
+    uint32_t per_sub;                  // schedulers of a sub-core
+    uint8_t beside[ORR_GPU_UNITS_MAX]; // cycles that an instruction keeps a unit longer, by unit
 } products_spec;
 
 typedef struct warp_products {
@@ -58,6 +61,10 @@ static inline uint64_t products_room(const product_units *u, uint32_t warp) {
 static inline uint64_t products_wait(const product_units *u, uint32_t warp, uint32_t left) {
     const warp_products *w = &u->warp[warp];
     return w->groups <= left || left >= PRODUCTS ? 0 : w->group[(w->groups - 1 - left) % PRODUCTS];
+}
+// How much longer an instruction that comes to a unit in cycle `now` keeps it.
+static inline uint64_t products_beside(const product_units *u, uint32_t sched, uint32_t unit, uint64_t now) {
+    return u->free[sched / u->spec->per_sub] > now ? u->spec->beside[unit] : 0;
 }
 // A product is issued by a warp of scheduler `sched` in cycle `now`. Returns when it is done.
 uint64_t products_issue(product_units *u, uint32_t sched, uint32_t warp, const orr_tinst *i, uint64_t now);

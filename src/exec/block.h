@@ -11,6 +11,8 @@
 #define BARRIERS     16
 #define MAX_CLUSTER  16   // thread blocks of a cluster
 #define RESERVED     1024 // bytes of shared memory for the system, in kernels that ask where they are
+// What shared memory is full of when a block begins whose products look for what nobody has written; else 0.
+#define ORR_UNSET 0x9f3b71c5d80e6a24ull
 
 // ---- memory ---------------------------------------------------------------------------------
 typedef struct range { // an allocation, [lo, lo + size)
@@ -23,6 +25,7 @@ uint8_t *orr_mem_stray(orr_mem *m, uint64_t addr, uint64_t bytes);
 uint8_t *orr_mem_at(const orr_mem *m, uint64_t addr); // host pointer of a device address
 // Where memory begins, and how far it goes: to the end of the last page that has an allocation.
 void orr_mem_extent(const orr_mem *m, uint64_t *from, uint64_t *bytes);
+bool orr_mem_strict(const orr_mem *m);               // not as a GPU has it
 void orr_mem_count_strays(orr_mem *m, orr_strays s); // these are all that there have been
 
 // ---- decoded --------------------------------------------------------------------------------
@@ -74,6 +77,7 @@ typedef struct decoded {
     uint32_t threads, nwarps;
     uint32_t shared_bytes; // per block, with what is set aside for the system
     uint32_t reserved_at;  // where that begins
+    bool unset;            // it has products in strict memory: ORR_UNSET
     uint32_t local_bytes;  // per thread
     uint32_t *tid;         // [warp][x y z][lane]
     uint32_t sm_count;
@@ -100,6 +104,14 @@ typedef struct mbar_count { // an mbarrier
     uint32_t n;             // operations of lanes on it, arrivals and the like
     uint32_t over;          // operations on it when its last phase was over
 } mbar_count;
+typedef struct flight { // a bulk copy to [from, end) of shared memory for which nobody has waited
+                        // (run/flights.c)
+    uint32_t from, end, mbar, number;
+} flight;
+
+typedef struct used_map { // a tensor map as it was when the block used it (run/maps.c)
+    uint64_t addr, digest;
+} used_map;
 
 typedef struct cluster { // run/cluster.c
     uint64_t index;
@@ -127,8 +139,10 @@ typedef struct tblock {
     barrier bar[BARRIERS];
     uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
-    uint32_t next_let;         // the warp whose try fails next when all are held
-    uint32_t vain;             // such tries since somebody last arrived
+    ORR_VEC(flight) flights;   // copies under way
+    ORR_VEC(used_map) maps;
+    uint32_t next_let; // the warp whose try fails next when all are held
+    uint32_t vain;     // such tries since somebody last arrived
     orr_trace_out *traces;
     orr_warp_trace *views;
     cluster *cluster;    // NULL: it is in none
@@ -185,11 +199,14 @@ bool orr_warp_meets(warp *w,
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes);
 
 // run/arrive.c: mbarriers
-void orr_mbar_find(decoded *p);                            // where its warps wait for them
+void orr_mbar_find(decoded *p);                            // where its warps wait for them; decoded.unset
 bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask); // a try whose phase is not over
 void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived there; it was the last
-void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over); // what a wait needed
-bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
+// A wait: the lanes that find it over, and, for a stream, what it needed.
+void orr_mbar_found(warp *w, const uop *u, size_t head, uint8_t *const host[ORR_WARP], uint32_t over);
+void orr_mbar_brings(warp *w, const uint8_t *at, uint32_t from,
+                     uint32_t bytes); // the copy that came there last
+bool orr_mbar_let(tblock *tb);        // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
                     uint32_t lanes);                   // a block of one instruction, executed once more
 uint32_t orr_sass_seen(const warp *w, uint32_t *gone); // other lanes whose registers a SHFL reads; and cannot
@@ -201,6 +218,17 @@ bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 
 void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they may go on
+
+// run/flights.c
+void orr_copy_begins(tblock *tb, const mbar_count *c, uint32_t from, uint32_t bytes);
+void orr_copies_land(tblock *tb, const mbar_count *c); // somebody has seen that the phase is over
+const flight *orr_copy_over(const tblock *tb, uint32_t from,
+                            uint32_t end); // NULL: none has any of these bytes
+
+// run/maps.c
+bool orr_map_known(tblock *tb, uint64_t addr,
+                   const uint8_t *map); // false: it has changed since the block used it
+void orr_maps_fence(warp *w, const uop *u);
 
 // run/apart.c
 bool orr_keep_apart(const orr_launch *l);   // its blocks may run in any order

@@ -7,6 +7,7 @@ enum {
     ORR_FENCE_PROXY, // fence.proxy.async: MEMBAR.ALL without ERRBAR, FENCE.VIEW.ASYNC
     ORR_FENCE_VIEW,  // fence.proxy.async.global: FENCE.VIEW.ASYNC alone
     ORR_FENCE_NONE,  // fence.mbarrier_init: nothing
+    ORR_FENCE_MAPS,  // fence.proxy.tensormap that acquires: UTMACCTL.IV
 };
 
 #endif

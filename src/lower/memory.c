@@ -141,6 +141,11 @@ static void fence_of_proxy(lower *l, const orr_inst *i) {
         m->wall = true;
     }
     if (i->cmp == ORR_FENCE_NONE) return;
+    if (i->cmp == ORR_FENCE_MAPS) {
+        lower_begin(l, "UTMACCTL.IV");
+        lower_done(l)->wall = true;
+        return;
+    }
     lower_begin(l, "FENCE.VIEW.ASYNC");
     lower_done(l)->wall = true;
 }

@@ -179,7 +179,9 @@ void ptx_l_membar(lowering *l) { // sub: how far it reaches, 0 block, 1 cluster,
                                                                 : 0;
     if (ptx_has(l->op, "async") && !ptx_has(l->op, "shared::cta")) l->in.sub = 2;
     // cmp: what ptxas makes of it, as src/lower has it
-    l->in.cmp = ptx_has(l->op, "mbarrier_init") ? ORR_FENCE_NONE
+    bool maps = ptx_has(l->op, "proxy") && !ptx_has(l->op, "async") && ptx_has(l->op, "acquire");
+    l->in.cmp = maps                              ? ORR_FENCE_MAPS
+                : ptx_has(l->op, "mbarrier_init") ? ORR_FENCE_NONE
                 : ptx_has(l->op, "async") ? (ptx_has(l->op, "global") ? ORR_FENCE_VIEW : ORR_FENCE_PROXY)
                                           : ORR_FENCE_PLAIN;
     ptx_end(l);

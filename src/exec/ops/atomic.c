@@ -268,7 +268,7 @@ static void mbar_wait(warp *w, const uop *u) {
         if (now != then) done |= 1u << i;
     }
     set_pred(w, u->d, done);
-    if (w->trace && u->traced) orr_mbar_found(w, head, host, done);
+    orr_mbar_found(w, u, head, host, done);
 }
 
 static void mbar_pending(warp *w, const uop *u) {

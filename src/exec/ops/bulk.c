@@ -82,8 +82,8 @@ static uint8_t *global_at(const request *r, uint64_t addr, uint64_t bytes) {
     return NULL;
 }
 
-// Bytes have come: in the block that has them.
-static bool complete(const request *r, uint64_t addr, uint32_t bytes) {
+// Bytes have come to `to` and the `room` behind it, in the block that has them.
+static bool complete(const request *r, uint64_t addr, uint32_t bytes, const uint8_t *to, uint32_t room) {
     tblock *tb;
     uint8_t *host = shared_at(r, addr, 8, &tb);
     if (!host) return false;
@@ -94,7 +94,21 @@ static bool complete(const request *r, uint64_t addr, uint32_t bytes) {
     if (bad) return wrong(r, bad);
     *at = mbar_close(b);
     orr_mbar_done(r->w, host, (old ^ *at) >> MBAR_PHASE);
+    if (to >= tb->shared && to < tb->shared + tb->prog->shared_bytes)
+        orr_mbar_brings(r->w, host, (uint32_t)(to - tb->shared), room);
     return true;
+}
+
+// What is read is not to have a copy under way.
+static bool settled(const request *r, const tblock *tb, const uint8_t *at, uint32_t bytes) {
+    uint32_t from = (uint32_t)(at - tb->shared);
+    const flight *f = tb->flights.n ? orr_copy_over(tb, from, from + bytes) : NULL;
+    if (!f) return true;
+    orr_fault(r->w, r->u, r->lane,
+              "a race: the bulk copy reads 0x%x in shared memory, where another one is under way: nobody has "
+              "waited for its mbarrier at 0x%x",
+              f->from > from ? f->from : from, f->mbar);
+    return false;
 }
 
 // ---- plain bytes ------------------------------------------------------------------------------------
@@ -126,7 +140,7 @@ static bool plain(request *r) {
             uint8_t *to = shared_at(r, tag | offset, r->bytes, &tb);
             if (!to) return false;
             memcpy(to, from, r->bytes);
-            if (!complete(r, tag | bar, r->bytes)) return false;
+            if (!complete(r, tag | bar, r->bytes, to, r->bytes)) return false;
         }
         return true;
     }
@@ -134,13 +148,14 @@ static bool plain(request *r) {
     if (!shared) return false;
     uint8_t *other = to_peer ? shared_at(r, r->other, r->bytes, &peer) : global_at(r, r->other, r->bytes);
     if (!other) return false;
+    if (!load && !settled(r, tb, shared, r->bytes)) return false;
     if (load)
         memcpy(shared, other, r->bytes);
     else if (r->kind == ORR_BULK_REDUCE || r->kind == ORR_BULK_REDUCE_PEER)
         reduce_bytes(r, other, shared, r->bytes);
     else
         memmove(other, shared, r->bytes);
-    return load || to_peer ? complete(r, r->mbar, r->bytes) : true;
+    return load || to_peer ? complete(r, r->mbar, r->bytes, load ? shared : other, r->bytes) : true;
 }
 
 // ---- tensors --------------------------------------------------------------------------------------------
@@ -296,6 +311,13 @@ static bool open_map(request *r, boxed *b) {
     } else {
         at = global_at(r, r->other, ORR_MAP_USED);
         if (!at) return false;
+        if (!orr_map_known(r->w->tb, r->other, at)) {
+            orr_fault(r->w, r->u, r->lane,
+                      "a race: the tensor map at 0x%llx has changed since the thread block used it, without "
+                      "fence.proxy.tensormap in between",
+                      (unsigned long long)r->other);
+            return false;
+        }
     }
     if (place % ORR_MAP_ALIGN) return misplaced(r, r->other, ORR_MAP_ALIGN);
     if (!orr_map_decode(at, &b->m, &why)) {
@@ -396,10 +418,11 @@ static bool tensor(request *r) {
         tblock *tb;
         uint8_t *to = shared_at(r, multi ? tag | offset : r->shared, footprint, &tb);
         if (!to) return false;
+        if (!load && b.pitch == b.inner && !settled(r, tb, to, footprint)) return false;
         b.base = tb->shared;
         b.shared = (uint64_t)(to - tb->shared);
         if (!(m->im2col ? move_im2col(&b) : move_tile(&b))) return false;
-        if (load && !complete(r, multi ? tag | bar : r->mbar, bytes)) return false;
+        if (load && !complete(r, multi ? tag | bar : r->mbar, bytes, to, footprint)) return false;
     }
     return true;
 }

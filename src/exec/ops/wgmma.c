@@ -69,49 +69,87 @@ static uint32_t half_at(const gdesc *g, uint32_t p, uint32_t k) { // MN-major
     return swizzled(g, g->start + p / n * g->lbo + p % n * 2 + k % 8 * g->span + k / 8 * g->sbo);
 }
 
-static bool outside(warp *w, const uop *u, uint32_t at, uint32_t bytes, char which) {
-    uint32_t all = w->tb->prog->shared_bytes;
-    if (at <= all && bytes <= all - at) return false;
-    orr_fault_as(
-        ORR_FAULT_ADDRESS, w, u, orr_ffs(w->exec),
-        "the descriptor of %c leads to 0x%x in shared memory, which is out of bounds: the block has %u "
-        "bytes",
-        which, at, all);
-    return true;
+// What reads a matrix. A first pass reads; if a bulk copy may be under way where it has been, a second one is
+// exact about that.
+typedef struct reader {
+    warp *w;
+    const uop *u;
+    char which; // A or B
+    bool exact;
+    uint32_t least, most; // of what was read: [least, most)
+} reader;
+
+// The 16 bytes at `at`, or NULL after a fault: outside of shared memory, where a bulk copy is under way, or,
+// in strict memory, where nobody has written since the block began (ORR_UNSET).
+static const uint8_t *chunk_of(reader *r, uint32_t at) {
+    const tblock *tb = r->w->tb;
+    uint32_t all = tb->prog->shared_bytes;
+    int lane = orr_ffs(r->w->exec);
+    if (at > all || CHUNK > all - at) {
+        orr_fault_as(
+            ORR_FAULT_ADDRESS, r->w, r->u, lane,
+            "the descriptor of %c leads to 0x%x in shared memory, which is out of bounds: the block has "
+            "%u bytes",
+            r->which, at, all);
+        return NULL;
+    }
+    const flight *f = r->exact ? orr_copy_over(tb, at, at + CHUNK) : NULL;
+    if (f) {
+        orr_fault(
+            r->w, r->u, lane,
+            "a race: the descriptor of %c leads to 0x%x in shared memory, where a bulk copy is under way: "
+            "nobody has waited for its mbarrier at 0x%x",
+            r->which, at, f->mbar);
+        return NULL;
+    }
+    uint64_t x[2];
+    memcpy(x, tb->shared + at, CHUNK);
+    if (x[0] == ORR_UNSET && x[1] == ORR_UNSET) {
+        orr_fault(
+            r->w, r->u, lane,
+            "the descriptor of %c leads to 0x%x in shared memory, where nothing has been written since the "
+            "block began",
+            r->which, at);
+        return NULL;
+    }
+    r->least = at < r->least ? at : r->least;
+    r->most = at + CHUNK > r->most ? at + CHUNK : r->most;
+    return tb->shared + at;
 }
 
-typedef struct tile { // rows [first, first + rows) of a matrix, `bytes` of each
-    uint32_t first, rows, bytes;
-    bool by_columns;
-} tile;
-
-// A tile by columns, eight places of 2 bytes at a time.
-static bool read_columns(warp *w, const uop *u, const gdesc *g, const tile *t, uint8_t *out) {
-    uint32_t first = t->first, rows = t->rows, bytes = t->bytes;
-    char which = rows == ROWS ? 'A' : 'B';
+// Rows [first, first + rows) of a matrix by columns, eight places of 2 bytes at a time.
+static bool read_columns(reader *d, const gdesc *g, uint32_t first, uint32_t rows, uint32_t bytes,
+                         uint8_t *out) {
     for (uint32_t k = 0; k < bytes / 2; k++)
         for (uint32_t r = 0; r < rows; r += 8) {
-            uint32_t at = half_at(g, first + r, k);
-            uint16_t eight[8];
-            if (outside(w, u, at, CHUNK, which)) return false;
-            memcpy(eight, w->tb->shared + at, CHUNK);
-            for (uint32_t x = 0; x < 8; x++) memcpy(out + (r + x) * bytes + k * 2, &eight[x], 2);
+            const uint8_t *from = chunk_of(d, half_at(g, first + r, k));
+            if (!from) return false;
+            for (uint32_t x = 0; x < 8; x++) memcpy(out + (r + x) * bytes + k * 2, from + x * 2, 2);
         }
     return true;
 }
 
-// A tile, to out [row][bytes]. False after a fault.
-static bool read_matrix(warp *w, const uop *u, uint64_t desc, const tile *t, uint8_t *out) {
-    gdesc g = open_desc(desc);
-    uint32_t first = t->first, rows = t->rows, bytes = t->bytes;
-    if (t->by_columns) return read_columns(w, u, &g, t, out);
+static bool read_rows(reader *d, const gdesc *g, uint32_t first, uint32_t rows, uint32_t bytes,
+                      uint8_t *out) {
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < bytes / CHUNK; c++) {
-            uint32_t at = chunk_at(&g, first + r, c);
-            if (outside(w, u, at, CHUNK, rows == ROWS ? 'A' : 'B')) return false;
-            memcpy(out + r * bytes + c * CHUNK, w->tb->shared + at, CHUNK);
+            const uint8_t *from = chunk_of(d, chunk_at(g, first + r, c));
+            if (!from) return false;
+            memcpy(out + r * bytes + c * CHUNK, from, CHUNK);
         }
     return true;
+}
+
+// Of A the warp's rows, of B all; `bytes` of each, to out [row][bytes]. False after a fault.
+static bool read_matrix(reader *d, uint64_t desc, uint32_t rows, uint32_t bytes, uint8_t *out) {
+    gdesc g = open_desc(desc);
+    bool (*read)(reader *, const gdesc *, uint32_t, uint32_t, uint32_t, uint8_t *) = read_rows;
+    if (d->u->inst->mods & (d->which == 'A' ? ORR_M_A_COL : ORR_M_TRANS)) read = read_columns;
+    uint32_t first = d->which == 'A' ? d->w->index % 4 * ROWS : 0;
+    d->least = UINT32_MAX;
+    if (!read(d, &g, first, rows, bytes, out)) return false;
+    d->exact = orr_copy_over(d->w->tb, d->least, d->most) != NULL;
+    return !d->exact || read(d, &g, first, rows, bytes, out);
 }
 
 // ---- the product ------------------------------------------------------------------------------
@@ -339,14 +377,11 @@ static void wgmma(warp *w, const uop *u) {
     } else {
         uint64_t desc = OPER(w, *src, uint64_t)[lane];
         src++;
-        tile a = {
-            .first = w->index % 4 * ROWS, .rows = ROWS, .bytes = 32, .by_columns = i->mods & ORR_M_A_COL};
-        if (!read_matrix(w, u, desc, &a, p.a)) return;
+        if (!read_matrix(&(reader){.w = w, .u = u, .which = 'A'}, desc, ROWS, 32, p.a)) return;
     }
     uint64_t desc = OPER(w, *src, uint64_t)[lane];
     src++;
-    tile b = {.rows = (uint32_t)p.n, .bytes = brow, .by_columns = i->mods & ORR_M_TRANS};
-    if (!read_matrix(w, u, desc, &b, p.b)) return;
+    if (!read_matrix(&(reader){.w = w, .u = u, .which = 'B'}, desc, (uint32_t)p.n, brow, p.b)) return;
     if (pred_of(w, *src++) >> lane & 1)
         read_d(w, u->all + u->ndst, &p);
     else

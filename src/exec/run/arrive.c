@@ -27,8 +27,10 @@ void orr_mbar_find(decoded *p) {
             tries |= u->inst->op == ORR_OP_CLBAR && u->inst->sub == ORR_BAR_SYNC;
             p->uops[u - p->uops].tries = tries;
             x->tries |= tries;
+            p->unset |= u->inst->op == ORR_OP_WGMMA;
         }
     }
+    p->unset = p->unset && orr_mem_strict(p->launch->mem);
 }
 
 // The try is made on trial: its predicate is as it was.
@@ -86,8 +88,16 @@ void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
     let_held(tb, w);
 }
 
-void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over) {
+void orr_mbar_brings(warp *w, const uint8_t *at, uint32_t from, uint32_t bytes) {
+    tblock *tb = orr_cluster_owner(w->tb, at);
+    orr_copy_begins(tb, count_of(tb, at), from, bytes);
+}
+
+void orr_mbar_found(warp *w, const uop *u, size_t head, uint8_t *const host[ORR_WARP], uint32_t over) {
     uint32_t version[ORR_WARP] = {0}, any = 0;
+    for (uint32_t m = w->tb->flights.n ? over & w->exec : 0; m; m &= m - 1)
+        orr_copies_land(w->tb, count_of(w->tb, host[orr_ffs(m)]));
+    if (!w->trace || !u->traced) return;
     for (uint32_t m = over & w->exec; m; m &= m - 1)
         any |= version[orr_ffs(m)] = count_of(w->tb, host[orr_ffs(m)])->over;
     if (any) orr_trace_put_versions(w->trace, head, w->exec, version);

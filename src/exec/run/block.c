@@ -282,13 +282,15 @@ static tblock *start_block(worker *k, uint64_t index) {
     for (uint32_t open = tb->bars_open; open; open &= open - 1) // the others are as they were made
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
     tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
-    tb->mbars.n = 0;
+    tb->mbars.n = tb->flights.n = tb->maps.n = 0;
     tb->faulted = false;
     tb->releases = 0;
     tb->next = NULL;
     tb->sm = 0;
-    // Real shared and local memory start with whatever was there; zero is the same on every host.
+    // Real shared and local memory start with whatever was there; this is the same on every host.
     memset(tb->shared, 0, p->shared_bytes);
+    for (uint32_t at = 0; p->unset && at + 8 <= p->shared_bytes; at += 8)
+        memcpy(tb->shared + at, &(uint64_t){ORR_UNSET}, 8);
     // A recursive kernel's deep stack is left alone: zeroing it would cost more than most blocks, and such
     // kernels run their blocks in one order anyway.
     size_t threads = (size_t)p->nwarps * ORR_WARP;
@@ -358,6 +360,8 @@ static void free_block(tblock *tb) {
     free(tb->shared);
     free(tb->local);
     free(tb->mbars.at);
+    free(tb->flights.at);
+    free(tb->maps.at);
     free(tb->traces);
     free(tb->views);
     free(tb);

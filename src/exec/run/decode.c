@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/sass/translate.h"
+#include "isa/fence.h"
 
 // ---- operands -------------------------------------------------------------------------------
 // A destination that is not wanted (the sink) gets the widest register, after the function's last,
@@ -45,6 +46,10 @@ handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why) {
 }
 
 static bool pick(decoded *p, uop *u, const orr_inst *i, orr_err *e) {
+    if (i->op == ORR_OP_MEMBAR && i->cmp == ORR_FENCE_MAPS) {
+        u->full = u->masked = orr_maps_fence;
+        return true;
+    }
     if (decides(i) || i->op == ORR_OP_NOP || i->op == ORR_OP_MEMBAR || i->op == ORR_OP_CPCOMMIT ||
         i->op == ORR_OP_CPWAIT || i->op == ORR_OP_BRKPT || i->op == ORR_OP_DISCARD ||
         i->op == ORR_OP_PREFETCH) {

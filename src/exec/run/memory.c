@@ -254,6 +254,7 @@ void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes) {
 }
 
 void orr_mem_as_gpu(orr_mem *m, bool on) { m->as_gpu = on; }
+bool orr_mem_strict(const orr_mem *m) { return !m->as_gpu; }
 
 orr_strays orr_mem_strays(orr_mem *m) {
     orr_strays s = m->strays;

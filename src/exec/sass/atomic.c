@@ -283,7 +283,7 @@ static void phase_passed(warp *w, const uop *u) {
         if (now != SRC_B(w, u, uint32_t)[i] >> 31) done |= 1u << i;
     }
     set_pred(w, u->d, done);
-    if (w->trace && u->traced) orr_mbar_found(w, head, host, done);
+    orr_mbar_found(w, u, head, host, done);
 }
 
 // The uniform accesses to such objects are done once for the warp. Destinations: none or a pair of rows;

@@ -270,8 +270,10 @@ bool orr_sass_hopper(translator *m) {
         return true;
     case ORR_SASS_USETSHMSZ:
     case ORR_SASS_WARPGROUPSET:
-    case ORR_SASS_UTMACMDFLUSH: // copies are done at once
-    case ORR_SASS_UTMACCTL: return true;
+    case ORR_SASS_UTMACMDFLUSH: return true; // copies are done at once
+    case ORR_SASS_UTMACCTL:
+        if (!orr_code_mod(m->c, ORR_SM_UTMACCTL)) m_emit(m, BOTH(orr_maps_fence), 0, 0, NULL);
+        return true;
     default: return false;
     }
 }

@@ -47,7 +47,9 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     operand_reader r = {.warp = warp_id(w), .recent = &w->recent};
     uint64_t start = operands_read(o, c->program, i, &r, now);
     uint64_t late = i->kind == ORR_TK_SYNCS && w->syncs > now + start ? w->syncs - now : start;
-    d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval, now + late) + late - start;
+    uint64_t beside = products_beside(&s->products, w->sched, i->unit, now);
+    d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval + beside, now + late) + late - start;
+    s->units.busy[i->unit] -= beside;
     units_occupy_parts(&s->units, w->sched, i->unit, now + start);
     q->operand_wait = start + i->dispatch;
     q->operand_cycles += start + i->dispatch;
