@@ -275,10 +275,6 @@ uint64_t lsu_issue(lsu *u, const lsu_op *op) {
         waits = !work_off(u, &q, u->clock->now + op->late);
         u->full_since = u->clock->now;
     }
-    if (op->i->space != ORR_SPACE_SHARED) {
-        u->turn = op->sched + 1 < s->nsched ? op->sched + 1 : 0;
-        u->turn_until = u->pipe->free;
-    }
     if (waits) {
         enqueue(u, &q);
         return NEVER;

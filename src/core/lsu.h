@@ -91,8 +91,6 @@ typedef struct lsu {
     uint64_t full_since;       // it waits for an MSHR
     uint64_t hands[MAX_SCHED]; // by sub-core: when it can hand over the next one (lsu.width)
     uint64_t handed_over;      // when the one at hand is; 0: long ago
-    uint64_t turn_until;       // L1 has work until then,
-    uint32_t turn;             // and this is the scheduler whose turn it is
     uint64_t stores_leave;     // until then loads wait for what stores have written (l1.store_drain)
     l1_access head;
     orr_traffic *traffic;    // of global memory, by instruction; NULL: nobody counts
@@ -112,10 +110,8 @@ uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit
 // It is issued. Returns when it has read its operands, NEVER: it has to wait (lsu_client.began says when).
 uint64_t lsu_issue(lsu *u, const lsu_op *op);
 void lsu_room_at_l1(lsu *u); // a fill, or an acknowledged store, may let the half-done head go on
-// The scheduler that goes first at what all share: as long as L1 has work, the one behind the one that it has
-// taken an access of last, so that the sub-cores' accesses come in turn; else another one each cycle.
+// The scheduler that goes first at what all share: each cycle another one.
 static inline uint32_t lsu_first(const lsu *u) {
-    if (u->turn_until > u->clock->now) return u->turn;
     uint32_t now = (uint32_t)u->clock->now, mask = u->spec->sched_mask;
     return mask ? now & mask : now % u->spec->nsched;
 }
