@@ -301,6 +301,7 @@ static bool full_read(study *s, uint64_t digest, const char *path, orr_err *e) {
     ok = ok && text[at] == '\n' && strspn(text + at + 1, "0123456789, ") + (size_t)at + 2 == size;
     if (ok) orr_text_addn(&s->by_launch, text + at + 1, size - (size_t)at - 2);
     free(text);
+    a->done = b->done = ok;
     if (!ok) return orr_fail(e, ORR_BAD_INPUT, "%s: damaged; remove it to have it made again", path);
     return was == digest ||
            orr_fail(e, ORR_BAD_INPUT,
