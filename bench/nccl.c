@@ -1,6 +1,8 @@
-// What an all-reduce of NCCL takes, as nccl-tests measure it: an MPI program for `orrery cluster` (bench/nccl).
+// What an all-reduce of NCCL takes, as nccl-tests measure it: an MPI program for `orrery cluster`
+// (bench/nccl).
 //
-//   nccl GPUS BYTES...    each rank has GPUS GPUs in one thread; a line for each size: bytes, us of one of ITERATIONS
+//   nccl GPUS BYTES...    each rank has GPUS GPUs in one thread; a line for each size: bytes, us of one of
+//   ITERATIONS
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +12,14 @@ typedef struct {
 } unique_id;
 typedef void *handle;
 typedef unsigned long long devptr;
-int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle), cuCtxSynchronize(void);
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle),
+    cuCtxSynchronize(void);
 int cuMemAlloc_v2(devptr *, size_t), cuMemFree_v2(devptr), cuStreamCreate(handle *, unsigned);
-int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle), cuEventElapsedTime(float *, handle, handle);
+int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle),
+    cuEventElapsedTime(float *, handle, handle);
 int cuEventSynchronize(handle);
-int ncclGetUniqueId(unique_id *), ncclCommInitRank(handle *, int, unique_id, int), ncclGroupStart(void), ncclGroupEnd(void);
+int ncclGetUniqueId(unique_id *), ncclCommInitRank(handle *, int, unique_id, int), ncclGroupStart(void),
+    ncclGroupEnd(void);
 int ncclAllReduce(const void *, void *, size_t, int, int, handle, handle);
 
 enum { WARM = 2, ITERATIONS = 20, MOST = 8, FLOAT = 7, SUM = 0 };
@@ -29,7 +34,8 @@ static void must(int error, const char *what) {
 static void all_reduce(int gpus, const devptr *from, const devptr *to, size_t n) {
     must(ncclGroupStart(), "ncclGroupStart");
     for (int g = 0; g < gpus; g++)
-        must(ncclAllReduce((void *)(size_t)from[g], (void *)(size_t)to[g], n, FLOAT, SUM, comm[g], stream[g]), "ncclAllReduce");
+        must(ncclAllReduce((void *)(size_t)from[g], (void *)(size_t)to[g], n, FLOAT, SUM, comm[g], stream[g]),
+             "ncclAllReduce");
     must(ncclGroupEnd(), "ncclGroupEnd");
 }
 
@@ -64,7 +70,8 @@ int main(int argc, char **argv) {
     if (!rank) must(ncclGetUniqueId(&id), "ncclGetUniqueId");
     MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
     for (int g = 0; g < gpus; g++) {
-        must(cuDevicePrimaryCtxRetain(&context[g], rank * gpus + g) || cuCtxSetCurrent(context[g]), "the GPU");
+        must(cuDevicePrimaryCtxRetain(&context[g], rank * gpus + g) || cuCtxSetCurrent(context[g]),
+             "the GPU");
         must(cuStreamCreate(&stream[g], 1), "cuStreamCreate");
     }
     must(ncclGroupStart(), "ncclGroupStart");

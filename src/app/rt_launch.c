@@ -118,8 +118,8 @@ int app_function_attributes(app_function *f, func_attributes *a) {
     int by_registers =
         k->regs ? (int)(g->limit_block_registers / (int)((k->regs + 7) / 8 * 8) / 32 * 32) : 1024;
     int limit = by_registers < g->limit_block_threads ? by_registers : g->limit_block_threads;
-    // Machine code is of the version that it was compiled for; so is PTX, but what runs is code for the GPU. CUB
-    // chooses among its kernels by that.
+    // Machine code is of the version that it was compiled for; so is PTX, but what runs is code for the GPU.
+    // CUB chooses among its kernels by that.
     int sm = g->cc_major * 10 + g->cc_minor, made = k->module->target ? (int)k->module->target : sm;
     bool ptx = !strcmp(k->module->source, "ptx");
     *a = (func_attributes){.shared = k->shared_bytes,
