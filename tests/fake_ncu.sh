@@ -5,6 +5,7 @@
 #   permission   no counters for this user      lost    the last kernel was not seen
 #   other        the first kernel has another name         extra   there is one kernel more
 #   units        times in microseconds, clocks in GHz
+#   stop         Ctrl-C comes while it runs, to who has started it
 set -u
 if [ "${1:-}" = --query-metrics ]; then
     printf '%s\n' "Device Fake 7 (GH100)" "---------- ----------" "Metric Name      Metric Type    Metric Unit" \
@@ -31,6 +32,10 @@ if [ "${FAKE_NCU:-}" = permission ]; then
 fi
 "$@"
 status=$?
+if [ "${FAKE_NCU:-}" = stop ]; then
+    kill -INT $PPID
+    while [ ! -e "$ORRERY_STOP" ]; do sleep 0.01; done
+fi
 for word in "$@"; do
     [ "$previous" = --log ] && log=$word
     previous=$word

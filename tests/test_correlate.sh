@@ -72,6 +72,11 @@ FAKE_NCU=units check "units" 0 -- profile add.launch -o u.csv
 has "units" u.csv "^add.launch,small,flushed,1,0,.*,2007,,1980000000,.*,1000,$"
 [ -z "$(ls tmp)" ] || { echo "profile: it leaves something in TMPDIR: $(ls tmp)"; failures=$((failures + 1)); }
 
+# Ctrl-C in the first of three rounds: that round is kept.
+FAKE_NCU=stop check "stopped" 130 "stopping; what is there follows" -- profile add.launch --repeat 3 -o stopped.csv
+has "stopped" stopped.csv "^add.launch,small,flushed,0,0,vecadd," "^add.launch,small,flushed,1,0,vecadd,"
+[ "$(grep -c '^add.launch' stopped.csv)" = 2 ] || { echo "stopped: not the two launches of one round"; failures=$((failures + 1)); }
+[ -z "$(ls "$work/tmp")" ] || { echo "stopped: files are left"; failures=$((failures + 1)); }
 FAKE_NCU=permission check "no permission" 2 "has no results: ERR_NVGPUCTRPERM - The user does not have permission" -- profile add.launch -o n.csv
 FAKE_NCU=other check "another kernel" 2 "ncu.csv:5: the profiler saw kernel another, .* where add.launch launched vecadd" -- profile add.launch -o n.csv
 FAKE_NCU=lost check "a kernel less" 2 "the profiler saw fewer kernels than were launched; the first without is vecadd of add.launch" -- profile add.launch -o n.csv

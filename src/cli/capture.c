@@ -51,7 +51,7 @@ static int profile(measuring *m, const char *ncu) {
     for (size_t i = 0; i < sizeof start / sizeof *start; i++) *ORR_PUSH(&w) = (char *)(uintptr_t)start[i];
     for (int i = 0; i < m->o->nrest; i++) *ORR_PUSH(&w) = m->o->rest[i];
     *ORR_PUSH(&w) = NULL;
-    int status = cli_run_program(w.at, NULL, "/dev/null");
+    int status = cli_run_program(w.at, NULL, &(cli_child){.out = "/dev/null"});
     free(w.at);
     return status;
 }
@@ -113,7 +113,7 @@ int cli_capture(cli_options *o, orr_err *e) {
     fflush(NULL);
     int status = 0;
     if (o->job->app.measure) {
-        status = cli_run_program(o->rest, env, NULL);
+        status = cli_run_program(o->rest, env, &(cli_child){0});
         if (status >= 0 && status != 127) measure(o, e);
     } else {
         execvpe(o->rest[0], o->rest, env); // returns only when it cannot

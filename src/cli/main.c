@@ -12,7 +12,13 @@
 static volatile sig_atomic_t gently, interrupted;
 
 void cli_stops_gently(void) { gently = 1; }
-bool cli_interrupted(void) { return interrupted; }
+
+// Ctrl-C; or, of a process that another one of ours has started, a file that says it ($ORRERY_STOP).
+bool cli_interrupted(void) {
+    static const char *file;
+    if (!file && !(file = getenv("ORRERY_STOP"))) file = "";
+    return interrupted || (*file && access(file, F_OK) == 0);
+}
 
 // A signal must not leave a half-written file: temporaries go, then the signal does what it always does.
 static void on_signal(int number) {

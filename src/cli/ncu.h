@@ -4,9 +4,15 @@
 
 #include "lab/lab.h"
 
-// Runs a program to its end, standard output into a file (NULL: where ours goes), with another environment
-// (NULL: ours). Its exit status; 128 and more: a signal ended it; -1: it could not be run.
-int cli_run_program(char *const *argv, char *const *env, const char *out);
+// How a program is run. With `stop` it is in a process group of its own, which Ctrl-C does not reach, and
+// that file is there once Ctrl-C has come.
+typedef struct cli_child {
+    const char *out; // a file for its standard output; NULL: where ours goes
+    const char *stop;
+} cli_child;
+// Runs a program to its end, with another environment (NULL: ours). Its exit status; 128 and more: a signal
+// ended it; -1: it could not be run.
+int cli_run_program(char *const *argv, char *const *env, const cli_child *how);
 const char *cli_metrics(orr_arena *a, const orr_names *names); // with commas between them
 // Nsight Compute, with what every run of it has: clocks as the GPU has them when nobody looks, and a CSV file
 // of raw values.

@@ -3,6 +3,9 @@
 // ncu runs `orrery hw run` and profiles every kernel but two of its own (src/hw/cuda.c).
 // The first round measures nearly everything, which takes the profiler several passes over each kernel; those
 // that follow measure the time and what L2 was asked for, in one pass.
+//
+// ncu does not survive Ctrl-C, and what it has measured would be lost. So it runs in a process group of its
+// own; a file tells `hw run` to stop, ncu writes what it has, and that is kept.
 #include "cli/cli.h"
 #include "lab/lab.h"
 #include "launch/launch.h"
@@ -36,25 +39,34 @@ static const char *in_folder(profiling *p, const char *name) {
     return orr_arena_printf(&p->arena, "%s/%s", p->folder, name);
 }
 
-int cli_run_program(char *const *argv, char *const *env, const char *out) {
+// Waits for a child. Once Ctrl-C has come there is a file `stop`, for who looks for it.
+static int wait_for(pid_t child, const char *stop) {
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        if (stop && cli_interrupted()) close(open(stop, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    return status;
+}
+
+int cli_run_program(char *const *argv, char *const *env, const cli_child *how) {
+    const char *out = how->out;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
+        if (how->stop) setpgid(0, 0);
         int fd = out ? open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
         if (fd >= 0) dup2(fd, STDOUT_FILENO);
         execvpe(argv[0], argv, env ? env : environ);
         _exit(127);
     }
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    int status = wait_for(child, how->stop);
     if (child > 0 && WIFSIGNALED(status)) return 128 + WTERMSIG(status);
     if (child < 0 || !WIFEXITED(status)) return -1;
     return WEXITSTATUS(status);
 }
 
-static int run_program(words *w, const char *out) {
+static int run_program(words *w, const cli_child *how) {
     word(w, NULL);
-    return cli_run_program(w->at, NULL, out);
+    return cli_run_program(w->at, NULL, how);
 }
 
 static char *read_whole(const char *path, size_t *n) {
@@ -81,7 +93,7 @@ static void choose_metrics(profiling *p, orr_names *all, orr_names *timing) {
     const char *out = in_folder(p, "metrics.txt");
     word(&w, p->ncu);
     word(&w, "--query-metrics");
-    int status = run_program(&w, out);
+    int status = run_program(&w, &(cli_child){.out = out});
     char *list = status ? NULL : read_whole(out, &n);
     if (list && strstr(list, "__")) {
         if (!p->o->metrics) orr_ncu_known(all, list);
@@ -169,7 +181,7 @@ static bool profile(profiling *p, const orr_names *metrics, int rounds, const or
     unlink(f.csv_path);
     unlink(f.log_path);
     command_of(p, metrics, rounds, f.csv_path, f.log_path, &w);
-    int status = run_program(&w, in_folder(p, "run.txt"));
+    int status = run_program(&w, &(cli_child){.out = in_folder(p, "run.txt"), .stop = in_folder(p, "stop")});
     free(w.at);
     f.csv = read_whole(f.csv_path, &f.csv_bytes);
     f.log = read_whole(f.log_path, &f.log_bytes);
@@ -207,7 +219,7 @@ const char *cli_driver_version(orr_arena *a) {
 }
 
 static void remove_folder(profiling *p) {
-    static const char *const files[] = {"metrics.txt", "ncu.csv", "launches.csv", "run.txt"};
+    static const char *const files[] = {"metrics.txt", "ncu.csv", "launches.csv", "run.txt", "stop"};
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) unlink(in_folder(p, files[k]));
     rmdir(p->folder);
 }
@@ -269,9 +281,11 @@ int cli_profile(cli_options *o, orr_err *e) {
                               .driver = cli_driver_version(&p.arena),
                               .date = cli_today(&p.arena)};
         choose_metrics(&p, &all, &timing);
+        setenv("ORRERY_STOP", in_folder(&p, "stop"), 1); // for hw run
+        cli_stops_gently();
         ok = profile(&p, &all, 1, &proto, &h, e);
         proto.repeat = 1;
-        if (ok && (o->job->lab.repeat > 1 || !o->metrics))
+        if (ok && !cli_interrupted() && (o->job->lab.repeat > 1 || !o->metrics))
             ok = profile(&p, &timing, o->job->lab.repeat > 1 ? o->job->lab.repeat - 1 : 1, &proto, &h, e);
         if (ok || access(in_folder(&p, "launches.csv"), F_OK) != 0)
             remove_folder(&p); // else the message names its files
@@ -282,7 +296,7 @@ int cli_profile(cli_options *o, orr_err *e) {
         orr_hardware_write(&h, &t);
         if (orr_out_open(&out, o->out.file, e)) {
             fwrite(t.s, 1, t.n, out.f);
-            if (orr_out_commit(&out, e)) all_measured(&p, &h, e);
+            if (orr_out_commit(&out, e) && !cli_interrupted()) all_measured(&p, &h, e);
         }
         free(t.s);
     }
