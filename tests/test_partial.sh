@@ -103,8 +103,8 @@ list softmax ptx 15
 grep -q '^launch softmax grid' "$work/soft.tasks" || fail "a list launches"
 # What a list cannot have is said in it: locks, and blocks that differ
 grep -q '^ *#.*wait for each other' "$work/soft.tasks" && fail "nobody waits in softmax"
-"$ORRERY" show bucket_lock --size small --tasks -q | grep -q '^ *#.*wait for each other' || fail "a lock is not said"
-"$ORRERY" show gridding --size small --tasks -q | grep -q 'loop .* to .* blocks' || fail "blocks of gridding do not differ"
+grep -q '^ *#.*wait for each other' <<<"$("$ORRERY" show bucket_lock --size small --tasks -q)" || fail "a lock is not said"
+grep -q 'loop .* to .* blocks' <<<"$("$ORRERY" show gridding --size small --tasks -q)" || fail "blocks of gridding do not differ"
 # Of a grid's blocks some go round once and some twice: as many instructions as with one round and a half
 rounds() { # LOOP
     printf 'kernel k threads 64\n loop %s\n 0: sp\n sync\n end\nend\nlaunch k grid 100\n' "$1" >"$work/rounds.tasks"
