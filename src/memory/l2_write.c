@@ -5,8 +5,8 @@
 // dirty sector that is evicted is written to DRAM, once, whole or not.
 //
 // Of each set so many lines can be partial (l2.partial_ways), as byte masks are kept for them. When one more
-// is stored to in part, the sectors of the one used least recently are read from DRAM, so many lines at a time
-// (l2.completions), and what has come is written back: single sectors at once, a whole line when so many
+// is stored to in part, the sectors of the one used least recently are read from DRAM, so many lines at a
+// time (l2.completions), and what has come is written back: single sectors at once, a whole line when so many
 // others have been completed (l2.completed_ways). And so many can be dirty (l2.dirty_ways): before one more
 // is, another is written back, and stays.
 #include "memory/l2.h"
