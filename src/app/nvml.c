@@ -57,8 +57,7 @@ API int nvmlSystemGetCudaDriverVersion_v2(int *version) {
 }
 API int nvmlSystemGetCudaDriverVersion(int *version) { return nvmlSystemGetCudaDriverVersion_v2(version); }
 
-// ---- devices: a handle is 1 + the device's number
-// ----------------------------------------------------------
+// ---- devices: a handle is 1 + the device's number -----------------------------------------------
 static int handle_of(int device, void **handle) {
     if (!handle) return NVML_ARGUMENT;
     if (!app_device_at(device)) return NVML_NOT_FOUND;
@@ -118,8 +117,7 @@ API int nvmlDeviceGetHandleByUUID(const char *uuid, void **handle) {
     return NVML_NOT_FOUND;
 }
 
-// ---- what a device is
-// ---------------------------------------------------------------------------------------
+// ---- what a device is ---------------------------------------------------------------------------
 API int nvmlDeviceGetName(void *handle, char *to, unsigned n) {
     int device;
     char text[160];
@@ -159,8 +157,7 @@ API int nvmlDeviceGetMaxClockInfo(void *handle, unsigned which,
     return NVML_OK;
 }
 
-// ---- what it does
-// -----------------------------------------------------------------------------------------------
+// ---- what it does -------------------------------------------------------------------------------
 API int nvmlDeviceGetMemoryInfo(void *handle, nvml_memory *m) {
     int device;
     if (!m || !known(handle, &device)) return NVML_ARGUMENT;
