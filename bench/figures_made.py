@@ -372,7 +372,7 @@ CLAIMS = {
     "l1": [
         ("Shared memory answers faster than L1.", ["shared.latency", "l1.latency"]),
         ("A load with bank conflicts takes two cycles a pass, and other warps go in between.", ["lsu.replay", "l1.replay"]),
-        ("L1 keeps four lines a set, of which two are protected.", ["l1.tag_ways", "l1.protected"]),
+        ("L1 keeps four lines a set.", ["l1.tag_ways"]),
         ("A store keeps L1 busy, and stores of warps take turns.", ["l1.store_interval", "l1.store_round_robin"]),
         ("Operands of a store are read late.", ["lsu.read_store", "lsu.read_word"]),
         ("An SM's memory instructions share a queue.", ["lsu.queue"]),
@@ -396,7 +396,6 @@ CLAIMS = {
         ("An atomic takes little longer than a load; the other half is far.", ["l2.atomic_latency"]),
         ("Lanes on different words of a line go together; a sum of floats on one sector waits for the one before.",
          ["l2.atomic_words", "l2.atomic_float"]),
-        ("Clusters of SMs have their turns at a slice.", ["l2.atomic_round_robin"]),
         ("A fence of the GPU waits for the SM's stores, and the SM does it for its warps together.",
          ["core.fence_gpu", "core.fence_store", "core.fence_merge"]),
         ("A load right behind an atomic of its line is slow.", ["l2.atomic_then_load"]),

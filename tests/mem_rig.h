@@ -70,7 +70,6 @@ static const char *const small_machine[] = {
     "l2.partial_alone=no",
     "l2.side_switch=0",
     "l2.side_switch_far=0",
-    "l2.atomic_queue=0",
     "l2.invalidate_replicas=no",
     "l2.dirty_ways=0",
     "l2.complete_rewritten=0",

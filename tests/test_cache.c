@@ -256,50 +256,6 @@ static void room(void **state) {
     orr_cache_free(&c);
 }
 
-// Of four ways two are for lines that were used again: {line, what goes when it comes, -1: it was there}. By
-// hand, the protected ones before the bar; the last rounds are those of a set of an H200's L1 (local_chase).
-static void protected_ways(void **state) {
-    (void)state;
-    static const struct {
-        uint64_t uses;
-        int64_t goes; // -1: it is there, -2: there is room
-    } t[] = {
-        {0, -2}, {1, -2}, {2, -2}, {3, -2}, // | 3 2 1 0
-        {4, 0},                             // | 4 3 2 1
-        {1, -1}, {4, -1},                   // 4 1 | 3 2
-        {2, -1},                            // 2 4 | 1 3
-        {3, -1},                            // 3 2 | 4 1
-        {0, 1},                             // 3 2 | 0 4: who is new stays behind those
-        {1, 4},  {4, 0},                    // 3 2 | 4 1
-        {2, -1}, {3, -1}, {0, 1},           // 3 2 | 0 4
-    };
-    orr_cache c;
-    orr_cache_line victim;
-    orr_cache_init(&c, 4 * 128, 128, 4, false, false);
-    orr_cache_protect(&c, 2);
-    for (int again = 0; again < 2; again++) {
-        for (size_t n = 0; n < sizeof t / sizeof *t; n++) {
-            uint32_t at = orr_cache_find(&c, t[n].uses);
-            assert_int_equal(at != ORR_NO_LINE, t[n].goes == -1);
-            if (at != ORR_NO_LINE) {
-                orr_cache_touch(&c, at);
-                continue;
-            }
-            orr_cache_take(&c, t[n].uses, &victim, NULL);
-            assert_int_equal(victim.used, t[n].goes >= 0);
-            if (t[n].goes >= 0) assert_int_equal(victim.tag, t[n].goes);
-        }
-        orr_cache_drop(&c, orr_cache_find(&c, 3)); // 2 | 0 4
-        orr_cache_take(&c, 5, &victim, NULL);      // 2 | 5 0 4
-        assert_false(victim.used);
-        orr_cache_touch(&c, orr_cache_find(&c, 4)); // 4 2 | 5 0
-        orr_cache_take(&c, 6, &victim, NULL);
-        assert_int_equal(victim.tag, 0);
-        orr_cache_flush(&c); // the second time it is as new
-    }
-    orr_cache_free(&c);
-}
-
 // Lines that drove line 0 out of an H200's L1, and some that did not (of 0 and the last four of the former
 // all miss, one after the other; 0x12bd0, 0x3f65c, the last two of the latter and 0 all stay); all sets have
 // as many lines.
@@ -333,10 +289,9 @@ static void folded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),    cmocka_unit_test(use),
-        cmocka_unit_test(pending),   cmocka_unit_test(masks),
-        cmocka_unit_test(as_a_list), cmocka_unit_test(room),
-        cmocka_unit_test(folded),    cmocka_unit_test(protected_ways),
+        cmocka_unit_test(shapes), cmocka_unit_test(use),       cmocka_unit_test(pending),
+        cmocka_unit_test(masks),  cmocka_unit_test(as_a_list), cmocka_unit_test(room),
+        cmocka_unit_test(folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,15 +153,13 @@ static void generic(void **state) {
     assert_int_equal(orr_space_resolve(&a, ORR_SPACE_SHARED), ORR_SPACE_SHARED); // said by the instruction
 }
 
-// Stacks of 256 lines, 300 apart, of which a kernel uses the upper 16: line 0 is the stack's line 240. What
-// is beyond the stack is in pieces of 16 lines, those of all warps side by side.
+// Frames of 16 lines lie side by side, those of all warps; what is beyond them is in pieces as large.
 static void local_lines(void **state) {
     (void)state;
-    orr_local_layout l = {.frame = 16, .stack = 256, .stride = 300, .first = 240};
-    assert_int_equal(orr_local_line(&l, 0, 0), ORR_LOCAL_LINES + 240);
-    assert_int_equal(orr_local_line(&l, 2, 15), ORR_LOCAL_LINES + 2 * 300 + 255);
-    assert_int_equal(orr_local_line(&l, 2, 16), ORR_LOCAL_LINES + (2ull << 36) + 2 * 16);
-    assert_int_equal(orr_local_line(&l, 2, 17), ORR_LOCAL_LINES + (2ull << 36) + 2 * 16 + 1);
+    assert_int_equal(orr_local_line(16, 0, 0), ORR_LOCAL_LINES + (1ull << 36));
+    assert_int_equal(orr_local_line(16, 2, 15), ORR_LOCAL_LINES + (1ull << 36) + 2 * 16 + 15);
+    assert_int_equal(orr_local_line(16, 2, 16), ORR_LOCAL_LINES + (2ull << 36) + 2 * 16);
+    assert_int_equal(orr_local_line(16, 2, 17), ORR_LOCAL_LINES + (2ull << 36) + 2 * 16 + 1);
 }
 
 int main(void) {

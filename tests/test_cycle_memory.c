@@ -448,57 +448,6 @@ static void test_local(void **state) {
         ran_free(&x);
         kern_free(k);
     }
-    // A hit takes five cycles less where local memory has 25 of its own instead of L1's 30; what misses does
-    // not.
-    uint64_t took[2][2];
-    for (int hits = 0; hits < 2; hits++)
-        for (int own = 0; own < 2; own++) {
-            kern *k = kern_new(1, 32);
-            more(k, hits ? "LDL R1 <- R2 @0 +0\nLDL R4 <- R1 @0 +0\nFFMA R3 <- R4\nEXIT"
-                         : "LDL R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
-            took[hits][own] = own ? cycles_of(GPU("l1.local_latency=25"), k) : cycles_of(GPU(), k);
-        }
-    assert_int_equal(took[0][0], took[0][1]);
-    assert_int_equal(took[1][0] - took[0][0], 30);
-    assert_int_equal(took[1][1] - took[0][1], 25);
-}
-
-// Each warp has a stack of local.stack bytes a thread, or of what the kernel needs, one warp's behind the
-// other's and local.above bytes apart. In a cache of 32 lines, each of which has one place, the second of a
-// warp's three loads drives the first one's line out if their places are the same: that of another warp's
-// stack 32 or 64 lines further, not 33; and of global memory the line whose place the frame has at the
-// stack's upper end: its first byte is 16 lines below it if it has 64 bytes.
-static void test_stacks(void **state) {
-    (void)state;
-    static const struct {
-        const char *stack, *above;
-        uint32_t frame, at; // bytes a thread; the one that is loaded
-        int line;           // of global memory that is loaded between, or -1: by another warp, the same byte
-        uint64_t misses;    // lines
-    } cases[] = {
-        {"local.stack=128 B", "local.above=0 B", 64, 0, -1, 4},
-        {"local.stack=128 B", "local.above=4 B", 64, 0, -1, 2},
-        {"local.stack=64 B", "local.above=64 B", 64, 0, -1, 4},
-        {"local.stack=64 B", "local.above=0 B", 64, 0, -1, 2},
-        {"local.stack=64 B", "local.above=0 B", 128, 0, -1, 4}, // the stack is as large as the frame
-        {"local.stack=64 B", "local.above=0 B", 68, 0, -1, 2},  // of 80 bytes
-        {"local.stack=128 B", "local.above=0 B", 64, 0, 16, 2},
-        {"local.stack=128 B", "local.above=0 B", 64, 0, 0, 1},
-        {"local.stack=128 B", "local.above=0 B", 64, 60, 31, 2},
-        {"local.stack=128 B", "local.above=0 B", 32, 0, 24, 2},
-        {"local.stack=80 B", "local.above=0 B", 64, 0, 4, 2},
-    };
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        kern *k = kern_new(1, cases[n].line < 0 ? 64 : 32);
-        k->k.stack_bytes = cases[n].frame;
-        more(k, "LDL R1 <- R2 @%u +0", cases[n].at);
-        if (cases[n].line >= 0) more(k, "LDG R1 <- R1 @%d", 128 * cases[n].line);
-        more(k, "LDL R1 <- R1 @%u +0\nFFMA R3 <- R1\nEXIT", cases[n].at);
-        ran x = run_on(GPU("l1.size=4 KB", "l1.ways=1", "l1.hashed=no", cases[n].stack, cases[n].above), k);
-        assert_int_equal(x.sm->l1.misses[1][ORR_L1_LOAD], 4 * cases[n].misses);
-        ran_free(&x);
-        kern_free(k);
-    }
 }
 
 // ---- generic addresses -------------------------------------------------------------------------
@@ -534,7 +483,6 @@ int main(void) {
         cmocka_unit_test(test_carveout),
         cmocka_unit_test(test_write_policies),
         cmocka_unit_test(test_local),
-        cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_generic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

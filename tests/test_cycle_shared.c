@@ -55,19 +55,6 @@ static void test_shared_wide(void **state) {
     // Those that count are done together where they meet, and after each other on words of one bank.
     assert_int_equal(cycles_of(GPU(), use_of("ATOMS.POPC.INC R1 <- R2 @0 +0")), 20 + 2);
     assert_int_equal(cycles_of(GPU(), use_of("ATOMS.POPC.INC R1 <- R2 @0 +128")), 20 + 31 + 2);
-    // A compare and swap of 64 bits by one lane is 11 cycles later, one of 32 bits is not.
-    for (int wide = 0; wide < 2; wide++) {
-        const char *swap = wide ? "ATOMS.CAST.SPIN.64 R1 <- R2 @0 +0 m1" : "ATOMS.CAS R1 <- R2 @0 +0 m1";
-        uint64_t plain = cycles_of(GPU("shared.cas=2"), use_of(swap));
-        assert_int_equal(cycles_of(GPU("shared.cas=2", "shared.cas_wide=11"), use_of(swap)),
-                         plain + (wide ? 11 : 0));
-    }
-    // One of 128 bits in global memory is 22 cycles later, where the port takes no time.
-    for (int wide = 0; wide < 2; wide++) {
-        const char *swap = wide ? "ATOMG.CAS.128 R1 <- R2 @0 +0 m1" : "ATOMG.CAS.64 R1 <- R2 @0 +0 m1";
-        uint64_t plain = cycles_of(GPU(), use_of(swap));
-        assert_int_equal(cycles_of(GPU("l2.cas_wide=22"), use_of(swap)), plain + (wide ? 22 : 0));
-    }
 }
 
 // Banks that deliver 2 bytes a cycle take two cycles for a pass. Without a conflict a load takes

@@ -398,19 +398,16 @@ static void shares(void **state) {
 static void profiler(void **state) {
     (void)state;
     orr_err e;
-    static const char mine[] =
-        SMALL "launch.overhead = 100\nprofiler.overhead = 23\nlocal.above = 64 B\nprofiler.local = 32 B\n";
+    static const char mine[] = SMALL "launch.overhead = 100\nprofiler.overhead = 23\n";
     orr_gpu *on = parse(mine, &e);
     if (!on) fail_msg("%s", e.text);
     assert_true(on->launch_overhead == 123);
-    assert_int_equal(on->local_above, 96);
     assert_true(on->icache_warm);
     orr_gpu_free(on);
     orr_gpu *off =
         orr_gpu_parse("test.conf", mine, strlen(mine), (const char *const[]){"profiler=off"}, 1, &e);
     if (!off) fail_msg("%s", e.text);
     assert_true(off->launch_overhead == 100);
-    assert_int_equal(off->local_above, 64);
     assert_false(off->icache_warm);
     orr_gpu_free(off);
 }

@@ -90,27 +90,6 @@ static void switched(void **state) {
     bench_free(b);
 }
 
-// Two sectors of atomics that missed may wait. Line 0 is there after 200 cycles and done 4 later, line 1,
-// which came behind it, another 4 later. When the first is done line 2 is taken: 204 + 200 + 4. The load of
-// line 0 behind it is taken when what is there is done, at 208.
-static void atomic_queue(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_queue=2", NULL});
-    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 1, 4, true), atomic(0, 2, 4, true), reading(0, 0, 1)};
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 204);
-    ANSWERED(b, 1, 208);
-    ANSWERED(b, 2, 408);
-    ANSWERED(b, 3, 209);
-    bench_free(b);
-    // no limit: all three are asked for at once
-    b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_queue=0", NULL});
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 204);
-    ANSWERED(b, 2, 212);
-    bench_free(b);
-}
-
 // A load waits for the atomic before it, which is done after 4 cycles, and is answered in the next. One of
 // its line (l2.atomic_then_load) keeps the slice for 5 cycles, from 4 to 9, and the one behind it waits; the
 // next load of the line does not, nor does one of another line.
@@ -143,34 +122,10 @@ static void atomic_load_behind(void **state) {
     bench_free(b);
 }
 
-// Clusters have their turns: SM 0 sends three atomics of 32 cycles, then SM 2, of another cluster, two, all
-// before the first is done.
-static void turns(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_round_robin=yes", "l2.atomic_row=1", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {atomic(0, 0, 32, true), atomic(0, 0, 32, true), atomic(0, 0, 32, true),
-                       atomic(0, 0, 32, true), atomic(0, 0, 32, true)};
-    r[3].sm = r[4].sm = 2;
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 32);
-    ANSWERED(b, 3, 64);
-    ANSWERED(b, 1, 96);
-    ANSWERED(b, 4, 128);
-    ANSWERED(b, 2, 160);
-    bench_free(b);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atomics),
-        cmocka_unit_test(atomics_write),
-        cmocka_unit_test(worked_on),
-        cmocka_unit_test(switched),
-        cmocka_unit_test(atomic_queue),
-        cmocka_unit_test(atomic_load),
-        cmocka_unit_test(atomic_load_behind),
-        cmocka_unit_test(turns),
+        cmocka_unit_test(atomics),  cmocka_unit_test(atomics_write), cmocka_unit_test(worked_on),
+        cmocka_unit_test(switched), cmocka_unit_test(atomic_load),   cmocka_unit_test(atomic_load_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

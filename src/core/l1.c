@@ -9,8 +9,6 @@ static l1_policy read_policy(const orr_gpu *g) {
     return (l1_policy){.size = (uint64_t)g->l1_size,
                        .ways = (uint32_t)g->l1_ways,
                        .tag_ways = (uint32_t)g->l1_tag_ways,
-                       .protect = (uint32_t)g->l1_protected,
-                       .reserved = (uint64_t)g->l1_reserved,
                        .sector = (uint64_t)g->l1_sector,
                        .hashed = g->l1_hashed,
                        .flush = g->l1_flush,
@@ -24,8 +22,6 @@ static l1_policy read_policy(const orr_gpu *g) {
 void l1_spec_read(l1_spec *s, const orr_gpu *g) {
     *s = (l1_spec){.policy = read_policy(g),
                    .latency = whole_cycles(g->l1_latency),
-                   .local_latency =
-                       whole_cycles(g->l1_local_latency > 0 ? g->l1_local_latency : g->l1_latency),
                    .mshrs = (uint32_t)g->l1_misses,
                    .merges = (uint32_t)g->l1_merges,
                    .miss_interval = (uint32_t)g->l1_miss_interval,
@@ -35,8 +31,6 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
                    .narrow = (uint32_t)g->l1_narrow,
                    .store_turn = g->l1_store_turn,
                    .atomic_words = g->l2_atomic_words,
-                   .swap_wide = g->l2_swap_wide > 0 ? (uint64_t)g->l2_swap_wide : 0,
-                   .swaps_wide = g->l2_swap_wide > 0,
                    .l2_latency = whole_cycles(g->l2_latency)};
 }
 
@@ -60,11 +54,9 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     if (p->tag_ways) {
         // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
         // footprint, docs/archive/h200/l1.md).
-        uint64_t data = bytes - (bytes > p->reserved ? p->reserved : 0);
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
         orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
-        orr_cache_share(&c->tags, (uint32_t)(data / ORR_LINE));
-        orr_cache_protect(&c->tags, p->protect);
+        orr_cache_share(&c->tags, (uint32_t)(bytes / ORR_LINE));
     } else {
         // The sets stay, the ways follow what shared memory leaves.
         uint64_t sets = p->ways ? p->size / ORR_LINE / p->ways : 1;

@@ -33,8 +33,6 @@ typedef struct l1_policy { // what is cached, and what stores do
     uint64_t size;
     uint32_t ways,
         tag_ways;          // tag_ways: tags for all of it, whatever shared memory leaves for data; 0: not so
-    uint32_t protect;      // ways of a set that may be protected
-    uint64_t reserved;     // bytes
     uint64_t sector;       // bytes that are fetched together
     bool hashed, flush;    // flush: a launch finds it empty
     int write, write_miss; // l1.write, l1.write_miss
@@ -46,7 +44,7 @@ typedef struct l1_policy { // what is cached, and what stores do
 
 typedef struct l1_spec {
     l1_policy policy;
-    uint64_t latency, local_latency;    // cycles of a load that hits
+    uint64_t latency;                   // cycles of a load that hits
     uint32_t mshrs, merges;             // misses on their way; loads that wait for one
     uint32_t miss_interval, miss_first; // cycles for a line that misses, and before the first of a load
     uint32_t fill_interval;             // cycles to the registers for each sector that was waited for
@@ -54,8 +52,6 @@ typedef struct l1_spec {
     uint32_t narrow;                    // cycles for a line of a load of bytes or halves that misses
     bool store_turn;                    // a store's passes and those that read out come in turn
     bool atomic_words;   // lanes on different words of a sector are done together (l2.atomic_words)
-    bool swaps_wide;     // a compare and swap of 128 bits takes two packets,
-    uint64_t swap_wide;  // and takes so many cycles more (l2.cas_wide)
     uint64_t l2_latency; // cycles
 } l1_spec;
 

@@ -7,9 +7,9 @@
 
 typedef struct core_launch {
     const orr_program *program;
-    orr_local_layout local;
-    uint64_t l1_bytes; // of L1, that shared memory leaves
-    bool perfect;      // memory always hits in L1
+    uint64_t local_frame; // of a warp, in lines
+    uint64_t l1_bytes;    // of L1, that shared memory leaves
+    bool perfect;         // memory always hits in L1
 } core_launch;
 
 #endif

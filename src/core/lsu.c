@@ -135,7 +135,7 @@ static void coalesce(lsu *u, l1_access *a) {
     uint32_t sched = a->warp / MAX_WARPS, slot = a->warp % MAX_WARPS;
     uint64_t warp = ((uint64_t)u->sm * s->per_sched + slot) * s->nsched + sched;
     for (uint32_t k = 0; k < a->lines.lines; k++)
-        a->lines.line[k].line = orr_local_line(&u->launch->local, warp, a->lines.line[k].line);
+        a->lines.line[k].line = orr_local_line(u->launch->local_frame, warp, a->lines.line[k].line);
 }
 
 // Words of one bank that a store has written to lines whose tags are on few banks leave for L2 one after the
@@ -200,7 +200,7 @@ static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
     if (a->load != NOBODY) {
         const l1_spec *s = u->l1->spec;
         l1_load *f = &u->l1->loads.at[a->load];
-        f->floor = pipe->start + pipe->delay + lag + (a->local ? s->local_latency : s->latency);
+        f->floor = pipe->start + pipe->delay + lag + s->latency;
         if (a->i->tclass == ORR_TC_TEX && u->texture && u->texture->spec->latency)
             f->floor = through_textures(u, a, pipe->start + pipe->delay);
         f->open++; // until all lines have been looked up

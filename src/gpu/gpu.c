@@ -402,7 +402,6 @@ static void derive(orr_gpu *g) {
     g->l1_folded = g->l1_tag_hash.n > 0;
     bool profiler = g->profiler == ORR_PROFILER_ON;
     g->icache_warm = profiler && g->profiler_warm_code;
-    g->local_above = g->local_reserved + (profiler ? g->profiler_local : 0);
     g->launch_overhead = g->launch_own_overhead + (profiler ? g->profiler_overhead : 0);
 }
 

@@ -146,7 +146,6 @@ typedef struct orr_gpu {
     int l2_dirty_lines, l2_partial_lines, l2_completed_lines; // of all of L2 (l2.dirty_ways and so on)
     bool l1_folded;                                           // tags are in banks (l1.tag_hash)
     bool icache_warm;       // profiler.warm_code, unless there is no profiler
-    int local_above;        // local.above and profiler.local
     double launch_overhead; // launch.overhead and profiler.overhead
     orr_gpu_origin origin[ORR_GPU_PARAMS];
     const char

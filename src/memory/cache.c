@@ -31,8 +31,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     if (ways <= ORR_CACHE_PACKED) {
         c->order_at = 2 * ((ways + 3) & ~3u);
         c->stride = 16; // in one host cache line, if it fits
-        while (c->stride < 64 && c->stride < c->order_at + ways + 1) c->stride *= 2;
-        if (c->stride < c->order_at + ways + 1) c->stride = (c->order_at + ways + 1 + 63) & ~63u;
+        while (c->stride < 64 && c->stride < c->order_at + ways) c->stride *= 2;
+        if (c->stride < c->order_at + ways) c->stride = (c->order_at + ways + 63) & ~63u;
         c->memory = orr_calloc((size_t)c->sets + 64 / 16, c->stride);
         c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
     } else {
@@ -53,10 +53,6 @@ void orr_cache_fold(orr_cache *c, const int64_t *turns, int n) {
         for (uint32_t b = 0; b < 8; b++)
             if (i >> b & 1) table[i] ^= (uint16_t)turns[(i / 256 * 8 + b) % (uint32_t)n];
     c->fold = table;
-}
-
-void orr_cache_protect(orr_cache *c, uint32_t ways) {
-    if (c->head) c->keep = ways < c->ways ? ways : c->ways - 1;
 }
 
 void orr_cache_share(orr_cache *c, uint32_t lines) {
@@ -90,14 +86,8 @@ static uint8_t *order_of(const orr_cache *c, uint32_t set) {
     return order;
 }
 
-// How many at the new end of the order are protected (orr_cache_protect).
-static uint8_t *kept_of(const orr_cache *c, uint32_t set) {
-    return c->head + (size_t)set * c->stride + c->order_at + c->ways;
-}
-
-// Forward to place `to` of the order; where it was. Eight places at a time: the order begins at a multiple of
-// eight bytes.
-static uint32_t forward(uint8_t *order, uint32_t way, uint32_t to) {
+// A way to the front of the order. Eight places at a time: the order begins at a multiple of eight bytes.
+static void forward(uint8_t *order, uint32_t way) {
     uint32_t k = 0;
     uint64_t eight, in = way;
     for (;; k += 8) {
@@ -109,25 +99,21 @@ static uint32_t forward(uint8_t *order, uint32_t way, uint32_t to) {
         k += (uint32_t)__builtin_ctzll(x) / 8;
         break;
     }
-    for (uint32_t at = to & ~7u;; at += 8) {
+    for (uint32_t at = 0;; at += 8) {
         memcpy(&eight, order + at, 8);
-        uint64_t before = at < to ? (1ull << 8 * (to - at)) - 1 : 0,
-                 upto = k - at < 7 ? (1ull << 8 * (k - at + 1)) - 1 : UINT64_MAX, out = eight >> 56;
-        eight =
-            (eight & (before | ~upto)) | ((eight & ~before) << 8 & upto) | in << 8 * (at < to ? to - at : 0);
+        uint64_t upto = k - at < 7 ? (1ull << 8 * (k - at + 1)) - 1 : UINT64_MAX, out = eight >> 56;
+        eight = (eight & ~upto) | (eight << 8 & upto) | in;
         memcpy(order + at, &eight, 8);
-        if (k - at < 8) return k;
+        if (k - at < 8) return;
         in = out;
     }
 }
 
-static uint32_t to_back(uint8_t *order, uint32_t ways, uint32_t way) {
-    uint32_t k = 0, was;
+static void to_back(uint8_t *order, uint32_t ways, uint32_t way) {
+    uint32_t k = 0;
     while (order[k] != way) k++;
-    was = k;
     memmove(order + k, order + k + 1, ways - 1 - k);
     order[ways - 1] = (uint8_t)way;
-    return was;
 }
 
 // ---- lists ------------------------------------------------------------------------------------
@@ -182,9 +168,7 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
 void orr_cache_touch(orr_cache *c, uint32_t i) {
     uint32_t s = i / c->ways;
     if (c->head) {
-        uint32_t was = forward(order_of(c, s), i - s * c->ways, 0);
-        uint8_t *kept = kept_of(c, s);
-        if (was >= *kept && *kept < c->keep) ++*kept;
+        forward(order_of(c, s), i - s * c->ways);
     } else if (c->link[i].newer) {
         unlink_use(c, &c->set[s], i + 1);
         make_newest(c, &c->set[s], i + 1);
@@ -251,7 +235,7 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = orr_cache_signature(orr_cache_mix(tag));
-        forward(order_of(c, s), way, *kept_of(c, s)); // which is 0 where none is protected
+        forward(order_of(c, s), way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         if (i == s * c->ways + set->n) // its first use
@@ -309,8 +293,7 @@ void orr_cache_drop(orr_cache *c, uint32_t i) {
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = 0;
-        uint8_t *kept = kept_of(c, s);
-        *kept -= to_back(order_of(c, s), c->ways, way) < *kept;
+        to_back(order_of(c, s), c->ways, way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         unlink_bucket(c, i + 1);

@@ -2,8 +2,6 @@
 // A cache may have room for fewer lines than it has tags (orr_cache_share): then a new line takes the place
 // of the oldest of its set when that is full, else that of the oldest of another set, each in turn. Sets next
 // to each other are not so in that order: a walk over addresses does not run along with it.
-// And it may protect lines that were used again (orr_cache_protect): then one that is new is behind those in
-// the order, and so goes before them.
 //
 // Sectors have valid, dirty and pending bits; `partial` masks of partly written sectors are kept by those
 // caches that need them. A set of up to ORR_CACHE_PACKED ways has a compact head: sixteen bits of each tag,
@@ -58,8 +56,7 @@ typedef struct orr_cache {
         uint32_t n;              // in the list; the others have never been used
     } * set;
     uint32_t room,
-        held;      // lines that it has room for (0: all), that it holds (only counted where there is a limit)
-    uint32_t keep; // ways of a set that may be protected
+        held; // lines that it has room for (0: all), that it holds (only counted where there is a limit)
     uint32_t hand, step;    // the set that gives up a line next, and how far behind it the one after that is
     uint64_t (*partial)[2]; // bytes valid of partly written sectors, 128 bits a line; NULL: not kept
 } orr_cache;
@@ -73,11 +70,6 @@ void orr_cache_fold(orr_cache *c, const int64_t *turns, int n);
 // Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
 // to ORR_CACHE_PACKED ways only.
 void orr_cache_share(orr_cache *c, uint32_t lines);
-// Up to `ways` of a set, but not all, are protected: a line that is used again after it was taken goes to the
-// front of these, and the last of them, when there are too many, back to the front of the others, where new
-// lines begin (segmented LRU). Before the first use; sets of up to ORR_CACHE_PACKED ways only. Who touches a
-// line that he has just taken uses it again.
-void orr_cache_protect(orr_cache *c, uint32_t ways);
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten
 

@@ -143,7 +143,6 @@ uint32_t orr_atomic_quarters(const orr_access *a, uint32_t bytes, uint8_t op, ui
 orr_shared_spec orr_shared_spec_of(const orr_gpu *g) {
     return (orr_shared_spec){.pass_cycles = orr_shared_pass_cycles(g),
                              .swap = (uint32_t)g->shared_swap,
-                             .swap_wide = (uint32_t)g->shared_swap_wide,
                              .atomic = (uint32_t)g->shared_atomic,
                              .conflict = (uint32_t)g->lsu_pass,
                              .wide = (uint32_t)g->lsu_wide};
@@ -156,7 +155,6 @@ orr_shared_cost orr_shared_cost_of(const orr_shared_spec *s, const orr_tinst *i,
     c.cycles = passes * c.each;
     c.lag = c.cycles - c.each;
     if (atomic) c.lag += s->atomic * times;
-    if (swap && i->bytes == 8) c.lag += s->swap_wide;
     if (s->conflict && b.conflicts) c.lag += b.conflicts * (s->conflict - 1) * times;
     bool load = !atomic && !(i->flags & ORR_TF_STORE);
     if (load && b.passes > b.conflicts) c.lag += (b.passes - b.conflicts - 1) * s->wide;

@@ -153,7 +153,6 @@ typedef struct orr_shared_cost {
 typedef struct orr_shared_spec {
     uint32_t pass_cycles; // of a pass over the banks, a word each
     uint32_t swap;        // shared.cas: a compare and swap takes so many times as long
-    uint32_t swap_wide;   // shared.cas_wide: and the result of one of 64 bits so many cycles more
     uint32_t atomic;      // shared.atomic: cycles more of an atomic's result
     uint32_t conflict;    // lsu.replay: cycles of a result for each pass with a conflict; 0: as the banks
     uint32_t wide;        // lsu.wide_replay: cycles more for each further pass of a wide load

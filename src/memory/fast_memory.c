@@ -359,15 +359,12 @@ static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t wor
     return all >= n * (ORR_SECTOR / 4) ? were | part : 0;
 }
 
-// A store at its line's slice, at t: how long the slice's data are busy. *made: the line was not there.
+// A store at its line's slice, at t: how long the slice's data are busy.
 static uint64_t store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
-                      uint64_t t, bool *made) {
+                      uint64_t t) {
     uint32_t at = p->unit;
     uint64_t tag = p->tag;
-    const orr_tags *tags = &q->tags[q->map.unit[at].slice];
-    line l = {.at = orr_tags_of(tags, tag)};
-    *made = orr_tags_find(&l.at) == ORR_NO_WAY;
-    l = line_of(q, at, q->map.unit[at].slice, tag, t);
+    line l = line_of(q, at, q->map.unit[at].slice, tag, t);
     uint8_t *sectors = &l.at.set->sectors[l.way], here = *sectors & 15, were = *sectors >> 4 & (uint8_t)~here,
             part = r->sectors & (uint8_t) ~(whole | here);
     uint64_t takes = part && !were && !q->l2.fetch ? limit_partial(q, at, &l, tag, t) : 0;
@@ -529,7 +526,7 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
                            uint64_t t, uint64_t *done) {
     slice *s = &q->slice[q->map.unit[p->unit].slice];
     uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
-    bool masked = part && q->l2.store.turn, made;
+    bool masked = part && q->l2.store.turn;
     uint64_t own = orr_l2_store_time(&q->l2, n - part, part, q->l2.fill ? q->l2.sector : q->l2.store.sector);
     uint64_t then = after_stores(q, s, p->tag, t, own);
     if (masked) { // what is no such store passes in between, unless too many wait for their line
@@ -539,8 +536,7 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
     } else { // while it waits at the input, all that is behind it does
         t = book(&s->in, then, max(max(own, q->least), then > t ? q->l2.store.again : 0));
     }
-    uint64_t more = store(q, p, r, whole, t, &made);
-    if (masked && made && q->l2.store.allocate) book(&s->masked[p->far], t, q->l2.store.allocate);
+    uint64_t more = store(q, p, r, whole, t);
     uint64_t data = (n - part) * q->l2.store.sector + part * (masked ? q->l2.cycle : q->l2.store.partial);
     *done = q->l2.fill ? book(&s->data, t, data + more) : t;
     return t;

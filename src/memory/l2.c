@@ -73,13 +73,6 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
 
 // ---- loads -------------------------------------------------------------------------------------------
 
-// Too many atomics wait for sectors from DRAM, or for the slice to work on those that have come.
-static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
-    if (!p->spec->atomic.queue || s->atomics.missed < p->spec->atomic.queue) return false;
-    orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_PENDING);
-    return true;
-}
-
 // Of the sectors that a load or an atomic asks for, so many are here, and so many of the others on their way.
 static void count_lookup(orr_l2 *p, const orr_l2_request *r, uint64_t hits, uint64_t pending) {
     uint64_t n = (uint64_t)orr_popc(r->sectors);
@@ -116,7 +109,6 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
     if (missing) {
         bool copy = r->line & ORR_L2_FAR;
         if (!copy && orr_l2_mshrs_full(p, &p->slice[slice], i)) return false;
-        if (r->kind != ORR_REQ_READ && blocked_by_atomics(p, &p->slice[slice])) return false;
         if (i == ORR_NO_LINE && !(behind && copy) &&
             (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
@@ -164,7 +156,6 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
                        .late = late,
                        .far = r->far};
     if (lack) {
-        if (r->kind != ORR_REQ_READ) p->slice[slice].atomics.missed += (uint32_t)orr_popc(r->sectors);
         orr_l2_mshr_wait(p, &p->mshrs.at[miss], &w);
     } else {
         complete(p, slice, t, &w, out);
@@ -277,11 +268,6 @@ static void do_event(orr_l2 *p, orr_replies *out) {
     orr_l2_slice *s = &p->slice[e.slice];
     switch (e.kind) {
     case ORR_L2_EV_FILL: fill(p, &e, out); break;
-    case ORR_L2_EV_NEXT: orr_l2_next_atomic(p, e.slice, e.at, e.time, out); break;
-    case ORR_L2_EV_WORKED:
-        s->atomics.missed -= (uint32_t)orr_popc(e.sectors);
-        unblock(p, s, ORR_L2_BLOCKED_LINES, e.time);
-        break;
     default: {
         orr_l2_waiter w = p->waiters.at[e.at];
         orr_l2_free_waiter(p, e.at);

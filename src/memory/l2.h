@@ -32,7 +32,6 @@ typedef struct orr_l2_store_spec { // stores
     uint64_t sector;               // a whole sector through a port
     uint64_t partial;              // one of which not every byte is written
     uint64_t mask;                 // one with `turn`, and once more for its byte mask
-    uint64_t allocate;             // more for a line that is not there (l2.partial_miss)
     uint64_t again;                // from a store to the next one to its line
     uint64_t turn;                 // from a store of one half to the next one to its line of the other
     uint64_t far;                  // at most, for a store that comes from the other half
@@ -55,10 +54,7 @@ typedef struct orr_l2_atomic_spec {
     uint64_t load;      // a load of the line that the last atomic was on
     uint64_t latency;   // until an atomic's result leaves, besides the time it takes its unit
     uint64_t ahead;     // that the input may be ahead of a unit
-    uint32_t queue;     // sectors of atomics that missed and are not done; 0: any number
     uint32_t unit_mask; // units of a slice, less one
-    uint32_t clusters;  // of a GPC
-    bool turns;         // clusters of SMs are served round robin
 } orr_l2_atomic_spec;
 
 typedef struct orr_l2_halves_spec { // two halves that keep copies of each other's lines
@@ -155,10 +151,8 @@ typedef struct orr_l2_mshr { // a line on its way
 } orr_l2_mshr;
 
 enum orr_l2_event_kind {
-    ORR_L2_EV_FILL,   // sectors have come for MSHR `at`
-    ORR_L2_EV_REPLY,  // the atomic of waiter `at` is done, and its result leaves
-    ORR_L2_EV_WORKED, // an atomic that had missed is done
-    ORR_L2_EV_NEXT,   // the next atomic of unit `at` has its turn (l2.atomic_round_robin)
+    ORR_L2_EV_FILL,  // sectors have come for MSHR `at`
+    ORR_L2_EV_REPLY, // the atomic of waiter `at` is done, and its result leaves
 };
 typedef struct orr_l2_event {
     uint64_t time;
@@ -210,7 +204,6 @@ typedef struct orr_l2_front { // of a slice's input
     uint64_t lookups;         // requests that the profiler counts
     uint64_t complete_time;   // that completing a line takes the input, not taken yet
     bool ack_late;            // the last store is acknowledged when the other half has dropped its copy
-    bool allocated;           // the last store was to a line that was not there
 } orr_l2_front;
 
 typedef struct orr_l2_port { // when each is free
@@ -221,23 +214,17 @@ typedef struct orr_l2_port { // when each is free
     uint64_t busy;           // and how long that was so far
 } orr_l2_port;
 
-#define ORR_L2_UNITS    2  // for atomics
-#define ORR_L2_CLUSTERS 64 // of SMs that are told apart
-#define ORR_L2_SUMS     8  // lines of sums that a unit has under way
-#define ORR_L2_RECENT   4 // micro/contention: four lines are as many as a slice's units work on at full speed
+#define ORR_L2_UNITS  2 // for atomics
+#define ORR_L2_SUMS   8 // lines of sums that a unit has under way
+#define ORR_L2_RECENT 4 // micro/contention: four lines are as many as a slice's units work on at full speed
 typedef struct orr_l2_atomics {
-    uint64_t free[ORR_L2_UNITS];    // when all that has come so far is done
-    uint64_t busy[ORR_L2_UNITS];    // with what it is doing now; others may wait for their turn:
-    uint64_t waiting[ORR_L2_UNITS]; // bits of clusters of SMs of which there are such,
-    uint32_t head[ORR_L2_UNITS][ORR_L2_CLUSTERS], tail[ORR_L2_UNITS][ORR_L2_CLUSTERS]; // in order,
-    uint32_t last[ORR_L2_UNITS];  // the cluster that had its turn last
+    uint64_t free[ORR_L2_UNITS];  // when all that has come so far is done
     uint64_t piece[ORR_L2_UNITS]; // of the last atomic, + 1
     // The last sums of floating-point numbers.
     uint64_t sum_line[ORR_L2_UNITS][ORR_L2_SUMS], sum_until[ORR_L2_UNITS][ORR_L2_SUMS];
     uint8_t sum_sectors[ORR_L2_UNITS][ORR_L2_SUMS];
     uint64_t recent[ORR_L2_RECENT]; // lines of the last atomics, + 1
     uint64_t line;                  // that the last atomic was on, + 1; 0: a load of it has come since
-    uint32_t missed;                // sectors of atomics that missed and are not done
     uint64_t
         until[ORR_L2_UNITS]; // for the statistics: it works until then, or a sum waits for the one before
     uint64_t worked[ORR_L2_UNITS]; // and how long that was so far
@@ -375,7 +362,6 @@ void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sec
 uint64_t orr_l2_atomic_time(const orr_l2_spec *c, uint64_t ops, uint64_t quarters);
 uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);
 void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out);
-void orr_l2_next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_replies *out);
 // l2_merge.c
 void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r);
 void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r);

@@ -1,9 +1,8 @@
 // The atomic units of an L2 slice (l2.h).
 //
-// An atomic needs its sectors in L2. Then its unit works on it, one at a time, in order of arrival or with
-// the clusters of SMs served round robin (l2.atomic_round_robin). Sums of floating-point numbers on one
-// sector follow each other l2.atomic_float apart; meanwhile the unit does others. A result leaves
-// l2.atomic_latency later; a reduction is acknowledged when it is done.
+// An atomic needs its sectors in L2. Then its unit works on it, one at a time, in order of arrival. Sums of
+// floating-point numbers on one sector follow each other l2.atomic_float apart; meanwhile the unit does
+// others. A result leaves l2.atomic_latency later; a reduction is acknowledged when it is done.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -49,14 +48,9 @@ static void start_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_wai
         a->until[u] = end;
     }
     t += work;
-    a->busy[u] = t;
+    a->free[u] = t;
     t += wait;
-    if (w->hit)
-        orr_l2_note_time(p, t);
-    else if (p->spec->atomic.queue)
-        orr_l2_event_push(
-            p, (orr_l2_event){
-                   .time = t, .sectors = w->sectors, .kind = ORR_L2_EV_WORKED, .slice = (uint16_t)slice});
+    if (w->hit) orr_l2_note_time(p, t);
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->acks)
             *ORR_PUSH(out) = (orr_reply){
@@ -70,61 +64,8 @@ static void start_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_wai
         p, (orr_l2_event){.time = t, .at = copy, .kind = ORR_L2_EV_REPLY, .slice = (uint16_t)slice});
 }
 
-static uint32_t cluster_of(const orr_l2_spec *c, uint32_t sm) {
-    return (orr_gpc_of_sm(sm, c->topology) * c->atomic.clusters +
-            orr_cluster_of_sm(sm, c->topology, c->atomic.clusters)) %
-           ORR_L2_CLUSTERS;
-}
-
-// An atomic waits for its cluster's turn, behind those of the cluster that came before.
-static void queue_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w) {
-    orr_l2_atomics *a = &p->slice[slice].atomics;
-    uint32_t u = orr_l2_atomic_unit(p->spec, w->line), k = cluster_of(p->spec, w->sm), at;
-    orr_l2_waiter waits = *w; // the pool may move
-    at = orr_l2_new_waiter(p);
-    p->waiters.at[at] = waits;
-    if (!a->waiting[u])
-        orr_l2_event_push(
-            p, (orr_l2_event){.time = a->busy[u], .at = u, .slice = (uint16_t)slice, .kind = ORR_L2_EV_NEXT});
-    if (a->waiting[u] >> k & 1)
-        p->waiters.at[a->tail[u][k]].next = at;
-    else
-        a->head[u][k] = at;
-    a->tail[u][k] = at;
-    a->waiting[u] |= 1ull << k;
-    a->free[u] = max(a->free[u], t) + orr_l2_atomic_time(p->spec, waits.ops, waits.quarters);
-}
-
-// The arbiter: the next cluster of which an atomic waits has its turn.
-void orr_l2_next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_replies *out) {
-    orr_l2_atomics *a = &p->slice[slice].atomics;
-    uint32_t k = a->last[u];
-    do k = (k + 1) % ORR_L2_CLUSTERS;
-    while (!(a->waiting[u] >> k & 1));
-    uint32_t at = a->head[u][k];
-    orr_l2_waiter w = p->waiters.at[at];
-    if (at == a->tail[u][k])
-        a->waiting[u] &= ~(1ull << k);
-    else
-        a->head[u][k] = w.next;
-    orr_l2_free_waiter(p, at);
-    a->last[u] = k;
-    start_atomic(p, slice, t, &w, out);
-    uint64_t took = a->busy[u] - t, thought = orr_l2_atomic_time(p->spec, w.ops, w.quarters);
-    if (took > thought) a->free[u] += took - thought;
-    if (a->waiting[u])
-        orr_l2_event_push(
-            p, (orr_l2_event){.time = a->busy[u], .at = u, .slice = (uint16_t)slice, .kind = ORR_L2_EV_NEXT});
-}
-
 // The sectors of an atomic are here.
 void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    orr_l2_atomics *a = &p->slice[slice].atomics;
     uint32_t u = orr_l2_atomic_unit(p->spec, w->line);
-    if (p->spec->atomic.turns && (a->waiting[u] || t < a->busy[u])) {
-        queue_atomic(p, slice, t, w);
-        return;
-    }
-    start_atomic(p, slice, max(t, a->free[u]), w, out);
-    a->free[u] = a->busy[u];
+    start_atomic(p, slice, max(t, p->slice[slice].atomics.free[u]), w, out);
 }

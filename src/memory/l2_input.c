@@ -182,7 +182,6 @@ static void drain_store_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t
     store_port port = {.queued = true, .takes = p->spec->cycle};
     if (!perform_store(p, slice, &in->at[in->head], t, &port, out)) return;
     in->free = t + port.takes;
-    if (s->front.allocated) s->in[lane - 2].masked = max(s->in[lane - 2].masked, t) + p->spec->store.allocate;
     if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
     lane_pop(s, lane);
 }

@@ -29,7 +29,6 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->fill_ahead = (uint64_t)g->l2_fill_ahead * c->cycle;
     c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial));
     c->store.mask = (uint64_t)llround(cycle * g->l2_store_mask);
-    c->store.allocate = (uint64_t)llround(cycle * g->l2_store_new);
     c->partial.alone = g->l2_partial_alone;
     c->partial.again = (uint64_t)llround(cycle * g->l2_partial_again);
     c->store.again = (uint64_t)llround(cycle * g->l2_store_again);
@@ -44,10 +43,7 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->atomic.switching = (uint64_t)llround(cycle * g->l2_atomic_switch);
     c->atomic.load = (uint64_t)llround(cycle * g->l2_atomic_load);
     c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
-    c->atomic.queue = (uint32_t)g->l2_atomic_queue;
     c->atomic.unit_mask = g->l2_atomic_units > 1;
-    c->atomic.turns = g->l2_atomic_turns;
-    c->atomic.clusters = g->xbar_clusters > 0 ? (uint32_t)g->xbar_clusters : 1;
     c->atomic.ahead = (uint64_t)g->l2_atomic_ahead * c->cycle;
     c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->halves.copies = g->l2_copies && g->l2_partitions == 2;

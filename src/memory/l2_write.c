@@ -111,9 +111,7 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
         part & ~coming && p->spec->partial.lines && (i == ORR_NO_LINE || !partial_sectors(&c->line[i]));
     if (one_more && !limit_partial(p, slice, r->line, t)) return false;
     if (!orr_l2_limit_dirty(p, slice, r->line, i, t)) return false;
-    bool made = i == ORR_NO_LINE;
-    if (made && (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE) return false;
-    p->slice[slice].front.allocated = made;
+    if (i == ORR_NO_LINE && (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE) return false;
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];

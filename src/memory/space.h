@@ -5,10 +5,8 @@
 //
 // Local memory has line numbers of its own, far from all others (ORR_LOCAL_LINES on), so that caches tell
 // them apart. Word w of a thread lies beside word w of the other threads of its warp, so a line is one word
-// of all lanes. Each warp that a GPU can hold has a stack there (local.stack), one behind the other, and
-// above each some bytes that kernels do not use (local.above). A kernel's frame is at the stack's upper end
-// in machine code, at the lower end in PTX. What is not on the stack, or all of it where stacks are not
-// known, is in pieces of the frame's size, those of all warps side by side.
+// of all lanes. Each warp that a GPU can hold has a frame there, those of all warps side by side; what is
+// beyond a frame (stacks that grow) is in further pieces of the frame's size.
 #ifndef ORR_SPACE_H
 #define ORR_SPACE_H
 
@@ -44,27 +42,15 @@ static inline uint8_t orr_space_resolve(orr_access *a, uint8_t space) {
 
 #define ORR_LOCAL_LINES (1ull << 56) // numbers of local memory's lines begin here
 
-typedef struct orr_local_layout { // of a kernel's local memory; all in lines
-    uint64_t frame;               // a warp's frame, a power of two
-    uint64_t stack;               // a warp's stack; 0: stacks are not known
-    uint64_t stride;              // from one warp's stack to the next one's
-    uint64_t first;               // the line of the stack that is line 0 of the kernel's (modulo 2^64)
-} orr_local_layout;
-
-orr_local_layout orr_local_layout_of(const orr_gpu *g, const orr_kernel *k);
+// A warp's frame in lines, a power of two.
+uint64_t orr_local_frame(const orr_kernel *k);
 
 #define ORR_LOCAL_PIECE 36 // lines of a piece of all warps' frames, log2
 
-// From a line of local memory to the same one of the next warp, of those that all SMs can hold.
-static inline uint64_t orr_local_stride(const orr_local_layout *l, uint64_t line) {
-    return line - ORR_LOCAL_LINES < 1ull << ORR_LOCAL_PIECE ? l->stride : l->frame;
-}
 // The number of a line of local memory, which the kernel's threads of one warp call `line`; `warp` numbers
 // the warps that all SMs can hold.
-static inline uint64_t orr_local_line(const orr_local_layout *l, uint64_t warp, uint64_t line) {
-    uint64_t row = line + l->first;
-    if (row < l->stack) return ORR_LOCAL_LINES + warp * l->stride + row;
-    return ORR_LOCAL_LINES + ((line / l->frame + 1) << ORR_LOCAL_PIECE) + warp * l->frame + line % l->frame;
+static inline uint64_t orr_local_line(uint64_t frame, uint64_t warp, uint64_t line) {
+    return ORR_LOCAL_LINES + ((line / frame + 1) << ORR_LOCAL_PIECE) + warp * frame + line % frame;
 }
 
 #endif

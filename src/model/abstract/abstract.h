@@ -315,7 +315,7 @@ typedef struct machine {
     uint32_t cluster; // thread blocks of a cluster
     uint32_t batch;   // warps of a batch at most
     warp_room room;
-    orr_local_layout local;
+    uint64_t local_frame; // of a warp, in lines
     stepped stepped;
     launch_part part;
     code_supply fetch;

@@ -185,7 +185,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
         uint64_t warp = ((uint64_t)m->net.numbers[s->id] * m->per_sched + id % m->per_sched) * m->nsched +
                         id / m->per_sched;
         for (uint32_t n = 0; n < x->lines; n++)
-            x->line[n].line = orr_local_line(&m->local, warp, x->line[n].line);
+            x->line[n].line = orr_local_line(m->local_frame, warp, x->line[n].line);
     }
     return true;
 }

@@ -164,8 +164,7 @@ static inline uint32_t peer_sm(const acore *s, uint32_t n) { return s->id + (n +
 // A line of local memory, as the same warp of another SM has it.
 static uint64_t local_of_peer(const acore *s, uint64_t line, uint32_t sm) {
     const machine *m = s->m;
-    uint64_t apart = (uint64_t)m->per_sched * m->nsched;
-    apart *= orr_local_stride(&m->local, line);
+    uint64_t apart = (uint64_t)m->per_sched * m->nsched * m->local_frame;
     return line + m->net.numbers[sm] * apart - m->net.numbers[s->id] * apart;
 }
 

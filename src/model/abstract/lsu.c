@@ -150,8 +150,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
                 ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
-        uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->core.l1.local_latency : m->c->core.l1.latency;
-        uint64_t floor = k->from + a->span + k->lag + latency;
+        uint64_t floor = k->from + a->span + k->lag + m->c->core.l1.latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
     }
@@ -354,8 +353,6 @@ void abt_memory_shape(machine *m, uint64_t l1_bytes) {
     if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE;
     if (m->perfect || m->l1.bytes == l1_bytes) return;
     m->l1.bytes = l1_bytes;
-    if (g->l1_tag_ways && l1_bytes > (uint64_t)g->l1_reserved + ORR_LINE)
-        l1_bytes -= (uint64_t)g->l1_reserved;
     uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
     uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
     if (m->l1.tags)

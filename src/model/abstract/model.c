@@ -130,7 +130,7 @@ bool abt_in_time(const abt_state *st, const orr_work *w) { return abt_step_wants
 static bool load(state *st, const orr_gpu *gpu, const orr_work *w, orr_occupancy_result *occ, orr_err *e) {
     machine *m = st->machine;
     m->kernel = w->info.kernel;
-    m->local = orr_local_layout_of(m->gpu, m->kernel);
+    m->local_frame = orr_local_frame(m->kernel);
     m->code = code_of(st, w, gpu, e);
     m->cluster = orr_work_cluster(w);
     return m->code && orr_program_fits(gpu, m->code->program, &w->info, occ, e);

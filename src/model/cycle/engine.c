@@ -699,7 +699,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
         const orr_tinst *i = &c->program->insts[n];
         c->traits.hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
-    c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
+    c->launch.local_frame = orr_local_frame(c->kernel);
     bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
     c->net.foreign = c->foreign != NULL;

@@ -204,11 +204,9 @@ static bool shares(const orr_work *w, const orr_program *p) {
            !w->pieces;
 }
 
-// Local memory is laid out for one kernel: of two that have some both must have the same layout.
-static bool same_local(const orr_gpu *g, const orr_kernel *a, const orr_kernel *b) {
-    if (!orr_kernel_local(a) || !orr_kernel_local(b)) return true;
-    orr_local_layout x = orr_local_layout_of(g, a), y = orr_local_layout_of(g, b);
-    return memcmp(&x, &y, sizeof x) == 0;
+// Local memory is laid out in frames of one size: of two kernels that have some both must have the same.
+static bool same_local(const orr_kernel *a, const orr_kernel *b) {
+    return !orr_kernel_local(a) || !orr_kernel_local(b) || orr_local_frame(a) == orr_local_frame(b);
 }
 
 typedef struct joined { // what runs side by side
@@ -249,7 +247,7 @@ static bool join(state *st, orr_launch_group *group, grids *all, joined *j, orr_
         orr_occupancy_result o = {0};
         if (!p || !orr_program_fits(gpu, p, &w->info, &o, e)) return false;
         bool with = shares(w, p) && (!n || orr_program_joins(j->programs.at[0], p)) &&
-                    (!j->local || same_local(gpu, j->local, w->info.kernel));
+                    (!j->local || same_local(j->local, w->info.kernel));
         if (m->after && !cyc_grids_has(all, m->after)) with = false; // it comes behind one that is not here
         if (!with && !n) return false;
         if (!with) continue;
