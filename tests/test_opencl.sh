@@ -182,6 +182,11 @@ if command -v llvm-spirv-14 >/dev/null || command -v llvm-spirv >/dev/null; then
     "$orrery" cl -q --gpu h200 ./spirv >got 2>err || fail "SPIR-V: $(cat got err)"
     printf '%s\n' "not SPIR-V: error -30" "cut short: error -11" "build: error 0, 1 bytes of IL" "run: error 0, 0 wrong" |
         diff - got || fail "SPIR-V: $(cat err)"
+    "${CC:-cc}" -O1 -w "$source/tests/opencl/special.c" -o special -lOpenCL
+    "$orrery" cl -q --gpu h200 ./special >got 2>err || fail "printf in SPIR-V: $(cat got err)"
+    printf '%s\n' "1 2 3 4 5 6.5 7.25 ab|1,2,3,200|1,4" "errors: 0 0 0 0 0 0 0 -71 -30 -30 -44" \
+        "2 -2 300 -40 5000000000 0.5 -1e+300 ab|1,2,3,200|2,-40" "1 2 3 -40 5 6.5 7.25 ab|1,2,3,200|1,-40" |
+        diff - got || fail "printf or constants in SPIR-V: $(cat err)"
 else
     echo "no llvm-spirv: SPIR-V is not looked at"
 fi

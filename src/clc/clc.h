@@ -3,7 +3,8 @@
 //   tools.c    finds clang and libclc, runs clang, has the device library (device.cl) compiled once
 //   options.c  the options of clBuildProgram, to those of clang
 //   build.c    source to bitcode, bitcodes to PTX, PTX to machine code where ptxas is there
-//   spirv.c    SPIR-V to bitcode, where llvm-spirv is there
+//   spirv.c    SPIR-V to bitcode, where llvm-spirv is there; spirv_printf.c its calls of printf;
+//              specialize.c its specialisation constants
 //   kernels.c  what the bitcode says of a kernel's arguments
 //   annotate.h OpenCL C with counters: ast.c, annotate.c, match.c
 //   binary.c   programs as files of our own (clGetProgramInfo, clCreateProgramWithBinary)
@@ -51,6 +52,16 @@ typedef struct orr_clc_kernels {
 // From LLVM's textual form. What it cannot read it leaves out.
 orr_clc_kernels orr_clc_read_kernels(const char *text, size_t n, orr_arena *a);
 
+// ---- SPIR-V (specialize.c) --------------------------------------------------------------------------
+bool orr_clc_is_spirv(const void *il, size_t n); // by its first word and its length
+// A copy in the order of this host. malloc'd; n bytes.
+uint32_t *orr_clc_spirv_words(const void *il, size_t n);
+// The bytes that the value of a specialisation constant has (of a boolean: 1); 0: there is none of that
+// number.
+size_t orr_clc_special_bytes(const uint32_t *words, size_t n, uint32_t id);
+// Gives it a value, of so many bytes.
+void orr_clc_specialize(uint32_t *words, size_t n, uint32_t id, const void *value);
+
 // ---- compiling --------------------------------------------------------------------------------------
 typedef struct orr_clc_header { // of clCompileProgram: a name that #include finds, and its text
     const char *name, *text;
@@ -64,12 +75,11 @@ typedef struct orr_clc_source {
     const char *options; // NULL: none
     const orr_clc_header *headers;
     uint32_t nheaders;
-    unsigned sm;    // 90; 0: any
-    const void *il; // SPIR-V instead of a text
-    size_t nil;
+    unsigned sm;        // 90; 0: any
+    const uint32_t *il; // SPIR-V instead of a text, as orr_clc_spirv_words has it
+    size_t nil;         // bytes
 } orr_clc_source;
-bool orr_clc_is_spirv(const void *il, size_t n); // by its first word and its length
-bool orr_clc_has_spirv(void);                    // is there a command that reads it?
+bool orr_clc_has_spirv(void); // is there a command that reads SPIR-V?
 
 // Compiled, not linked. `log` is what the compiler said, "" nothing; malloc'd, as is `bitcode`.
 typedef struct orr_clc_object {

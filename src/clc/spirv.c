@@ -3,7 +3,7 @@
 // Functions have the same names in both (SPIR 2.0, 3.8.1), so that the device library and libclc link as they
 // do with OpenCL C. What differs: address spaces (constant is 2 in SPIR and 4 in NVPTX, generic 4 and 0),
 // also in the names of functions that take pointers and of intrinsics; calling conventions; the layout of
-// data; and that NVPTX is told of kernels by metadata.
+// data; that NVPTX is told of kernels by metadata; and calls of printf (spirv_printf.c).
 #include "clc/clc.h"
 #include "clc/tools.h"
 
@@ -59,7 +59,12 @@ static void casts(char *s) {
     }
 }
 
-static void change(const line *l, orr_text *out) {
+typedef struct output {
+    orr_text text, functions; // functions: one for each call of printf
+    unsigned calls;           // of printf
+} output;
+
+static void change(const line *l, output *o) {
     orr_text t = {0};
     bool in_name = false, intrinsic = false, quoted = false;
     orr_text_add(&t, "%s", "");
@@ -80,8 +85,11 @@ static void change(const line *l, orr_text *out) {
         s += n;
     }
     casts(t.s);
-    orr_text_addn(out, t.s, t.n);
-    orr_text_addn(out, "\n", 1);
+    if (clc_spirv_printf(t.s, t.n, o->calls, &o->text, &o->functions))
+        o->calls++;
+    else
+        orr_text_addn(&o->text, t.s, t.n);
+    orr_text_addn(&o->text, "\n", 1);
     free(t.s);
 }
 
@@ -97,10 +105,11 @@ static const char *kernel_of(const line *l, size_t *n) {
 }
 
 char *clc_from_spir(const char *text, size_t n, size_t *bytes) {
-    orr_text out = {0}, kernels = {0}, list = {0};
+    output out = {0};
+    orr_text kernels = {0}, list = {0};
     uint64_t node = 0, first = 0;
-    orr_text_add(&out, "target datalayout = \"e-i64:64-i128:128-v16:16-v32:32-n16:32:64\"\n"
-                       "target triple = \"nvptx64-nvidia-nvcl\"\n");
+    orr_text_add(&out.text, "target datalayout = \"e-i64:64-i128:128-v16:16-v32:32-n16:32:64\"\n"
+                            "target triple = \"nvptx64-nvidia-nvcl\"\n");
     for (const char *s = text, *end = text + n; s < end;) {
         const char *stop = memchr(s, '\n', (size_t)(end - s));
         line l = {s, stop ? stop : end};
@@ -127,14 +136,11 @@ char *clc_from_spir(const char *text, size_t n, size_t *bytes) {
         orr_text_add(&list, "%s!%llu", node > first ? ", " : "", (unsigned long long)node);
         node++;
     }
-    if (node > first) orr_text_add(&out, "%s!nvvm.annotations = !{%s}\n", kernels.s, list.s);
+    if (out.calls) orr_text_addn(&out.text, out.functions.s, out.functions.n);
+    if (node > first) orr_text_add(&out.text, "%s!nvvm.annotations = !{%s}\n", kernels.s, list.s);
     free(kernels.s);
     free(list.s);
-    *bytes = out.n;
-    return out.s;
-}
-
-bool orr_clc_is_spirv(const void *il, size_t n) {
-    static const uint8_t little[4] = {3, 2, 0x23, 7}, big[4] = {7, 0x23, 2, 3};
-    return n >= 20 && n % 4 == 0 && (!memcmp(il, little, 4) || !memcmp(il, big, 4));
+    free(out.functions.s);
+    *bytes = out.text.n;
+    return out.text.s;
 }

@@ -133,8 +133,9 @@ struct _cl_program {
     cl_context context;
     char *source;
     size_t nsource;
-    void *il; // SPIR-V, of which it was made
-    size_t nil;
+    void *il;        // SPIR-V, of which it was made
+    uint32_t *words; // the same in this host's order, with the values that were set for its constants
+    size_t nil;      // bytes of either
     bool from_binary;
     orr_clc_object object; // compiled: bitcode
     char *ir;              // its text, of which the kernels were read

@@ -102,12 +102,19 @@ cl_program cl_clCreateProgramWithIL(cl_context c, const void *il, size_t n, cl_i
     p->il = orr_malloc(n);
     memcpy(p->il, il, n);
     p->nil = n;
+    p->words = orr_clc_spirv_words(il, n);
     cl_unlock();
     return p;
 }
+
 cl_int cl_clSetProgramSpecializationConstant(cl_program p, cl_uint id, size_t n, const void *v) {
-    (void)id, (void)n, (void)v;
-    return cl_is(p, KIND_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM;
+    if (!cl_is(p, KIND_PROGRAM) || !p->words) return CL_INVALID_PROGRAM;
+    cl_lock();
+    size_t bytes = orr_clc_special_bytes(p->words, p->nil, id);
+    cl_int error = !bytes ? CL_INVALID_SPEC_ID : n != bytes || !v ? CL_INVALID_VALUE : CL_SUCCESS;
+    if (!error) orr_clc_specialize(p->words, p->nil, id, v);
+    cl_unlock();
+    return error;
 }
 
 cl_int cl_clRetainProgram(cl_program p) {
@@ -130,6 +137,7 @@ void cl_drop_program(cl_program p) {
     orr_clc_object_free(&p->object);
     free(p->source);
     free(p->il);
+    free(p->words);
     free(p->ir);
     free(p->options);
     free(p->log);
@@ -185,7 +193,7 @@ static cl_int compile(cl_program p, const char *options, const orr_clc_header *h
                         .headers = headers,
                         .nheaders = nheaders,
                         .sm = sm(),
-                        .il = p->il,
+                        .il = p->words,
                         .nil = p->nil};
     bool ok = orr_clc_compile(&s, &o, &e);
     set_text(&p->log, o.log);

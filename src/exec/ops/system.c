@@ -235,10 +235,11 @@ typedef struct printf_args { // what is printed next
 } printf_args;
 
 typedef struct conversion {
-    char *spec; // flags, width and precision:
-    size_t n;   // so many characters, with room for more
-    char how;   // the letter
-    bool wide;  // of 8 bytes, not 4
+    char *spec;     // flags, width and precision:
+    size_t n;       // so many characters, with room for more
+    char how;       // the letter
+    bool wide;      // of 8 bytes, not 4
+    uint8_t narrow; // bits of an element of a vector that was promoted to four bytes; 0: all are the value's
 } conversion;
 
 // One value by one conversion. False: a fault.
@@ -255,6 +256,8 @@ static bool print_one(warp *w, const uop *u, int lane, FILE *out, printf_args *a
     args->at += size;
     uint64_t v = 0;
     memcpy(&v, p, size);
+    if (c->narrow == 8) v = how == 'd' || how == 'i' ? (uint32_t)(int8_t)v : (uint8_t)v;
+    if (c->narrow == 16) v = how == 'd' || how == 'i' ? (uint32_t)(int16_t)v : (uint16_t)v;
     char *end = spec + c->n;
     if (strchr("eEfFgGaA", how)) {
         double x;
@@ -308,9 +311,9 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
             elements = (unsigned)strtoul(f + 1, &behind, 10);
             f = behind;
         }
-        int longs = 0;
-        bool four = elements > 1 && f[0] == 'h' && f[1] == 'l'; // elements of four bytes
-        while (*f == 'l' || *f == 'h') longs += *f++ == 'l';    // CUDA has no other sizes
+        int longs = 0, halves = 0;
+        bool four = elements > 1 && f[0] == 'h' && f[1] == 'l';                   // elements of four bytes
+        for (; *f == 'l' || *f == 'h'; f++) *(*f == 'l' ? &longs : &halves) += 1; // CUDA has no other sizes
         longs = four ? 0 : longs;
         if (n > 40 || elements > 16 || memchr(start, '*', n + 1) || !*f ||
             !strchr("diouxXeEfFgGaAcsp", *f)) { // not one of CUDA's
@@ -321,6 +324,7 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
         bool wide = longs || strchr("eEfFgGaAsp", *f);
         memcpy(spec, start, n + 1);
         conversion c = {.spec = spec, .n = n + 1, .how = *f, .wide = wide};
+        if (elements > 1 && !wide && !four && halves) c.narrow = halves > 1 ? 8 : 16;
         for (unsigned i = 0; i < elements; i++) {
             if (i) fputc(',', out);
             if (!print_one(w, u, lane, out, &values, &c)) return args;

@@ -185,6 +185,7 @@ static cl_int layer_clReleaseKernel(cl_kernel k) {
     for (noted_kernel **x = &kernels; *x && refs == 1; x = &(*x)->next)
         if ((*x)->kernel == k) {
             below->clReleaseKernel((*x)->twin);
+            if ((*x)->counts) below->clReleaseMemObject((*x)->counts);
             *x = (*x)->next; // what the result names stays
             break;
         }
@@ -230,48 +231,78 @@ static bool copy_buffers(noted_kernel *k, cl_command_queue q) {
     return k->info != NULL;
 }
 
-static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, const size_t *offset,
-                          const size_t *global, const size_t *local, cl_uint n, const cl_event *waits,
-                          cl_event *event) {
-    size_t own[3] = {1, 1, 1};
-    uint64_t items = 1;
-    noted_launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+// The grid, and the size of its groups in `own`. False: it cannot be counted.
+static bool shape(cl_uint dims, const size_t *global, const size_t *local, size_t own[3], noted_launch *l) {
+    *l = (noted_launch){.grid = {1, 1, 1}, .block = {1, 1, 1}, .items = 1};
     if (local)
         memcpy(own, local, dims * sizeof *local);
     else
         choose(dims, global, own);
     for (cl_uint i = 0; i < dims; i++) {
-        if (!own[i] || global[i] % own[i]) return 1;
-        l.grid[i] = (uint32_t)(global[i] / own[i]);
-        l.block[i] = (uint32_t)own[i];
-        items *= global[i];
+        if (!own[i] || global[i] % own[i]) return false;
+        l->grid[i] = (uint32_t)(global[i] / own[i]);
+        l->block[i] = (uint32_t)own[i];
+        l->items *= global[i];
     }
-    uint64_t counters = k->function->ncounters, bytes = (counters ? counters : 1) * items * 4;
-    if (!items || bytes > (uint64_t)2 << 30) return 1;
+    return l->items != 0;
+}
+
+// A buffer for its counters; the one of the last launch where that is large enough.
+static bool make_room(noted_kernel *k, cl_command_queue q, uint64_t bytes) {
     cl_context c;
     cl_int error;
+    if (bytes > (uint64_t)2 << 30) return false;
+    if (k->room >= bytes) return true;
+    if (k->counts) below->clReleaseMemObject(k->counts);
     below->clGetCommandQueueInfo(q, CL_QUEUE_CONTEXT, sizeof c, &c, NULL);
-    cl_mem m = below->clCreateBuffer(c, CL_MEM_READ_WRITE, bytes, NULL, &error);
-    if (error) return 1;
-    uint32_t *counts = orr_malloc(bytes);
+    k->counts = below->clCreateBuffer(c, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    k->room = error ? 0 : bytes;
+    return k->counts != NULL;
+}
+
+static cl_int predict(noted_kernel *k, cl_command_queue q, noted_launch *l, uint64_t bytes) {
+    cl_int error = CL_SUCCESS;
+    orr_err e = {0};
+    void *counts =
+        below->clEnqueueMapBuffer(q, k->counts, CL_TRUE, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &error);
+    if (error) return error;
+    l->counts = counts;
+    if (!predict_launch(k, l, &e)) app_say("%s", e.text);
+    error = below->clEnqueueUnmapMemObject(q, k->counts, counts, 0, NULL, NULL);
+    if (!error) error = below->clFinish(q);
+    return error;
+}
+
+// What a program asks of a launch.
+typedef struct asked {
+    cl_uint dims;
+    const size_t *offset, *global, *local;
+    cl_uint nwaits;
+    const cl_event *waits;
+    cl_event *event;
+} asked;
+enum { NOT_COUNTED = 1 }; // no error has this number
+
+static cl_int launch_twin(noted_kernel *k, cl_command_queue q, const asked *a) {
+    size_t own[3] = {1, 1, 1};
+    noted_launch l;
+    if (!shape(a->dims, a->global, a->local, own, &l)) return NOT_COUNTED;
+    uint64_t counters = k->function->ncounters, bytes = (counters ? counters : 1) * l.items * 4;
+    if (!make_room(k, q, bytes)) return NOT_COUNTED;
+    cl_mem m = k->counts;
     cl_event done;
     below->clSetKernelArg(k->twin, k->nargs, sizeof m, &m);
     below->clFinish(q); // so that what is timed is the kernel
     k->launches++;      // the first, the second, the fourth, ...: the model remembers between
     l.sample = (k->launches & (k->launches - 1)) == 0 && copy_buffers(k, q);
     double start = orr_seconds();
-    error = below->clEnqueueNDRangeKernel(q, k->twin, dims, offset, global, own, n, waits, &done);
+    cl_int error = below->clEnqueueNDRangeKernel(q, k->twin, a->dims, a->offset, a->global, own, a->nwaits,
+                                                 a->waits, &done);
     if (!error) error = below->clWaitForEvents(1, &done);
     l.native = orr_seconds() - start;
-    if (!error && counters)
-        error = below->clEnqueueReadBuffer(q, m, CL_TRUE, 0, bytes, counts, 0, NULL, NULL);
-    l.counts = counts;
-    orr_err e = {0};
-    if (!error && !predict_launch(k, &l, &e)) app_say("%s", e.text);
-    free(counts);
-    below->clReleaseMemObject(m);
-    if (!error && event)
-        *event = done;
+    if (!error) error = predict(k, q, &l, bytes);
+    if (!error && a->event)
+        *a->event = done;
     else if (!error)
         below->clReleaseEvent(done);
     return error;
@@ -311,14 +342,15 @@ static bool may_wait(void) {
 static cl_int layer_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims,
                                            const size_t *offset, const size_t *global, const size_t *local,
                                            cl_uint n, const cl_event *waits, cl_event *event) {
-    cl_int error = 1;
+    cl_int error = NOT_COUNTED;
+    const asked a = {dims, offset, global, local, n, waits, event};
     pthread_mutex_lock(&lock);
     noted_kernel *x = kernel_of(k);
-    if (x && dims >= 1 && dims <= 3 && global && may_wait())
-        error = launch_twin(x, q, dims, offset, global, local, n, waits, event);
+    if (x && dims >= 1 && dims <= 3 && global && may_wait()) error = launch_twin(x, q, &a);
     pthread_mutex_unlock(&lock);
-    return error == 1 ? below->clEnqueueNDRangeKernel(q, k, dims, offset, global, local, n, waits, event)
-                      : error;
+    return error == NOT_COUNTED
+               ? below->clEnqueueNDRangeKernel(q, k, dims, offset, global, local, n, waits, event)
+               : error;
 }
 
 // ---- what the loader calls --------------------------------------------------------------------------

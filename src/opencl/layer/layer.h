@@ -1,11 +1,9 @@
 // Source-level simulation: a layer between an OpenCL program and its device (orrery cl --annotate).
 //
 //   layer.c    the functions that are replaced: kernels are built with counters and run natively, wherever
-//   the
-//              program runs them
-//   predict.c  from the counts of a launch to what it would take on the GPU that is asked about, by the
-//   analytic
-//              model
+//              the program runs them
+//   count.c    from what work-items have counted to what warps did
+//   predict.c  from that to what the launch would take on the GPU that is asked about, by the analytic model
 //
 // Counts say nothing of addresses. So of some launches a few thread blocks are also executed here, on copies
 // of the buffers, and the model has their accesses, as it has of any launch.
@@ -46,6 +44,8 @@ typedef struct noted_kernel {
     orr_match match;
     uint32_t *order; // segments, those that others follow from first
     uint32_t norder;
+    void *counts;  // cl_mem: what its last launch counted; NULL: it has not been launched
+    uint64_t room; // bytes of that
     uint32_t nargs;
     noted_arg args[64];
     struct noted_kernel *next;
@@ -56,9 +56,26 @@ bool predict_prepare(noted_kernel *k, const char *name, orr_err *e);
 typedef struct noted_launch {
     const uint32_t *counts; // [counters][work-items]
     uint32_t grid[3], block[3];
+    uint64_t items;
     double native; // seconds that it took on the device
     bool sample;   // its buffers have been copied: some thread blocks are executed for their addresses
 } noted_launch;
 bool predict_launch(noted_kernel *k, const noted_launch *l, orr_err *e); // adds to the result
+
+// ---- counts by warp ---------------------------------------------------------------------------------
+typedef struct warp_run { // of one segment by one warp
+    uint32_t most;        // times that it came through
+    uint64_t lanes;       // the same, summed over its lanes
+} warp_run;
+
+typedef struct warp_counts {
+    uint64_t tbs, threads;      // thread blocks; work-items of one
+    uint32_t warps, segments;   // warps of a thread block; segments of the program
+    uint32_t *of_warp;          // [warps of the launch] its pattern: warps that did the same share one
+    ORR_VEC(warp_run) patterns; // [patterns][segments]
+    double *runs, *lanes;       // [segments] of all warps
+} warp_counts;
+void count_warps(const noted_kernel *k, const noted_launch *l, warp_counts *out);
+void count_free(warp_counts *c);
 
 #endif

@@ -1,5 +1,4 @@
-// From counts to time. Lanes of a warp run together, so a warp came through a segment as often as the lane
-// that came through it most often (the paper's IV-B); a thread block takes as long as its longest warp.
+// From counts to time: a thread block takes as long as its longest warp (the paper's IV-B).
 //
 // The analytic model asks who executed a launch how often each block of code ran, and from where: here that
 // is answered from the counts (orr_elsewhere), and the model cannot tell.
@@ -62,65 +61,8 @@ bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
 typedef struct tallied {
     noted_kernel *kernel;
     const noted_launch *launch;
-    uint64_t tbs, threads; // work-items of a group
-    uint32_t warps;        // of a group
-    uint32_t *by_warp;     // [warps of the launch][segments]
-    double *runs, *lanes;  // [segments] of all warps
+    warp_counts counts;
 } tallied;
-
-// Segments of one warp: each lane's counts, then the largest.
-static void count_warp(tallied *t, uint64_t first, uint32_t n, int32_t *lane, uint32_t *out) {
-    const noted_kernel *k = t->kernel;
-    const orr_annotated *a = &k->of->source;
-    uint32_t me = (uint32_t)(k->function - a->functions);
-    uint64_t all = t->tbs * t->threads;
-    for (uint32_t i = 0; i < k->norder; i++) {
-        uint32_t s = k->order[i];
-        const orr_segment *x = &a->segments[s];
-        int32_t *v = lane + (size_t)s * ORR_WARP;
-        bool ours = x->function == me, foreign = a->functions[x->function].kernel && !ours;
-        bool called = ours || (k->function->calls && !foreign);
-        if (!called) {
-            memset(v, 0, ORR_WARP * sizeof *v);
-        } else if (x->counter >= 0) {
-            for (uint32_t j = 0; j < n; j++)
-                v[j] = (int32_t)t->launch->counts[(uint64_t)x->counter * all + first + j];
-        } else if ((int32_t)s == k->function->first) {
-            for (uint32_t j = 0; j < n; j++) v[j] = 1;
-        } else {
-            memset(v, 0, ORR_WARP * sizeof *v);
-            for (uint32_t q = 0; q < x->nterms; q++) {
-                const int32_t *o =
-                    lane + (size_t)(x->term[q] > 0 ? x->term[q] - 1 : -x->term[q] - 1) * ORR_WARP;
-                for (uint32_t j = 0; j < n; j++) v[j] += x->term[q] > 0 ? o[j] : -o[j];
-            }
-        }
-        int32_t most = 0;
-        double sum = 0;
-        for (uint32_t j = 0; j < n; j++) {
-            if (v[j] > most) most = v[j];
-            sum += v[j] > 0 ? v[j] : 0;
-        }
-        out[s] = (uint32_t)most;
-        t->runs[s] += most;
-        t->lanes[s] += sum;
-    }
-}
-
-static void count_all(tallied *t) {
-    uint32_t segments = t->kernel->of->source.nsegments;
-    int32_t *lane = orr_calloc((size_t)segments * ORR_WARP + 1, sizeof *lane);
-    t->by_warp = orr_calloc(t->tbs * t->warps * segments + 1, sizeof *t->by_warp);
-    t->runs = orr_calloc(segments + 1, sizeof *t->runs);
-    t->lanes = orr_calloc(segments + 1, sizeof *t->lanes);
-    for (uint64_t b = 0; b < t->tbs; b++)
-        for (uint32_t w = 0; w < t->warps; w++) {
-            uint32_t left = (uint32_t)t->threads - w * ORR_WARP;
-            count_warp(t, b * t->threads + (uint64_t)w * ORR_WARP, left < ORR_WARP ? left : ORR_WARP, lane,
-                       t->by_warp + (b * t->warps + w) * segments);
-        }
-    free(lane);
-}
 
 // ---- edges ------------------------------------------------------------------------------------------
 static int ways_in(const orr_tally_block *b) {
@@ -148,7 +90,8 @@ static void fill_counts(const tallied *x, const orr_tally *t, const double *runs
         double way[ORR_TALLY_FROM + 1] = {0}, sum = 0;
         int n = ways_in(&t->blocks[b]);
         for (int i = 0; i < n; i++) sum += way[i] = edge(k, t, runs, t->blocks[b].from[i], b);
-        if (b == 0 || !(sum > 0)) way[ORR_TALLY_FROM] = b == 0 ? (double)(x->tbs * x->warps) : runs[b];
+        if (b == 0 || !(sum > 0))
+            way[ORR_TALLY_FROM] = b == 0 ? (double)(x->counts.tbs * x->counts.warps) : runs[b];
         sum += way[ORR_TALLY_FROM];
         for (int i = 0; i <= ORR_TALLY_FROM; i++)
             t->counts[b].runs[i] += sum > 0 ? (uint64_t)(runs[b] * way[i] / sum + 0.5) : 0;
@@ -185,9 +128,10 @@ static double *weights_of(const tallied *x, const orr_tally *t) {
     double *w = orr_calloc(k->of->source.nsegments + 1, sizeof *w);
     for (uint32_t b = 0; b < k->code->nblocks; b++) {
         int32_t s = k->match.segment[b] >= 0 ? k->match.segment[b] : k->function->first;
-        if (!(x->runs[s] > 0)) s = k->function->first;
+        if (!(x->counts.runs[s] > 0)) s = k->function->first;
         for (int i = 0; i <= ORR_TALLY_FROM; i++)
-            w[s] += (double)t->counts[b].runs[i] * t->blocks[b].weight[i] / (x->runs[s] > 0 ? x->runs[s] : 1);
+            w[s] += (double)t->counts[b].runs[i] * t->blocks[b].weight[i] /
+                    (x->counts.runs[s] > 0 ? x->counts.runs[s] : 1);
     }
     return w;
 }
@@ -271,19 +215,30 @@ static void sample_close(sampled *s) {
     free(s->launch.params);
 }
 
+// What a warp of each pattern takes.
+static double *clocks_of(const tallied *x, const orr_tally *t) {
+    const warp_counts *c = &x->counts;
+    size_t patterns = c->segments ? c->patterns.n / c->segments : 0;
+    double *weight = weights_of(x, t), *clocks = orr_calloc(patterns + 1, sizeof *clocks);
+    for (size_t p = 0; p < patterns; p++)
+        for (uint32_t s = 0; s < c->segments; s++)
+            clocks[p] += c->patterns.at[p * c->segments + s].most * weight[s];
+    free(weight);
+    return clocks;
+}
+
 static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
-    uint32_t segments = x->kernel->of->source.nsegments, next = 0;
-    double *weight = weights_of(x, t);
+    const warp_counts *c = &x->counts;
+    double *clocks = clocks_of(x, t);
+    uint32_t next = 0;
     sampled s;
     orr_tb tb;
     bool ok = true;
     sample_open(&s, x, t);
-    for (uint64_t b = 0; b < x->tbs && ok; b++) {
+    for (uint64_t b = 0; b < c->tbs && ok; b++) {
         double longest = 0, sum = 0;
-        for (uint32_t w = 0; w < x->warps; w++) {
-            const uint32_t *n = x->by_warp + (b * x->warps + w) * segments;
-            double clock = 0;
-            for (uint32_t s = 0; s < segments; s++) clock += n[s] * weight[s];
+        for (uint32_t w = 0; w < c->warps; w++) {
+            double clock = clocks[c->of_warp[b * c->warps + w]];
             sum += clock;
             if (clock > longest) longest = clock;
         }
@@ -295,7 +250,7 @@ static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
             &(orr_tally_tb){b, (uint64_t)(longest + 0.5), (uint64_t)(sum + 0.5), streams ? &tb : NULL}, e);
     }
     sample_close(&s);
-    free(weight);
+    free(clocks);
     return ok;
 }
 
@@ -306,10 +261,10 @@ static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_
     (void)l, (void)counts;
     double *runs = orr_calloc(k->code->nblocks + 1, sizeof *runs),
            *lanes = orr_calloc(k->code->nblocks + 1, sizeof *lanes);
-    orr_match_runs(a, k->code, &k->match, x->runs, runs);
-    orr_match_runs(a, k->code, &k->match, x->lanes, lanes);
-    runs[0] = (double)(x->tbs * x->warps); // every warp begins at the beginning
-    lanes[0] = (double)(x->tbs * x->threads);
+    orr_match_runs(a, k->code, &k->match, x->counts.runs, runs);
+    orr_match_runs(a, k->code, &k->match, x->counts.lanes, lanes);
+    runs[0] = (double)(x->counts.tbs * x->counts.warps); // every warp begins at the beginning
+    lanes[0] = (double)(x->counts.tbs * x->counts.threads);
     fill_counts(x, t, runs, lanes);
     add_profile(k, t, runs, lanes);
     free(runs);
@@ -334,11 +289,8 @@ static bool no_sums(void *self, const orr_launch *l, orr_tb_sums *tbs, uint64_t 
 bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
     app *a = &the_app;
     tallied x = {.kernel = k, .launch = n};
-    x.tbs = (uint64_t)n->grid[0] * n->grid[1] * n->grid[2];
-    x.threads = (uint64_t)n->block[0] * n->block[1] * n->block[2];
-    x.warps = (uint32_t)((x.threads + ORR_WARP - 1) / ORR_WARP);
     double start = orr_seconds();
-    count_all(&x);
+    count_warps(k, n, &x.counts);
     orr_elsewhere who = {&x, no_source, no_run, tally, no_sums};
     orr_launch l = {.kernel = k->code,
                     .mem = a->mem,
@@ -362,8 +314,6 @@ bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
         a->devices[0].legacy.end += ns;
     }
     free(l.params);
-    free(x.by_warp);
-    free(x.runs);
-    free(x.lanes);
+    count_free(&x.counts);
     return ok;
 }
