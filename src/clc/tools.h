@@ -24,8 +24,8 @@ void clc_common(orr_arena *a, clc_words *w, const clc_tools *t, unsigned sm);
 
 // LLVM's text for SPIR to that for NVPTX (spirv.c). malloc'd.
 char *clc_from_spir(const char *text, size_t n, size_t *bytes);
-// A line that calls printf, the number-th: to `out` as a call of a function of its own, which `functions` gets.
-// False, and nothing is added: it calls none, or with what printf does not print (spirv_printf.c).
+// A line that calls printf, the number-th: to `out` as a call of a function of its own, which `functions`
+// gets. False, and nothing is added: it calls none, or with what printf does not print (spirv_printf.c).
 bool clc_spirv_printf(const char *line, size_t n, unsigned number, orr_text *out, orr_text *functions);
 // The command that reads SPIR-V; NULL: none is here.
 const char *clc_find_spirv(orr_arena *a);

@@ -315,7 +315,9 @@ static cl_int c_versions(size_t room, void *value, size_t *size) {
 }
 
 static cl_int il_versions(size_t room, void *value, size_t *size) {
-    cl_name_version list[2] = {{CL_MAKE_VERSION(1, 0, 0), "SPIR-V"}, {CL_MAKE_VERSION(1, 1, 0), "SPIR-V"}};
+    cl_name_version list[3] = {{CL_MAKE_VERSION(1, 0, 0), "SPIR-V"},
+                               {CL_MAKE_VERSION(1, 1, 0), "SPIR-V"},
+                               {CL_MAKE_VERSION(1, 2, 0), "SPIR-V"}};
     return cl_answer(list, orr_clc_has_spirv() ? sizeof list : 0, room, value, size);
 }
 
@@ -355,7 +357,8 @@ cl_int cl_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t room, void
     case CL_DEVICE_ILS_WITH_VERSION: return il_versions(room, value, size);
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return cl_answer(NULL, 0, room, value, size);
     case CL_DEVICE_IL_VERSION:
-        return cl_answer_text(orr_clc_has_spirv() ? "SPIR-V_1.0 SPIR-V_1.1" : "", room, value, size);
+        return cl_answer_text(orr_clc_has_spirv() ? "SPIR-V_1.0 SPIR-V_1.1 SPIR-V_1.2" : "", room, value,
+                              size);
     case CL_DEVICE_BUILT_IN_KERNELS:
     case CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: return cl_answer_text("", room, value, size);
     case CL_DEVICE_PLATFORM: ANSWER(cl_platform_id, &cl_platform);

@@ -108,9 +108,10 @@ int main(void) {
     cl_program source = clCreateProgramWithSource(context, 1, &text, NULL, &e);
     printf(" %d\n", clSetProgramSpecializationConstant(source, 1, 1, &no));
     run(p); // built again, with the new values
-    // The same module in the other order of bytes.
+    // The same module in the other order of bytes, and of version 1.2.
     cl_uint other[sizeof words / sizeof *words];
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) other[i] = __builtin_bswap32(words[i]);
+    other[1] = __builtin_bswap32(0x10200);
     p = program(other);
     e = clSetProgramSpecializationConstant(p, 4, 4, &word);
     if (e) printf("in the other order: error %d\n", e);
