@@ -12,8 +12,8 @@ typedef struct {
 } unique_id;
 typedef void *handle;
 typedef unsigned long long devptr;
-int cuInit(unsigned), cuDeviceGetCount(int *), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle),
-    cuCtxSynchronize(void);
+int cuInit(unsigned), cuDeviceGetCount(int *), cuDevicePrimaryCtxRetain(handle *, int),
+    cuCtxSetCurrent(handle), cuCtxSynchronize(void);
 int cuMemAlloc_v2(devptr *, size_t), cuMemFree_v2(devptr), cuStreamCreate(handle *, unsigned);
 int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle),
     cuEventElapsedTime(float *, handle, handle);

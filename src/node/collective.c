@@ -45,11 +45,17 @@ static double net_hop(const orr_team *t, double described) {
 static double at_most(double x, double limit) { return limit > 0 && x > limit ? limit : x; }
 
 // ---- channels -------------------------------------------------------------------------------------
+static int sharp_channels(const orr_team *t) {
+    const orr_node *n = t->node;
+    return t->nodes > 1 && n->nccl_sharp_net_channels > 0 ? n->nccl_sharp_net_channels
+                                                          : n->nccl_sharp_channels;
+}
+
 // Each thread of a channel gets some bytes to do before there is another channel (NCCL's src/enqueue.cc and
 // src/graph/tuning.cc, 2.30.7): 8, of LL in a ring 8 for each rank, 64 of Simple.
 static int channels_of(const orr_team *t, int algo, int proto, uint64_t bytes) {
     static const uint64_t threads[ORR_PROTOS] = {512, 640, 512}, least[ORR_PROTOS] = {8, 8, 64};
-    if (algo == ORR_ALGO_NVLS || algo == ORR_ALGO_NVLS_TREE) return t->node->nccl_sharp_channels;
+    if (algo == ORR_ALGO_NVLS || algo == ORR_ALGO_NVLS_TREE) return sharp_channels(t);
     uint64_t channel = threads[proto] * least[proto], most = (uint64_t)t->node->nccl_channels;
     if (algo == ORR_ALGO_RING && proto == ORR_PROTO_LL) channel *= (uint64_t)t->ranks;
     uint64_t n = bytes / channel;
@@ -122,11 +128,15 @@ static double tree_time(const orr_team *t, uint64_t bytes, int proto) {
 // Bytes that are under way at a time: a chunk for each channel and GPU of a node, smaller ones for small
 // messages (NCCL's src/enqueue.cc).
 static double under_way(const orr_team *t, uint64_t bytes) {
-    uint64_t heads = (uint64_t)(t->ranks / t->nodes), chunk = 128 << 10;
-    uint64_t parts = (uint64_t)t->node->nccl_sharp_channels * heads;
-    if (bytes < 64 * parts * chunk) chunk = 64 << 10;
-    if (bytes < 8 * parts * chunk) chunk = 32 << 10;
-    if (bytes < 2 * parts * chunk) chunk = 16 << 10;
+    uint64_t parts = (uint64_t)sharp_channels(t) * (uint64_t)(t->ranks / t->nodes), chunk = 128 << 10;
+    if (t->nodes > 1) {
+        if (bytes < 4 * parts * chunk) chunk = 64 << 10;
+        if (bytes < parts * chunk) chunk = 32 << 10;
+    } else {
+        if (bytes < 64 * parts * chunk) chunk = 64 << 10;
+        if (bytes < 8 * parts * chunk) chunk = 32 << 10;
+        if (bytes < 2 * parts * chunk) chunk = 16 << 10;
+    }
     return parts * chunk < bytes ? (double)(parts * chunk) : (double)bytes;
 }
 
@@ -143,13 +153,15 @@ static double sharp_bandwidth(const orr_team *t) {
 }
 
 // A chunk is copied to where the switch can read it, summed and sent to all, and copied to where it belongs:
-// three steps that work side by side once two chunks are under way (NCCL's src/device/all_reduce.h).
+// three steps that work side by side once two chunks are under way (NCCL's src/device/all_reduce.h). Over
+// nodes it also goes up and down the tree, a step for each level.
 static double sharp_time(const orr_team *t, uint64_t bytes) {
     const orr_node *n = t->node;
     double factor = orr_collective_factor(ORR_COLL_ALL_REDUCE, t->ranks), bus = sharp_bandwidth(t);
     if (bus <= 0) return -1;
-    double latency = n->nccl_sharp_base + 2 * log2_down((uint64_t)t->nodes) * net_hop(t, n->nccl_net_sharp_hop);
-    return latency * 1e3 + ((double)bytes + 2 * under_way(t, bytes)) * factor / bus;
+    int between = 2 * log2_down((uint64_t)t->nodes);
+    double latency = n->nccl_sharp_base + between * net_hop(t, n->nccl_net_sharp_hop);
+    return latency * 1e3 + ((double)bytes + (2 + between) * under_way(t, bytes)) * factor / bus;
 }
 
 static double time_of(const orr_team *t, enum orr_collective what, uint64_t bytes, const orr_coll_plan *p) {

@@ -4,10 +4,11 @@
 //
 //     T = base + steps * hop + S * factor / bandwidth
 //
-// for each algorithm (ring, tree, sums in the switch, and in switches of several nodes) and protocol (LL, LL128, Simple), and the combination
-// that takes least is taken. Bandwidths are those of the node's links, and between nodes those of the
-// network; latencies are in the node's description (nccl.*). `factor` is how often a byte crosses the slowest
-// link: 2 (n - 1) / n for an all-reduce over a ring of n, which is what nccl-tests call the bus bandwidth.
+// for each algorithm (ring, tree, sums in the switch, and in switches of several nodes) and protocol (LL,
+// LL128, Simple), and the combination that takes least is taken. Bandwidths are those of the node's links,
+// and between nodes those of the network; latencies are in the node's description (nccl.*). `factor` is how
+// often a byte crosses the slowest link: 2 (n - 1) / n for an all-reduce over a ring of n, which is what
+// nccl-tests call the bus bandwidth.
 //
 // The choice is made by that formula, as NCCL's is. What the chosen one then takes also knows that a small
 // message goes through few of its channels (thread blocks), each of which reaches so much and not more.
