@@ -278,9 +278,22 @@ def nccl(read):
         mine = [x for x in r["rows"] if (x["of"], x["ranks"], x["source"]) == (of, ranks, source)]
         off = [100 * (x["simulated"] / x["us"] - 1) for x in mine]
         parts.append([of, ranks, source, f"{sum(abs(o) <= 15 for o in off)} of {len(off)}",
-                      ", ".join(f"{x['bytes'] / 2**20:g}: {x['us']:,.0f} {o:+.0f} %" for x, o in zip(mine, off) if x["bytes"] >= 2**17)])
+                      ", ".join(f"{x['bytes'] / 2**20:g}: {x['us']:,.0f} {o:+.0f} %" for x, o in zip(mine, off) if x["bytes"] >= 2**14)])
     return table(["GPUs", "ranks", "source", "within 15 %", "MiB: us published, difference here"], parts) + \
         "\n\n" + prose(f"Run at {when(r)}: `{r['command']}`.")
+
+
+def workers(read):
+    """docs/guides/sweep.md: several processes at one study."""
+    r = read("workers")
+    models = list(dict.fromkeys(x["model"] for x in r["rows"]))
+    rows = []
+    for n in dict.fromkeys(x["workers"] for x in r["rows"]):
+        mine = {x["model"]: x for x in r["rows"] if x["workers"] == n}
+        rows.append([str(n)] + [f"{mine[m]['seconds']:.1f} s, {mine[m]['times']:.2f} times" for m in models])
+    inputs = {x["model"]: x["input"] for x in r["rows"]}
+    return table(["processes"] + [f"{m} ({inputs[m]})" for m in models], rows) + \
+        "\n\n" + prose(f"{r['what'].capitalize()}; {r['machine']}; run at {when(r)}: `{r['command']}`.")
 
 
 def transcript(name, first=1, last=None):
@@ -307,6 +320,7 @@ FIGURES = {
     "gv100": gv100,
     "published": published,
     "nccl": nccl,
+    "workers": workers,
     "triton": triton,
     "pytorch": pytorch,
 }

@@ -12,8 +12,8 @@ typedef struct {
 } unique_id;
 typedef void *handle;
 typedef unsigned long long devptr;
-int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle),
-    cuCtxSynchronize(void);
+int cuInit(unsigned), cuDeviceGetCount(int *), cuDevicePrimaryCtxRetain(handle *, int),
+    cuCtxSetCurrent(handle), cuCtxSynchronize(void);
 int cuMemAlloc_v2(devptr *, size_t), cuMemFree_v2(devptr), cuStreamCreate(handle *, unsigned);
 int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle),
     cuEventElapsedTime(float *, handle, handle);
@@ -60,17 +60,17 @@ static double measure(int gpus, size_t bytes) {
 }
 
 int main(int argc, char **argv) {
-    int rank, ranks, gpus = argc > 1 ? atoi(argv[1]) : 0;
+    int rank, ranks, here = 0, gpus = argc > 1 ? atoi(argv[1]) : 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (gpus < 1 || gpus > MOST) must(1, "GPUS BYTES...");
     unique_id id;
-    must(cuInit(0), "cuInit");
+    must(cuInit(0) || cuDeviceGetCount(&here), "cuInit"); // GPUs of this node
     if (!rank) must(ncclGetUniqueId(&id), "ncclGetUniqueId");
     MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
     for (int g = 0; g < gpus; g++) {
-        must(cuDevicePrimaryCtxRetain(&context[g], rank * gpus + g) || cuCtxSetCurrent(context[g]),
+        must(cuDevicePrimaryCtxRetain(&context[g], (rank * gpus + g) % here) || cuCtxSetCurrent(context[g]),
              "the GPU");
         must(cuStreamCreate(&stream[g], 1), "cuStreamCreate");
     }

@@ -154,6 +154,40 @@ rc=0
 "$orrery" run two.tasks >out 2>err || rc=$?
 [ $rc -eq 2 ] && grep -q 'two.tasks:6: this takes ranks' err || { cat err; fail "run takes ranks"; }
 
+# A program that gives up, and one whose ranks wait for each other for ever: a line, and not status 0.
+cat >ends.c <<'C'
+#include <mpi.h>
+#include <string.h>
+int cuInit(unsigned);
+int main(int argc, char **argv) {
+    int rank, x;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    cuInit(0);
+    if (!strcmp(argv[1], "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
+    if (!strcmp(argv[1], "wait") && rank == 1) MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+C
+smpicc ends.c -o ends -L"$build/cluster" -l:libcudart.so.13
+ended() { # STATUS WORDS HOW
+    local rc=0
+    timeout 60 "$orrery" cluster -q -n 2 ./ends "$3" >got 2>err || rc=$?
+    [ $rc -eq "$1" ] && grep -q "$2" err || { cat got err; fail "a program that ends by $3: status $rc"; }
+}
+ended 3 'rank 1: MPI_Abort(3)' abort
+ended 1 '2 of 2 ranks wait for ever, rank 0 in MPI_Barrier' wait
+
+# NCCL: over nodes by their switches; and what eight launches cost a thread, 8 x 4.3 us, and 8 x 0.2 more with two
+# channels (64 KiB).
+NCCL_ALGO=NVLSTree run -n 16 ./program "$kernels" train 1000 2
+grep -qx 'train: right' got || { cat got err; fail "train by NVLSTree"; }
+smpicc -O1 "$source/bench/nccl.c" -o nccl -L"$build/cluster" -l:libcudart.so.13
+timeout 60 "$orrery" cluster -q -n 1 --per-node 1 --node dgx_a100 --alike time ./nccl 8 8 65536 >got
+grep -qx '8 34.400' got && grep -qx '65536 36.000' got || { cat got; fail "what launches of NCCL cost the host"; }
+
 # Execution traces; what they take is worked out by hand.
 traces=$source/tests/corpus/operators
 train() { value elapsed_ns | cut -d. -f1; }

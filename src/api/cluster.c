@@ -39,6 +39,8 @@ typedef struct cluster {
     const char *player; // what is started where there is no program
     bool trace;         // but an execution trace
     bool stopped;       // by who watches
+    int stuck, first;   // ranks that were in a call when the program ended, and one of them
+    const char *inside; // which call
     unsigned launches, alike;
     rank_line *rank;
     total_lines kernels, calls;
@@ -254,7 +256,9 @@ static bool read_ranks(cluster *c, int status, orr_err *e) {
         rank_line x = {0};
         total_line t = {0};
         if (sscanf(line, "launches %u alike %u", &c->launches, &c->alike) == 2) continue;
-        if (sscanf(line, "kernel %llu %lg %511[^\n]", &t.n, &t.ns, name) == 3) {
+        if (sscanf(line, "inside %d %511s", &r, name) == 2) {
+            if (!c->stuck++) c->first = r, c->inside = orr_arena_strdup(&c->arena, name);
+        } else if (sscanf(line, "kernel %llu %lg %511[^\n]", &t.n, &t.ns, name) == 3) {
             t.name = orr_arena_strdup(&c->arena, name);
             *ORR_PUSH(&c->kernels) = t;
         } else if (sscanf(line, "mpi %llu %llu %lg %511s", &t.n, &t.bytes, &t.ns, name) == 4) {
@@ -380,13 +384,18 @@ static void json_of(const cluster *c, orr_text *out) {
     orr_text_add(out, "}\n");
 }
 
-// Ranks of a list that wait for each other: SimGrid ends when nobody can go on.
+// Ranks that wait for each other: SimGrid ends when nobody can go on.
 static bool all_ended(const cluster *c, int *status, orr_err *e) {
     unsigned long long ended = 0;
     for (size_t i = 0; i < c->calls.n; i++)
         if (!strcmp(c->calls.at[i].name, "Finalize")) ended = c->calls.at[i].n;
-    if (!c->player || ended == (unsigned long long)c->ranks) return true;
+    if (c->player ? ended == (unsigned long long)c->ranks : !c->stuck || *status) return true;
     if (!*status) *status = 1;
+    if (!c->player)
+        return orr_fail(e, ORR_PROGRAM_FAILED,
+                        "cluster: %d of %d ranks wait for ever, rank %d in %s%s: what one sends another must "
+                        "receive, and all members come to a collective",
+                        c->stuck, c->ranks, c->first, !strcmp(c->inside, "NCCL") ? "" : "MPI_", c->inside);
     return orr_fail(e, ORR_PROGRAM_FAILED,
                     "cluster: %llu of %d ranks wait for ever: what one sends another must receive, and all "
                     "members come to a collective",

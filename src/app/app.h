@@ -308,6 +308,7 @@ typedef struct app_rank { // of a cluster; of a program alone there is one
     double wait_ns;          // for its GPU, in functions of CUDA
     double mpi_ns, end_ns;   // in functions of MPI; when it last did anything
     uint64_t messages, sent; // to another rank, and their bytes
+    const char *inside;      // the function that it is in, where others must come to something too; NULL
 } app_rank;
 
 typedef struct app_mpi_total { // of a function of MPI, or of what a rank sends another
@@ -405,6 +406,7 @@ void app_managed_here(app_stream *s, const app_call *c); // what it has touched 
 void app_copy_on_links(app_stream *s, int engine, const char *name, int gpu, uint64_t bytes);
 orr_image *app_module_image(app_module *m, int device); // its variables there; NULL: there is no room
 bool app_in_cluster(void);                              // the program's ranks are SimGrid's
+void app_cluster_abort(int rank, int status);           // reports, and ends all ranks
 void app_cluster_stops(void); // who started the ranks wants no more of them: reports, and does not return
 // Runs it with its accesses to other devices counted; *ns is what those take on the links.
 bool app_peer_run(const orr_launch *l, orr_work *w, int device, double *ns, orr_err *e);
@@ -415,7 +417,7 @@ void app_rank_park(uint64_t seen); // waits for another change than the last; no
 void app_rank_tell(void);          // those who wait look again; no lock is held
 app_rank *app_rank_self(void);
 void app_mpi_count(int rank, const char *name, double seconds, uint64_t bytes, bool message);
-double app_mpi_begin(void); // s
+double app_mpi_begin(const char *name); // s
 void app_mpi_end(const char *name, double from, uint64_t bytes, int to);
 size_t app_mpi_totals(const app_mpi_total **all);
 size_t app_rank_all(const app_rank **ranks);

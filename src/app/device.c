@@ -213,11 +213,13 @@ void app_wait_change(void) {
         int was = depth;
         uint64_t seen = app_rank_changes();
         depth = 0;
+        app_rank_self()->inside = "NCCL";
         pthread_mutex_unlock(&lock);
         app_rank_park(seen);
         pthread_mutex_lock(&lock);
         depth = was;
         app_rank_enter();
+        app_rank_self()->inside = NULL;
         return;
     }
     static bool told;
@@ -399,6 +401,8 @@ static void write_ranks(const app *a, orr_err *e) {
                      (unsigned long long)r->copy_bytes, r->copy_ns, r->nccl_ns, r->wait_ns, r->mpi_ns,
                      r->end_ns, (unsigned long long)r->messages, (unsigned long long)r->sent);
     }
+    for (size_t i = 0; i < n; i++)
+        if (ranks[i].inside) orr_text_add(&out, "inside %zu %s\n", i, ranks[i].inside);
     write_file(orr_arena_printf(&name, "%s/ranks", a->asked.forms), &out, e);
     orr_arena_free(&name);
     free(out.s);
@@ -455,6 +459,13 @@ static void write_report(app *a) {
 }
 
 __attribute__((destructor)) static void close_device(void);
+void app_cluster_abort(int rank, int status) {
+    app_say("rank %d: MPI_Abort(%d): all ranks end", rank, status);
+    close_device();
+    fflush(NULL);
+    _exit(status > 0 && status < 126 ? status : 1);
+}
+
 void app_cluster_stops(void) {
     if (!app_in_cluster() || !the_app.progress.stopped) return;
     the_app.progress.stopped = false; // what is queued is not asked for any more

@@ -73,6 +73,16 @@ static int join(const joining *j) {
     return NCCL_OK;
 }
 
+// ns that the host needs to launch a kernel of NCCL's on one GPU.
+static double launch_cost(const nccl_op *op) {
+    const orr_node *node = the_app.node;
+    if (!node || node->nccl_host_call <= 0 || op->what >= ORR_COLLECTIVES)
+        return the_app.gpu->launch_latency * 1e3;
+    const nccl_team *t = op->comm->team;
+    int channels = nccl_plan(t->n, t->nodes, op->what, nccl_bytes(op)).channels;
+    return (node->nccl_host_call + (channels - 1) * node->nccl_host_channel) * 1e3;
+}
+
 // All of a group at once: first the communicators, then what they are for.
 static int end_group(group *g) {
     static uint64_t groups_ended;
@@ -91,7 +101,7 @@ static int end_group(group *g) {
         // What a rank has asked for in a group is one kernel, and the host launches one after the other.
         if (ops[i].what == OP_SPLIT || ops[i].comm->launched == group) continue;
         ops[i].comm->launched = group;
-        the_app.host += the_app.gpu->launch_latency * 1e3;
+        the_app.host += launch_cost(&ops[i]);
     }
     for (size_t i = 0; i < nops; i++)
         while (!nccl_done(ops[i].comm)) app_wait_change();

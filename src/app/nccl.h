@@ -15,7 +15,8 @@
 //   tree   in a node ((x[last] + x[last-1]) + ...) + x[first]; over nodes, node v has children 2v+1 and 2v+2
 //   and
 //          makes (own + first child's) + second child's
-//   NVLS   x[0] + x[1] + ..., in 32 bits where the data have 16, rounded once
+//   NVLS   x[0] + x[1] + ..., in 32 bits where the data have 16, rounded once; over nodes (NVLSTree) each
+//          node's own, and these as a tree's
 #ifndef ORR_APP_NCCL_H
 #define ORR_APP_NCCL_H
 
@@ -104,6 +105,7 @@ extern nccl_team *nccl_teams;
 
 // What a collective among so many ranks takes, as NCCL_ALGO and NCCL_PROTO allow.
 orr_coll_plan nccl_plan(int ranks, int nodes, int what, uint64_t bytes);
+uint64_t nccl_bytes(const nccl_op *op); // of a collective, as nccl-tests count them
 
 // Waits, with the lock given back meanwhile, until something has changed.
 void app_wait_change(void);

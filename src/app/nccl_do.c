@@ -52,6 +52,11 @@ static unsigned allowed(const char *variable, const char *const *names, int n) {
     return not ? ~mask & ((1u << n) - 1) : mask;
 }
 
+uint64_t nccl_bytes(const nccl_op *op) {
+    bool parts = op->what == ORR_COLL_REDUCE_SCATTER || op->what == ORR_COLL_ALL_GATHER;
+    return op->count * nccl_size(op->type) * (parts ? (uint64_t)op->comm->team->n : 1);
+}
+
 orr_coll_plan nccl_plan(int ranks, int nodes, int what, uint64_t bytes) {
     static const orr_node alone; // no node is described: nothing is known of its links
     const orr_node *node = the_app.node ? the_app.node : &alone;
@@ -61,7 +66,7 @@ orr_coll_plan nccl_plan(int ranks, int nodes, int what, uint64_t bytes) {
                      .nvlink = node->nvlink_kind == ORR_NVLINK_SWITCH || node->nvlink_kind == ORR_NVLINK_MESH,
                      .algos = allowed("NCCL_ALGO", orr_algo_name, ORR_ALGOS),
                      .protos = allowed("NCCL_PROTO", orr_proto_name, ORR_PROTOS)};
-    if (!the_app.node) return (orr_coll_plan){ORR_ALGO_RING, ORR_PROTO_SIMPLE, 0};
+    if (!the_app.node) return (orr_coll_plan){ORR_ALGO_RING, ORR_PROTO_SIMPLE, 1, 0};
     if (nodes > 1) app_rank_network(&team.net, &team.net_latency);
     return orr_collective_plan(&team, what, bytes);
 }
@@ -72,7 +77,8 @@ typedef struct sum {
     const nccl_op *of;
     const void **xs; // each rank's input, scaled where the operation says so
     int type, redop;
-    size_t size; // of an element
+    bool switches; // a node's values are summed by its switches
+    size_t size;   // of an element
 } sum;
 
 static const char *part(const sum *s, int rank, size_t from) {
@@ -86,11 +92,17 @@ static void by_ring(const sum *s, int chunk, size_t from, size_t n, char *to) {
         nccl_combine(s->type, s->redop, to, part(s, (chunk + k) % ranks, from), n);
 }
 
+static void node_by_chain(const sum *s, int first, int last, size_t n, char *to) {
+    memcpy(to, part(s, last, 0), n * s->size);
+    for (int r = last - 1; r >= first; r--) nccl_combine(s->type, s->redop, to, part(s, r, 0), n);
+}
+
 // The value of node `v` of the tree and of all below it.
 static void by_tree(const sum *s, const int *first, int nodes, int v, size_t n, char *to) {
-    int last = first[v + 1] - 1;
-    memcpy(to, part(s, last, 0), n * s->size);
-    for (int r = last - 1; r >= first[v]; r--) nccl_combine(s->type, s->redop, to, part(s, r, 0), n);
+    if (s->switches)
+        nccl_sum_once(s->type, s->redop, s->xs + first[v], first[v + 1] - first[v], 0, n, to);
+    else
+        node_by_chain(s, first[v], first[v + 1] - 1, n, to);
     for (int child = 2 * v + 1; child <= 2 * v + 2 && child < nodes; child++) {
         char *below = orr_malloc(n * s->size + 1);
         by_tree(s, first, nodes, child, n, below);
@@ -114,7 +126,7 @@ static void reduce_all(const sum *s, int algo, size_t n, char *to) {
     size_t ranks = (size_t)s->team->n, chunk = (n + ranks - 1) / ranks;
     if (algo == ORR_ALGO_NVLS) {
         nccl_sum_once(s->type, s->redop, s->xs, s->team->n, 0, n, to);
-    } else if (algo == ORR_ALGO_TREE) {
+    } else if (algo == ORR_ALGO_TREE || algo == ORR_ALGO_NVLS_TREE) {
         all_by_tree(s, n, to);
     } else {
         for (size_t c = 0; c < ranks && c * chunk < n; c++) {
@@ -155,7 +167,12 @@ static char **inputs(sum *s, size_t n) {
 }
 
 static void do_reduction(nccl_team *t, const nccl_op *op, int algo) {
-    sum s = {.team = t, .of = op, .type = op->type, .redop = op->redop, .size = nccl_size(op->type)};
+    sum s = {.team = t,
+             .of = op,
+             .type = op->type,
+             .redop = op->redop,
+             .switches = algo == ORR_ALGO_NVLS_TREE,
+             .size = nccl_size(op->type)};
     bool scatter = op->what == ORR_COLL_REDUCE_SCATTER;
     size_t n = scatter ? op->count * (size_t)t->n : op->count;
     char **scaled = inputs(&s, n);
@@ -248,8 +265,7 @@ static void do_collective(nccl_team *t) {
     if (op.what == OP_SPLIT) {
         do_split(t);
     } else {
-        bool parts = op.what == ORR_COLL_REDUCE_SCATTER || op.what == ORR_COLL_ALL_GATHER;
-        uint64_t bytes = op.count * nccl_size(op.type) * (parts ? (uint64_t)t->n : 1);
+        uint64_t bytes = nccl_bytes(&op);
         orr_coll_plan plan = nccl_plan(t->n, t->nodes, op.what, bytes);
         double start = 0;
         for (int r = 0; r < t->n; r++) {

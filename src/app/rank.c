@@ -180,13 +180,18 @@ void app_mpi_count(int rank, const char *name, double seconds, uint64_t bytes, b
     functions.at[i].ns += seconds * 1e9;
 }
 
-double app_mpi_begin(void) { return in_rank() ? simgrid.clock() : 0; }
+double app_mpi_begin(const char *name) {
+    if (!in_rank()) return 0;
+    app_rank_self()->inside = name;
+    return simgrid.clock();
+}
 
 void app_mpi_end(const char *name, double from, uint64_t bytes, int to) {
     if (!in_rank()) return;
     double now = simgrid.clock();
     app_rank *r = app_rank_self();
     started = true;
+    r->inside = NULL;
     r->mpi_ns += (now - from) * 1e9;
     if (now * 1e9 > r->end_ns) r->end_ns = now * 1e9;
     r->messages += to >= 0;

@@ -33,7 +33,7 @@ enum { NOBODY = -1 };
         static int(*f) parameters;                                                                           \
         if (!f) *(void **)&f = mpi_original("PMPI_" #name);                                                  \
         if (!f) return 15; /* MPI_ERR_OTHER */                                                               \
-        double from = app_mpi_begin();                                                                       \
+        double from = app_mpi_begin(#name);                                                                  \
         int result = f names;                                                                                \
         app_mpi_end(#name, from, bytes, to);                                                                 \
         return result;                                                                                       \
@@ -78,3 +78,14 @@ CALL(Init, (int *argc, char ***argv), (argc, argv), 0, NOBODY)
 CALL(Init_thread, (int *argc, char ***argv, int want, int *got), (argc, argv, want, got), 0, NOBODY)
 CALL(Finalize, (void), (), 0, NOBODY)
 // clang-format on
+
+// SimGrid's ends the rank that calls it, and the others wait for ever.
+API int MPI_Abort(mpi of, int status);
+API int MPI_Abort(mpi of, int status) {
+    static int (*rank_of)(mpi, int *);
+    int rank = 0;
+    if (!rank_of) *(void **)&rank_of = mpi_original("PMPI_Comm_rank");
+    if (rank_of) rank_of(of, &rank);
+    app_cluster_abort(rank, status);
+    return 0;
+}

@@ -1,6 +1,6 @@
 #include "node/collective.h"
 
-const char *const orr_algo_name[ORR_ALGOS] = {"Ring", "Tree", "NVLS"};
+const char *const orr_algo_name[ORR_ALGOS] = {"Ring", "Tree", "NVLS", "NVLSTree"};
 const char *const orr_proto_name[ORR_PROTOS] = {"LL", "LL128", "Simple"};
 const char *const orr_collective_name[ORR_COLLECTIVES] = {"AllReduce", "ReduceScatter", "AllGather",
                                                           "Broadcast", "Reduce"};
@@ -44,6 +44,24 @@ static double net_hop(const orr_team *t, double described) {
 
 static double at_most(double x, double limit) { return limit > 0 && x > limit ? limit : x; }
 
+// ---- channels -------------------------------------------------------------------------------------
+static int sharp_channels(const orr_team *t) {
+    const orr_node *n = t->node;
+    return t->nodes > 1 && n->nccl_sharp_net_channels > 0 ? n->nccl_sharp_net_channels
+                                                          : n->nccl_sharp_channels;
+}
+
+// Each thread of a channel gets some bytes to do before there is another channel (NCCL's src/enqueue.cc and
+// src/graph/tuning.cc, 2.30.7): 8, of LL in a ring 8 for each rank, 64 of Simple.
+static int channels_of(const orr_team *t, int algo, int proto, uint64_t bytes) {
+    static const uint64_t threads[ORR_PROTOS] = {512, 640, 512}, least[ORR_PROTOS] = {8, 8, 64};
+    if (algo == ORR_ALGO_NVLS || algo == ORR_ALGO_NVLS_TREE) return sharp_channels(t);
+    uint64_t channel = threads[proto] * least[proto], most = (uint64_t)t->node->nccl_channels;
+    if (algo == ORR_ALGO_RING && proto == ORR_PROTO_LL) channel *= (uint64_t)t->ranks;
+    uint64_t n = bytes / channel;
+    return (int)(n < 1 ? 1 : n > most ? most : n);
+}
+
 // ---- ring -----------------------------------------------------------------------------------------
 static double ring_latency(const orr_team *t, enum orr_collective what, int proto) { // us
     const orr_node *n = t->node;
@@ -55,11 +73,17 @@ static double ring_latency(const orr_team *t, enum orr_collective what, int prot
     return base[proto] + (all - between) * hop[proto] + between * net_hop(t, net[proto]);
 }
 
-static double ring_time(const orr_team *t, enum orr_collective what, double bytes, int proto) {
+// `channels`: those that the message goes through; 0: the tuner's formula, which does not ask.
+static double ring_time(const orr_team *t, enum orr_collective what, double bytes, int proto, int channels) {
     const orr_node *n = t->node;
     double bus = ring_bandwidth(t), factor = orr_collective_factor(what, t->ranks);
-    if (proto == ORR_PROTO_LL) bus = at_most(bus * n->nccl_ll_share, n->nccl_ll_most);
+    double most = channels * n->nccl_ll128_channel;
+    if (proto == ORR_PROTO_LL) {
+        bus = at_most(bus * n->nccl_ll_share, n->nccl_ll_most);
+        most *= n->nccl_ll_share / n->nccl_ll128_share; // a word in two is a flag, not one in sixteen
+    }
     if (proto == ORR_PROTO_LL128) bus *= n->nccl_ll128_share;
+    if (proto != ORR_PROTO_SIMPLE) bus = at_most(bus, most);
     return ring_latency(t, what, proto) * 1e3 + bytes * factor / bus;
 }
 
@@ -101,35 +125,57 @@ static double tree_time(const orr_team *t, uint64_t bytes, int proto) {
 }
 
 // ---- sums in the switches (NVLS) --------------------------------------------------------------------
-// Bytes that are under way at a time: a chunk for each channel and GPU, smaller ones for small messages
-// (NCCL's src/enqueue.cc).
+// Bytes that are under way at a time: a chunk for each channel and GPU of a node, smaller ones for small
+// messages (NCCL's src/enqueue.cc).
 static double under_way(const orr_team *t, uint64_t bytes) {
-    uint64_t parts = (uint64_t)t->node->nccl_sharp_channels * (uint64_t)t->ranks, chunk = 128 << 10;
-    if (bytes < 64 * parts * chunk) chunk = 64 << 10;
-    if (bytes < 8 * parts * chunk) chunk = 32 << 10;
-    if (bytes < 2 * parts * chunk) chunk = 16 << 10;
+    uint64_t parts = (uint64_t)sharp_channels(t) * (uint64_t)(t->ranks / t->nodes), chunk = 128 << 10;
+    if (t->nodes > 1) {
+        if (bytes < 4 * parts * chunk) chunk = 64 << 10;
+        if (bytes < parts * chunk) chunk = 32 << 10;
+    } else {
+        if (bytes < 64 * parts * chunk) chunk = 64 << 10;
+        if (bytes < 8 * parts * chunk) chunk = 32 << 10;
+        if (bytes < 2 * parts * chunk) chunk = 16 << 10;
+    }
     return parts * chunk < bytes ? (double)(parts * chunk) : (double)bytes;
 }
 
-// A chunk is copied to where the switch can read it, summed and sent to all, and copied to where it belongs:
-// three steps that work side by side once two chunks are under way (NCCL's src/device/all_reduce.h).
-static double sharp_time(const orr_team *t, uint64_t bytes) {
+// Over several nodes the sums of their switches go up and down a tree of nodes (NVLSTree), each GPU with an
+// adapter of its own; with two nodes an adapter carries only its own half.
+static double sharp_bandwidth(const orr_team *t) {
     const orr_node *n = t->node;
-    double factor = orr_collective_factor(ORR_COLL_ALL_REDUCE, t->ranks);
-    return n->nccl_sharp_base * 1e3 + ((double)bytes + 2 * under_way(t, bytes)) * factor / n->nccl_sharp;
+    if (t->nodes < 2) return n->nccl_sharp;
+    bool two = t->nodes == 2;
+    double net = t->net > 0 ? t->net : n->nic_bandwidth * n->nic_count;
+    double most = (two ? n->nccl_sharp_nic2 : n->nccl_sharp_nic) * n->nic_count;
+    if (net <= 0 || most <= 0 || n->nccl_sharp <= 0) return 0;
+    return at_most(at_most(n->nccl_sharp, net * (two ? 2 : 1)), most);
 }
 
-static double time_of(const orr_team *t, enum orr_collective what, uint64_t bytes, int algo, int proto) {
+// A chunk is copied to where the switch can read it, summed and sent to all, and copied to where it belongs:
+// three steps that work side by side once two chunks are under way (NCCL's src/device/all_reduce.h). Over
+// nodes it also goes up and down the tree, a step for each level.
+static double sharp_time(const orr_team *t, uint64_t bytes) {
     const orr_node *n = t->node;
-    bool all = what == ORR_COLL_ALL_REDUCE;
-    if (algo == ORR_ALGO_RING) return ring_time(t, what, (double)bytes, proto);
-    if (algo == ORR_ALGO_TREE) return all ? tree_time(t, bytes, proto) : -1;
-    if (!all || proto != ORR_PROTO_SIMPLE || n->nccl_sharp <= 0 || t->nodes > 1 || !t->nvlink) return -1;
-    return sharp_time(t, bytes);
+    double factor = orr_collective_factor(ORR_COLL_ALL_REDUCE, t->ranks), bus = sharp_bandwidth(t);
+    if (bus <= 0) return -1;
+    int between = 2 * log2_down((uint64_t)t->nodes);
+    double latency = n->nccl_sharp_base + between * net_hop(t, n->nccl_net_sharp_hop);
+    return latency * 1e3 + ((double)bytes + (2 + between) * under_way(t, bytes)) * factor / bus;
+}
+
+static double time_of(const orr_team *t, enum orr_collective what, uint64_t bytes, const orr_coll_plan *p) {
+    bool all = what == ORR_COLL_ALL_REDUCE, switches = all && p->proto == ORR_PROTO_SIMPLE && t->nvlink;
+    switch (p->algo) {
+    case ORR_ALGO_RING: return ring_time(t, what, (double)bytes, p->proto, p->channels);
+    case ORR_ALGO_TREE: return all ? tree_time(t, bytes, p->proto) : -1;
+    case ORR_ALGO_NVLS: return switches && t->nodes == 1 ? sharp_time(t, bytes) : -1;
+    default: return switches && t->nodes > 1 ? sharp_time(t, bytes) : -1;
+    }
 }
 
 orr_coll_plan orr_collective_plan(const orr_team *t, enum orr_collective what, uint64_t bytes) {
-    orr_coll_plan best = {ORR_ALGO_RING, ORR_PROTO_SIMPLE, -1};
+    orr_coll_plan best = {ORR_ALGO_RING, ORR_PROTO_SIMPLE, 0, -1};
     if (t->ranks < 2) {
         best.ns = 0;
         return best;
@@ -140,8 +186,11 @@ orr_coll_plan orr_collective_plan(const orr_team *t, enum orr_collective what, u
                 if (!pass && t->algos && !(t->algos >> algo & 1)) continue;
                 if (!pass && t->protos && !(t->protos >> proto & 1)) continue;
                 if (proto == ORR_PROTO_LL128 && !t->nvlink) continue;
-                double ns = time_of(t, what, bytes, algo, proto);
-                if (ns >= 0 && (best.ns < 0 || ns < best.ns)) best = (orr_coll_plan){algo, proto, ns};
+                orr_coll_plan p = {algo, proto, 0, 0};
+                p.ns = time_of(t, what, bytes, &p);
+                if (p.ns >= 0 && (best.ns < 0 || p.ns < best.ns)) best = p;
             }
+    best.channels = channels_of(t, best.algo, best.proto, bytes);
+    best.ns = time_of(t, what, bytes, &best);
     return best;
 }

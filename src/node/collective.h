@@ -4,10 +4,14 @@
 //
 //     T = base + steps * hop + S * factor / bandwidth
 //
-// for each algorithm (ring, tree, sums in the switch) and protocol (LL, LL128, Simple), and the combination
-// that takes least is taken. Bandwidths are those of the node's links, and between nodes those of the
-// network; latencies are in the node's description (nccl.*). `factor` is how often a byte crosses the slowest
-// link: 2 (n - 1) / n for an all-reduce over a ring of n, which is what nccl-tests call the bus bandwidth.
+// for each algorithm (ring, tree, sums in the switch, and in switches of several nodes) and protocol (LL,
+// LL128, Simple), and the combination that takes least is taken. Bandwidths are those of the node's links,
+// and between nodes those of the network; latencies are in the node's description (nccl.*). `factor` is how
+// often a byte crosses the slowest link: 2 (n - 1) / n for an all-reduce over a ring of n, which is what
+// nccl-tests call the bus bandwidth.
+//
+// The choice is made by that formula, as NCCL's is. What the chosen one then takes also knows that a small
+// message goes through few of its channels (thread blocks), each of which reaches so much and not more.
 #ifndef ORR_NODE_COLLECTIVE_H
 #define ORR_NODE_COLLECTIVE_H
 
@@ -21,7 +25,7 @@ enum orr_collective {
     ORR_COLL_REDUCE,
     ORR_COLLECTIVES
 };
-enum { ORR_ALGO_RING, ORR_ALGO_TREE, ORR_ALGO_NVLS, ORR_ALGOS };
+enum { ORR_ALGO_RING, ORR_ALGO_TREE, ORR_ALGO_NVLS, ORR_ALGO_NVLS_TREE, ORR_ALGOS };
 enum { ORR_PROTO_LL, ORR_PROTO_LL128, ORR_PROTO_SIMPLE, ORR_PROTOS };
 extern const char *const orr_algo_name[ORR_ALGOS], *const orr_proto_name[ORR_PROTOS];
 extern const char *const orr_collective_name[ORR_COLLECTIVES];
@@ -37,6 +41,7 @@ typedef struct orr_team { // who takes part
 
 typedef struct orr_coll_plan {
     int algo, proto;
+    int channels; // thread blocks of each GPU's kernel
     double ns;
 } orr_coll_plan;
 
