@@ -190,6 +190,15 @@ if command -v llvm-spirv-14 >/dev/null || command -v llvm-spirv >/dev/null; then
 else
     echo "no llvm-spirv: SPIR-V is not looked at"
 fi
+# Outside its buffer: an error, a line that names work-item and source line; what follows in its queue fails, too.
+"${CC:-cc}" -O1 -w "$source/tests/opencl/wrong.c" -o wrong -lOpenCL
+"$orrery" cl -q --gpu h200 --model functional ./wrong >got 2>err || fail "outside: $(cat got err)"
+printf '%s\n' "a function that is nowhere: -11" "from 100: error -5, status 1, then -14, a[5] is 7" \
+    "from 0: error 0, status 0, then 0, a[5] is 5" |
+    diff - got || fail "outside: $(cat err)"
+[ "$(wc -l <err)" -eq 1 ] && grep -q "program.cl:3" err || fail "what is outside is not named in a line: $(cat err)"
+"$orrery" cl -q --gpu h200 --model functional --bounds gpu ./wrong >got 2>err || fail "--bounds gpu: $(cat got err)"
+grep -qx "from 100: error 0, status 0, then 0, a\[5\] is 7" got || fail "--bounds gpu: $(cat got err)"
 # Times are those of the model: an event takes what the report says.
 "$orrery" cl --gpu h200 --model cycle --json -o out.json ./platform local >got 2>err || fail "in time: $(cat err)"
 grep -q '"kernel": "reverse"' out.json && grep -q '"source": "ptx"' out.json || fail "no report"

@@ -1,7 +1,6 @@
 // The source with counters: a walk over the syntax tree that finds segments and writes down what to insert.
 #include "clc/annotate.h"
 #include "clc/ast.h"
-#include "clc/clc.h"
 #include "clc/tools.h"
 
 #include <stdlib.h>
@@ -476,15 +475,15 @@ static void *kept(orr_arena *a, const void *at, size_t n, size_t size) {
     return out;
 }
 
-bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path,
-                       orr_annotated *a, orr_err *e) {
-    *a = (orr_annotated){.bytes = (uint32_t)n};
-    walk w = {.a = a, .text = text, .e = e};
-    a->of_byte = orr_arena_alloc(&a->arena, (n + 1) * sizeof *a->of_byte);
-    find_lines(a, text);
-    const clc_node *top = clc_read_ast(json, njson, path, &a->arena, e);
+bool orr_annotate_tree(const orr_clc_source *s, const char *json, size_t njson, orr_annotated *a,
+                       orr_err *e) {
+    *a = (orr_annotated){.bytes = (uint32_t)s->n};
+    walk w = {.a = a, .text = s->text, .e = e};
+    a->of_byte = orr_arena_alloc(&a->arena, (s->n + 1) * sizeof *a->of_byte);
+    find_lines(a, s->text);
+    const clc_node *top = clc_read_ast(json, njson, s->path, &a->arena, e);
     if (top) walk_all(&w, top);
-    if (!e->status) assemble(&w, path);
+    if (!e->status) assemble(&w, s->path);
     a->segments = kept(&a->arena, w.segments.at, w.segments.n, sizeof *a->segments);
     a->nsegments = (uint32_t)w.segments.n;
     a->loops = kept(&a->arena, w.loops.at, w.loops.n, sizeof *a->loops);
@@ -503,15 +502,17 @@ void orr_annotated_free(orr_annotated *a) {
     *a = (orr_annotated){0};
 }
 
-bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *options, unsigned sm,
-                      orr_annotated *a, orr_err *e) {
+bool orr_clc_annotate(const orr_clc_source *s, orr_annotated *a, orr_err *e) {
     enum { MOST = 16 << 20, MOST_TREE = 512 << 20 };
     *a = (orr_annotated){0};
-    char *own = path ? orr_read_file(path, MOST, &n, e) : NULL;
-    if (path && !own) return false;
+    orr_clc_source named = {.text = s->text, .n = s->n};
+    char *own = s->path ? orr_read_file(s->path, MOST, &named.n, e) : NULL;
+    if (s->path && !own) return false;
+    if (own) named.text = own;
     size_t njson = 0;
-    char *file = NULL, *json = e->status ? NULL : orr_clc_tree(path, text, n, options, sm, &file, &njson, e);
-    bool ok = json && n < MOST && orr_annotate_tree(own ? own : text, n, json, njson, file, a, e);
+    char *file = NULL, *json = orr_clc_tree(s, &file, &njson, e);
+    named.path = file;
+    bool ok = json && named.n < MOST && orr_annotate_tree(&named, json, njson, a, e);
     free(own);
     free(json);
     free(file);

@@ -8,7 +8,7 @@
 #ifndef ORR_CLC_ANNOTATE_H
 #define ORR_CLC_ANNOTATE_H
 
-#include "isa/isa.h"
+#include "clc/clc.h"
 
 enum { ORR_SEGMENT_TERMS = 24 };
 typedef struct orr_segment {
@@ -53,13 +53,10 @@ typedef struct orr_annotated {
 
 #define ORR_COUNTS_PARAMETER "orr_counts" // the last parameter of an annotated kernel: __global uint *
 
-// `path` a file, or NULL and `text`. What cannot be annotated (a goto, a body that comes out of a macro) is
-// an error that names it.
-bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *options, unsigned sm,
-                      orr_annotated *a, orr_err *e);
-// The same from a tree that is there already (the fuzzer's).
-bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path,
-                       orr_annotated *a, orr_err *e);
+// What cannot be annotated (a goto, a body that comes out of a macro) is an error that names it.
+bool orr_clc_annotate(const orr_clc_source *s, orr_annotated *a, orr_err *e);
+// The same from a tree that is there already (the fuzzer's), of a text that is called `path`.
+bool orr_annotate_tree(const orr_clc_source *s, const char *json, size_t njson, orr_annotated *a, orr_err *e);
 void orr_annotated_free(orr_annotated *a);
 // A place is a byte of the source, from 1: programs that are made by a macro are one line of many columns.
 uint32_t orr_place_at(const orr_annotated *a, uint32_t line, uint32_t column); // from 1; 0: none

@@ -256,13 +256,11 @@ void orr_clc_object_free(orr_clc_object *o) {
     *o = (orr_clc_object){0};
 }
 
-char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm,
-                   char **file_name, size_t *bytes, orr_err *e) {
+char *orr_clc_tree(const orr_clc_source *s, char **file_name, size_t *bytes, orr_err *e) {
     build b;
     char *json = NULL;
-    orr_clc_source s = {.path = path, .text = text, .n = n, .options = options, .sm = sm};
-    const char *source = begin(&b, e) ? source_file(&b, &s, e) : NULL;
-    if (source && start_words(&b, &s, e)) {
+    const char *source = begin(&b, e) ? source_file(&b, s, e) : NULL;
+    if (source && start_words(&b, s, e)) {
         const char *out = file(&b, "tree.json");
         // The prelude is for the compiler that comes next; here the program is as it was written.
         for (size_t i = 0; i + 1 < b.words.n; i++)

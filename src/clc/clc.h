@@ -95,8 +95,7 @@ bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e); //
 void orr_clc_object_free(orr_clc_object *o);
 
 // clang's syntax tree (annotate.c), malloc'd; *file, malloc'd: what the program's own text is called in it.
-char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm,
-                   char **file, size_t *bytes, orr_err *e);
+char *orr_clc_tree(const orr_clc_source *s, char **file, size_t *bytes, orr_err *e);
 
 typedef struct orr_clc_bitcode {
     const void *at;

@@ -75,7 +75,7 @@ static int annotate(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "cl annotate: name a file: orrery cl annotate k.cl -o k.annotated.cl");
     orr_annotated a;
     orr_err why = {0};
-    if (!e->status && orr_clc_annotate(input, NULL, 0, build, 0, &a, &why)) {
+    if (!e->status && orr_clc_annotate(&(orr_clc_source){.path = input, .options = build}, &a, &why)) {
         cli_write(o, a.text, e);
         orr_annotated_free(&a);
     } else if (why.status) {

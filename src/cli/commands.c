@@ -99,8 +99,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery capture --kernels '*gemm*' --launches 0-99 -o gemms ./program\n"
      "orrery run gemms --gpu h200 --model cycle"},
     {"cl", cli_cl,
-     " gpu model set annotate source kernels launches threads max-insts counts-only sample precision warm: "
-     "record "
+     " gpu model set annotate source kernels launches threads max-insts bounds counts-only sample precision "
+     "warm: record "
      "lines "
      "timeline json html output quiet "
      "! ",

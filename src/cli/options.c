@@ -61,8 +61,8 @@ static const option options[] = {
     {"max-insts", 0, JOB, 0, "N",
      "end a launch with an error when a warp has executed N instructions (k, M, G may follow)"},
     {"bounds", 0, JOB, 0, "gpu|strict",
-     "an access outside of all allocations passes where a GPU lets it (gpu, the default), or ends the kernel "
-     "(strict)"},
+     "an access outside of all allocations passes where a GPU lets it (gpu, the default but for cl), or ends "
+     "the kernel (strict)"},
     {"clock", 0, JOB, 0, "host|simulated",
      "what the program's own clock (clock_gettime, gettimeofday, time) tells: this machine's time (host, the "
      "default), or the simulated one"},

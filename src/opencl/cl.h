@@ -194,9 +194,16 @@ typedef struct command {
     struct command *next;
 } command;
 
+typedef struct request { // what every function that enqueues a command is given
+    cl_command_queue queue;
+    cl_command_type type;
+    bool blocking;
+    cl_uint n; // events that it waits for
+    const cl_event *waits;
+    cl_event *event; // NULL: nobody asks
+} request;
 // Takes c (malloc'd, run, mem and data set). Blocking: returns when it is done, with its error.
-cl_int cl_enqueue(cl_command_queue q, command *c, cl_command_type type, cl_uint n, const cl_event *waits,
-                  cl_event *event, bool blocking);
+cl_int cl_enqueue(const request *r, command *c);
 cl_int cl_check_waits(cl_command_queue q, cl_uint n, const cl_event *waits);
 // What a command did took so long: bytes over a bus, or nothing (engine ENGINE_NONE).
 void cl_took(command *c, int engine, const char *name, uint64_t bytes, const void *device);

@@ -32,8 +32,7 @@ static cl_int run_box(command *c) {
     return CL_SUCCESS;
 }
 
-static cl_int enqueue_box(cl_command_queue q, const box *b, cl_mem m1, cl_mem m2, cl_command_type type,
-                          cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int enqueue_box(const request *r, const box *b, cl_mem m1, cl_mem m2) {
     cl_lock();
     command *c = orr_calloc(1, sizeof *c);
     box *copy = orr_calloc(1, sizeof *copy);
@@ -42,23 +41,29 @@ static cl_int enqueue_box(cl_command_queue q, const box *b, cl_mem m1, cl_mem m2
     c->run = run_box;
     c->mem[0] = m1;
     c->mem[1] = m2;
-    return cl_enqueue(q, c, type, n, waits, event, blocking);
+    return cl_enqueue(r, c);
 }
 
 // ---- checks -----------------------------------------------------------------------------------------
-static cl_int check(cl_command_queue q, cl_mem m, bool image, cl_uint n, const cl_event *waits) {
-    if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
+static cl_int check(const request *r, cl_mem m, bool image) {
+    if (!cl_is(r->queue, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     if (!cl_is(m, KIND_MEM) || (m->image != NULL) != image) return CL_INVALID_MEM_OBJECT;
-    if (m->context != q->context) return CL_INVALID_CONTEXT;
-    return cl_check_waits(q, n, waits);
+    if (m->context != r->queue->context) return CL_INVALID_CONTEXT;
+    return cl_check_waits(r->queue, r->n, r->waits);
 }
 
 static bool within(size_t offset, size_t bytes, size_t all) { return offset <= all && bytes <= all - offset; }
 
-// A rectangle's pitches, and whether it is inside `bytes` (0: nobody knows).
-static bool rectangle(const size_t origin[3], const size_t region[3], size_t *row, size_t *slice,
-                      size_t bytes, size_t *at) {
+typedef struct rectangle { // where a region lies in a buffer, or in memory of the host
+    const size_t *origin;
+    size_t row, slice; // 0: it is packed
+} rectangle;
+
+// Works out the pitches, and where the region begins. False: it is not inside `bytes` (0: nobody knows).
+static bool place(rectangle *x, const size_t region[3], size_t bytes, size_t *at) {
     enum { MOST = 1 << 30 };
+    const size_t *origin = x->origin;
+    size_t *row = &x->row, *slice = &x->slice;
     if (!*row) *row = region[0];
     if (*row < region[0] || *row > (size_t)MOST << 10) return false;
     if (!*slice) *slice = region[1] * *row;
@@ -71,80 +76,76 @@ static bool rectangle(const size_t origin[3], const size_t region[3], size_t *ro
 }
 
 // ---- buffers ----------------------------------------------------------------------------------------
-static cl_int transfer(cl_command_queue q, cl_mem m, bool in, cl_bool blocking, size_t offset, size_t bytes,
-                       void *host, cl_uint n, const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, m, false, n, waits);
+// May the host write to it, or read from it?
+static bool refused(const struct _cl_mem *m, bool write) {
+    cl_mem_flags no = write ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY;
+    return (m->flags & (no | CL_MEM_HOST_NO_ACCESS)) != 0;
+}
+
+// The box between the device and the host, in either direction: size[0] in bytes.
+static box between(bool in, side device, side host, const size_t size[3], const char *name) {
+    return (box){
+        in ? device : host, in ? host : device, size[0], size[1], size[2], in ? ENGINE_IN : ENGINE_OUT, name};
+}
+
+static cl_int transfer(const request *r, cl_mem m, size_t offset, size_t bytes, void *host) {
+    bool in = r->type == CL_COMMAND_WRITE_BUFFER;
+    cl_int error = check(r, m, false);
     if (error) return error;
     if (!host || !bytes || !within(offset, bytes, m->bytes)) return CL_INVALID_VALUE;
-    cl_mem_flags no =
-        in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
-    if (m->flags & no) return CL_INVALID_OPERATION;
+    if (refused(m, in)) return CL_INVALID_OPERATION;
     side device = {m->data + offset, bytes, bytes}, own = {host, bytes, bytes};
-    box b = {in ? device : own,
-             in ? own : device,
-             bytes,
-             1,
-             1,
-             in ? ENGINE_IN : ENGINE_OUT,
-             in ? "write buffer" : "read buffer"};
-    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking, n,
-                       waits, event);
+    box b = between(in, device, own, (size_t[3]){bytes, 1, 1}, in ? "write buffer" : "read buffer");
+    return enqueue_box(r, &b, m, NULL);
 }
 
 cl_int cl_clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t offset, size_t bytes,
                               void *host, cl_uint n, const cl_event *waits, cl_event *event) {
-    return transfer(q, m, false, blocking, offset, bytes, host, n, waits, event);
+    return transfer(&(request){q, CL_COMMAND_READ_BUFFER, blocking, n, waits, event}, m, offset, bytes, host);
 }
 cl_int cl_clEnqueueWriteBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t offset, size_t bytes,
                                const void *host, cl_uint n, const cl_event *waits, cl_event *event) {
-    return transfer(q, m, true, blocking, offset, bytes, (void *)(uintptr_t)host, n, waits, event);
+    return transfer(&(request){q, CL_COMMAND_WRITE_BUFFER, blocking, n, waits, event}, m, offset, bytes,
+                    (void *)(uintptr_t)host);
 }
 
-static cl_int transfer_rect(cl_command_queue q, cl_mem m, bool in, cl_bool blocking, const size_t *origin,
-                            const size_t *host_origin, const size_t *region, size_t row, size_t slice,
-                            size_t host_row, size_t host_slice, char *host, cl_uint n, const cl_event *waits,
-                            cl_event *event) {
-    cl_int error = check(q, m, false, n, waits);
+static cl_int transfer_rect(const request *r, cl_mem m, rectangle device, rectangle own, const size_t *region,
+                            char *host) {
+    bool in = r->type == CL_COMMAND_WRITE_BUFFER_RECT;
+    cl_int error = check(r, m, false);
     if (error) return error;
     size_t at, host_at;
-    if (!host || !origin || !host_origin || !region ||
-        !rectangle(origin, region, &row, &slice, m->bytes, &at) ||
-        !rectangle(host_origin, region, &host_row, &host_slice, 0, &host_at))
+    if (!host || !device.origin || !own.origin || !region || !place(&device, region, m->bytes, &at) ||
+        !place(&own, region, 0, &host_at))
         return CL_INVALID_VALUE;
-    cl_mem_flags no =
-        in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
-    if (m->flags & no) return CL_INVALID_OPERATION;
-    side device = {m->data + at, row, slice}, own = {host + host_at, host_row, host_slice};
-    box b = {in ? device : own,
-             in ? own : device,
-             region[0],
-             region[1],
-             region[2],
-             in ? ENGINE_IN : ENGINE_OUT,
-             in ? "write buffer" : "read buffer"};
-    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_BUFFER_RECT : CL_COMMAND_READ_BUFFER_RECT,
-                       blocking, n, waits, event);
+    if (refused(m, in)) return CL_INVALID_OPERATION;
+    box b = between(in, (side){m->data + at, device.row, device.slice},
+                    (side){host + host_at, own.row, own.slice}, region, in ? "write buffer" : "read buffer");
+    return enqueue_box(r, &b, m, NULL);
 }
 
 cl_int cl_clEnqueueReadBufferRect(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
                                   const size_t *host_origin, const size_t *region, size_t row, size_t slice,
                                   size_t host_row, size_t host_slice, void *host, cl_uint n,
                                   const cl_event *waits, cl_event *event) {
-    return transfer_rect(q, m, false, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
-                         host, n, waits, event);
+    return transfer_rect(&(request){q, CL_COMMAND_READ_BUFFER_RECT, blocking, n, waits, event}, m,
+                         (rectangle){origin, row, slice}, (rectangle){host_origin, host_row, host_slice},
+                         region, host);
 }
 cl_int cl_clEnqueueWriteBufferRect(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
                                    const size_t *host_origin, const size_t *region, size_t row, size_t slice,
                                    size_t host_row, size_t host_slice, const void *host, cl_uint n,
                                    const cl_event *waits, cl_event *event) {
-    return transfer_rect(q, m, true, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
-                         (void *)(uintptr_t)host, n, waits, event);
+    return transfer_rect(&(request){q, CL_COMMAND_WRITE_BUFFER_RECT, blocking, n, waits, event}, m,
+                         (rectangle){origin, row, slice}, (rectangle){host_origin, host_row, host_slice},
+                         region, (void *)(uintptr_t)host);
 }
 
 cl_int cl_clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t from_at, size_t to_at,
                               size_t bytes, cl_uint n, const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, from, false, n, waits);
-    if (!error) error = check(q, to, false, n, waits);
+    const request r = {q, CL_COMMAND_COPY_BUFFER, false, n, waits, event};
+    cl_int error = check(&r, from, false);
+    if (!error) error = check(&r, to, false);
     if (error) return error;
     if (!bytes || !within(from_at, bytes, from->bytes) || !within(to_at, bytes, to->bytes))
         return CL_INVALID_VALUE;
@@ -157,36 +158,41 @@ cl_int cl_clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t
              1,
              ENGINE_WITHIN,
              "copy buffer"};
-    return enqueue_box(q, &x, from, to, CL_COMMAND_COPY_BUFFER, false, n, waits, event);
+    return enqueue_box(&r, &x, from, to);
+}
+
+// Do two regions of the same size have nothing in common?
+static bool apart(const size_t a[3], const size_t b[3], const size_t region[3]) {
+    for (int i = 0; i < 3; i++)
+        if (a[i] >= b[i] + region[i] || b[i] >= a[i] + region[i]) return true;
+    return false;
 }
 
 cl_int cl_clEnqueueCopyBufferRect(cl_command_queue q, cl_mem from, cl_mem to, const size_t *from_origin,
                                   const size_t *to_origin, const size_t *region, size_t from_row,
                                   size_t from_slice, size_t to_row, size_t to_slice, cl_uint n,
                                   const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, from, false, n, waits);
-    if (!error) error = check(q, to, false, n, waits);
+    const request r = {q, CL_COMMAND_COPY_BUFFER_RECT, false, n, waits, event};
+    cl_int error = check(&r, from, false);
+    if (!error) error = check(&r, to, false);
     if (error) return error;
     size_t from_at, to_at;
-    if (!from_origin || !to_origin || !region ||
-        !rectangle(from_origin, region, &from_row, &from_slice, from->bytes, &from_at) ||
-        !rectangle(to_origin, region, &to_row, &to_slice, to->bytes, &to_at))
+    rectangle source = {from_origin, from_row, from_slice}, target = {to_origin, to_row, to_slice};
+    if (!from_origin || !to_origin || !region || !place(&source, region, from->bytes, &from_at) ||
+        !place(&target, region, to->bytes, &to_at))
         return CL_INVALID_VALUE;
     if (from->data == to->data) { // overlapping boxes of one buffer have the same pitches
-        if (from_row != to_row || from_slice != to_slice) return CL_INVALID_VALUE;
-        bool apart = false;
-        for (int i = 0; i < 3; i++)
-            apart |= from_origin[i] >= to_origin[i] + region[i] || to_origin[i] >= from_origin[i] + region[i];
-        if (!apart) return CL_MEM_COPY_OVERLAP;
+        if (source.row != target.row || source.slice != target.slice) return CL_INVALID_VALUE;
+        if (!apart(from_origin, to_origin, region)) return CL_MEM_COPY_OVERLAP;
     }
-    box b = {{to->data + to_at, to_row, to_slice},
-             {from->data + from_at, from_row, from_slice},
+    box b = {{to->data + to_at, target.row, target.slice},
+             {from->data + from_at, source.row, source.slice},
              region[0],
              region[1],
              region[2],
              ENGINE_WITHIN,
              "copy buffer"};
-    return enqueue_box(q, &b, from, to, CL_COMMAND_COPY_BUFFER_RECT, false, n, waits, event);
+    return enqueue_box(&r, &b, from, to);
 }
 
 // ---- fills ------------------------------------------------------------------------------------------
@@ -208,8 +214,7 @@ static cl_int run_fill(command *c) {
     return CL_SUCCESS;
 }
 
-static cl_int enqueue_fill(cl_command_queue q, const filling *f, cl_mem m, cl_command_type type, cl_uint n,
-                           const cl_event *waits, cl_event *event) {
+static cl_int enqueue_fill(const request *r, const filling *f, cl_mem m) {
     cl_lock();
     command *c = orr_calloc(1, sizeof *c);
     filling *copy = orr_calloc(1, sizeof *copy);
@@ -217,12 +222,13 @@ static cl_int enqueue_fill(cl_command_queue q, const filling *f, cl_mem m, cl_co
     c->data = copy;
     c->run = run_fill;
     c->mem[0] = m;
-    return cl_enqueue(q, c, type, n, waits, event, false);
+    return cl_enqueue(r, c);
 }
 
 cl_int cl_clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *pattern, size_t np, size_t offset,
                               size_t bytes, cl_uint n, const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, m, false, n, waits);
+    const request r = {q, CL_COMMAND_FILL_BUFFER, false, n, waits, event};
+    cl_int error = check(&r, m, false);
     if (error) return error;
     if (!pattern || !np || np > 128 || (np & (np - 1)) || offset % np || bytes % np ||
         !within(offset, bytes, m->bytes))
@@ -234,7 +240,7 @@ cl_int cl_clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *pattern,
                          .name = "fill buffer"},
                  .bytes = np};
     memcpy(f.pattern, pattern, np);
-    return enqueue_fill(q, &f, m, CL_COMMAND_FILL_BUFFER, n, waits, event);
+    return enqueue_fill(&r, &f, m);
 }
 
 // ---- images -----------------------------------------------------------------------------------------
@@ -257,51 +263,44 @@ static bool image_side(const struct _cl_mem *m, const size_t *origin, const size
     return true;
 }
 
-static cl_int transfer_image(cl_command_queue q, cl_mem m, bool in, cl_bool blocking, const size_t *origin,
-                             const size_t *region, size_t row, size_t slice, char *host, cl_uint n,
-                             const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, m, true, n, waits);
+static cl_int transfer_image(const request *r, cl_mem m, const size_t *origin, const size_t *region,
+                             side own) {
+    bool in = r->type == CL_COMMAND_WRITE_IMAGE;
+    cl_int error = check(r, m, true);
     if (error) return error;
     side device;
     size_t size[3];
-    if (!host || !image_side(m, origin, region, &device, size)) return CL_INVALID_VALUE;
+    if (!own.at || !image_side(m, origin, region, &device, size)) return CL_INVALID_VALUE;
     size_t line = size[0] * m->image->bytes;
-    if (!row) row = line;
-    if (m->image->dims == 1 && m->image->layers) slice = slice ? slice : row; // its rows are layers
-    if (!slice) slice = row * size[1];
-    if (row < line || slice < row * size[1]) return CL_INVALID_VALUE;
-    cl_mem_flags no =
-        in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
-    if (m->flags & no) return CL_INVALID_OPERATION;
-    side own = {host, row, slice};
-    box b = {in ? device : own,
-             in ? own : device,
-             line,
-             size[1],
-             size[2],
-             in ? ENGINE_IN : ENGINE_OUT,
-             in ? "write image" : "read image"};
-    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_IMAGE : CL_COMMAND_READ_IMAGE, blocking, n,
-                       waits, event);
+    if (!own.row) own.row = line;
+    if (m->image->dims == 1 && m->image->layers && !own.slice) own.slice = own.row; // its rows are layers
+    if (!own.slice) own.slice = own.row * size[1];
+    if (own.row < line || own.slice < own.row * size[1]) return CL_INVALID_VALUE;
+    if (refused(m, in)) return CL_INVALID_OPERATION;
+    size[0] = line;
+    box b = between(in, device, own, size, in ? "write image" : "read image");
+    return enqueue_box(r, &b, m, NULL);
 }
 
 cl_int cl_clEnqueueReadImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
                              const size_t *region, size_t row, size_t slice, void *host, cl_uint n,
                              const cl_event *waits, cl_event *event) {
-    return transfer_image(q, m, false, blocking, origin, region, row, slice, host, n, waits, event);
+    return transfer_image(&(request){q, CL_COMMAND_READ_IMAGE, blocking, n, waits, event}, m, origin, region,
+                          (side){host, row, slice});
 }
 cl_int cl_clEnqueueWriteImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
                               const size_t *region, size_t row, size_t slice, const void *host, cl_uint n,
                               const cl_event *waits, cl_event *event) {
-    return transfer_image(q, m, true, blocking, origin, region, row, slice, (void *)(uintptr_t)host, n, waits,
-                          event);
+    return transfer_image(&(request){q, CL_COMMAND_WRITE_IMAGE, blocking, n, waits, event}, m, origin, region,
+                          (side){(void *)(uintptr_t)host, row, slice});
 }
 
 cl_int cl_clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, const size_t *from_origin,
                              const size_t *to_origin, const size_t *region, cl_uint n, const cl_event *waits,
                              cl_event *event) {
-    cl_int error = check(q, from, true, n, waits);
-    if (!error) error = check(q, to, true, n, waits);
+    const request r = {q, CL_COMMAND_COPY_IMAGE, false, n, waits, event};
+    cl_int error = check(&r, from, true);
+    if (!error) error = check(&r, to, true);
     if (error) return error;
     if (memcmp(&from->format, &to->format, sizeof from->format) != 0) return CL_IMAGE_FORMAT_MISMATCH;
     box b = {.engine = ENGINE_WITHIN, .name = "copy image"};
@@ -309,26 +308,21 @@ cl_int cl_clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, const s
     if (!image_side(from, from_origin, region, &b.from, size) ||
         !image_side(to, to_origin, region, &b.to, other))
         return CL_INVALID_VALUE;
-    if (from == to) {
-        bool apart = false;
-        for (int i = 0; i < 3; i++)
-            apart |= from_origin[i] >= to_origin[i] + region[i] || to_origin[i] >= from_origin[i] + region[i];
-        if (!apart) return CL_MEM_COPY_OVERLAP;
-    }
+    if (from == to && !apart(from_origin, to_origin, region)) return CL_MEM_COPY_OVERLAP;
     b.width = size[0] * from->image->bytes, b.height = size[1], b.depth = size[2];
     if (memcmp(size, other, sizeof size) != 0) { // a layer of one is a row of the other
         b.height = 1, b.depth = region[1] * region[2];
         if (size[1] > 1) b.from.slice = b.from.row;
         if (other[1] > 1) b.to.slice = b.to.row;
     }
-    return enqueue_box(q, &b, from, to, CL_COMMAND_COPY_IMAGE, false, n, waits, event);
+    return enqueue_box(&r, &b, from, to);
 }
 
-static cl_int image_and_buffer(cl_command_queue q, cl_mem image, cl_mem buffer, bool to_image,
-                               const size_t *origin, const size_t *region, size_t offset, cl_uint n,
-                               const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, image, true, n, waits);
-    if (!error) error = check(q, buffer, false, n, waits);
+static cl_int image_and_buffer(const request *r, cl_mem image, cl_mem buffer, const size_t *origin,
+                               const size_t *region, size_t offset) {
+    bool to_image = r->type == CL_COMMAND_COPY_BUFFER_TO_IMAGE;
+    cl_int error = check(r, image, true);
+    if (!error) error = check(r, buffer, false);
     if (error) return error;
     side pixels;
     size_t size[3];
@@ -343,20 +337,20 @@ static cl_int image_and_buffer(cl_command_queue q, cl_mem image, cl_mem buffer, 
              size[2],
              ENGINE_WITHIN,
              to_image ? "copy buffer to image" : "copy image to buffer"};
-    return enqueue_box(q, &b, image, buffer,
-                       to_image ? CL_COMMAND_COPY_BUFFER_TO_IMAGE : CL_COMMAND_COPY_IMAGE_TO_BUFFER, false, n,
-                       waits, event);
+    return enqueue_box(r, &b, image, buffer);
 }
 
 cl_int cl_clEnqueueCopyImageToBuffer(cl_command_queue q, cl_mem from, cl_mem to, const size_t *origin,
                                      const size_t *region, size_t offset, cl_uint n, const cl_event *waits,
                                      cl_event *event) {
-    return image_and_buffer(q, from, to, false, origin, region, offset, n, waits, event);
+    return image_and_buffer(&(request){q, CL_COMMAND_COPY_IMAGE_TO_BUFFER, false, n, waits, event}, from, to,
+                            origin, region, offset);
 }
 cl_int cl_clEnqueueCopyBufferToImage(cl_command_queue q, cl_mem from, cl_mem to, size_t offset,
                                      const size_t *origin, const size_t *region, cl_uint n,
                                      const cl_event *waits, cl_event *event) {
-    return image_and_buffer(q, to, from, true, origin, region, offset, n, waits, event);
+    return image_and_buffer(&(request){q, CL_COMMAND_COPY_BUFFER_TO_IMAGE, false, n, waits, event}, to, from,
+                            origin, region, offset);
 }
 
 // A colour as four floats, integers or unsigned ones, to a pixel of the image's format.
@@ -442,7 +436,8 @@ static size_t pixel_of(const cl_image_format *f, const uint32_t c[4], uint8_t *o
 
 cl_int cl_clEnqueueFillImage(cl_command_queue q, cl_mem m, const void *colour, const size_t *origin,
                              const size_t *region, cl_uint n, const cl_event *waits, cl_event *event) {
-    cl_int error = check(q, m, true, n, waits);
+    const request r = {q, CL_COMMAND_FILL_IMAGE, false, n, waits, event};
+    cl_int error = check(&r, m, true);
     if (error) return error;
     filling f = {.box = {.name = "fill image"}};
     size_t size[3];
@@ -451,7 +446,7 @@ cl_int cl_clEnqueueFillImage(cl_command_queue q, cl_mem m, const void *colour, c
     memcpy(c, colour, sizeof c);
     f.bytes = pixel_of(&m->format, c, f.pattern);
     f.box.width = size[0] * f.bytes, f.box.height = size[1], f.box.depth = size[2];
-    return enqueue_fill(q, &f, m, CL_COMMAND_FILL_IMAGE, n, waits, event);
+    return enqueue_fill(&r, &f, m);
 }
 
 // ---- maps -------------------------------------------------------------------------------------------
@@ -474,8 +469,7 @@ static cl_int run_map(command *c) {
     return CL_SUCCESS;
 }
 
-static void *enqueue_map(cl_command_queue q, cl_mem m, mapping *x, const box *b, cl_command_type type,
-                         cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event, cl_int *error) {
+static void *enqueue_map(const request *r, cl_mem m, mapping *x, const box *b, cl_int *error) {
     cl_lock();
     command *c = orr_calloc(1, sizeof *c);
     map_command *d = orr_calloc(1, sizeof *d);
@@ -487,7 +481,7 @@ static void *enqueue_map(cl_command_queue q, cl_mem m, mapping *x, const box *b,
     m->maps = x;
     m->nmaps++;
     void *p = x->pointer;
-    *error = cl_enqueue(q, c, type, n, waits, event, blocking);
+    *error = cl_enqueue(r, c);
     return *error ? NULL : p;
 }
 
@@ -505,7 +499,8 @@ static cl_int check_map(cl_mem m, cl_map_flags flags) {
 
 void *cl_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags, size_t offset,
                             size_t bytes, cl_uint n, const cl_event *waits, cl_event *event, cl_int *error) {
-    cl_int bad = check(q, m, false, n, waits);
+    const request r = {q, CL_COMMAND_MAP_BUFFER, blocking, n, waits, event};
+    cl_int bad = check(&r, m, false);
     if (!bad && (!bytes || !within(offset, bytes, m->bytes))) bad = CL_INVALID_VALUE;
     if (!bad) bad = check_map(m, flags);
     void *p = NULL;
@@ -519,7 +514,7 @@ void *cl_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_m
                  .width = host ? bytes : 0,
                  .height = 1,
                  .depth = 1};
-        p = enqueue_map(q, m, x, &b, CL_COMMAND_MAP_BUFFER, blocking, n, waits, event, &bad);
+        p = enqueue_map(&r, m, x, &b, &bad);
     }
     if (error) *error = bad;
     return p;
@@ -539,7 +534,8 @@ static side host_side(const struct _cl_mem *m, const size_t o[3]) {
 void *cl_clEnqueueMapImage(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags,
                            const size_t *origin, const size_t *region, size_t *row, size_t *slice, cl_uint n,
                            const cl_event *waits, cl_event *event, cl_int *error) {
-    cl_int bad = check(q, m, true, n, waits);
+    const request r = {q, CL_COMMAND_MAP_IMAGE, blocking, n, waits, event};
+    cl_int bad = check(&r, m, true);
     side device = {0};
     size_t size[3];
     bool planes = !bad && (m->image->layers || m->image->dims == 3);
@@ -562,7 +558,7 @@ void *cl_clEnqueueMapImage(cl_command_queue q, cl_mem m, cl_bool blocking, cl_ma
         if (!m->host) b.width = 0;
         *row = own.row;
         if (slice) *slice = planes ? own.slice : 0;
-        p = enqueue_map(q, m, x, &b, CL_COMMAND_MAP_IMAGE, blocking, n, waits, event, &bad);
+        p = enqueue_map(&r, m, x, &b, &bad);
     }
     if (error) *error = bad;
     return p;
@@ -572,7 +568,8 @@ cl_int cl_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *pointer, c
                                   const cl_event *waits, cl_event *event) {
     if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     if (!cl_is(m, KIND_MEM)) return CL_INVALID_MEM_OBJECT;
-    cl_int error = check(q, m, m->image != NULL, n, waits);
+    const request r = {q, CL_COMMAND_UNMAP_MEM_OBJECT, false, n, waits, event};
+    cl_int error = check(&r, m, m->image != NULL);
     if (error) return error;
     cl_lock();
     mapping **at = &m->maps;
@@ -603,7 +600,7 @@ cl_int cl_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *pointer, c
     c->data = d;
     c->run = run_map;
     c->mem[0] = m;
-    return cl_enqueue(q, c, CL_COMMAND_UNMAP_MEM_OBJECT, n, waits, event, false);
+    return cl_enqueue(&r, c);
 }
 
 cl_int cl_clEnqueueMigrateMemObjects(cl_command_queue q, cl_uint nmems, const cl_mem *mems,
@@ -618,6 +615,6 @@ cl_int cl_clEnqueueMigrateMemObjects(cl_command_queue q, cl_uint nmems, const cl
     cl_int error = cl_check_waits(q, n, waits);
     if (error) return error;
     cl_lock();
-    return cl_enqueue(q, orr_calloc(1, sizeof(command)), CL_COMMAND_MIGRATE_MEM_OBJECTS, n, waits, event,
-                      false);
+    return cl_enqueue(&(request){q, CL_COMMAND_MIGRATE_MEM_OBJECTS, false, n, waits, event},
+                      orr_calloc(1, sizeof(command)));
 }

@@ -195,16 +195,17 @@ static void add_waits(cl_command_queue q, command *c, cl_uint n, const cl_event 
     for (cl_uint i = 0; i < c->nwaits; i++) c->waits[i]->head.refs++;
 }
 
-cl_int cl_enqueue(cl_command_queue q, command *c, cl_command_type type, cl_uint n, const cl_event *waits,
-                  cl_event *event, bool blocking) {
+cl_int cl_enqueue(const request *r, command *c) {
+    cl_command_queue q = r->queue;
+    cl_command_type type = r->type;
     bool out_of_order = q->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     bool sync = type == CL_COMMAND_MARKER || type == CL_COMMAND_BARRIER;
     for (int i = 0; i < 2; i++)
         if (c->mem[i]) c->mem[i]->head.refs++;
-    add_waits(q, c, n, waits, sync && !n && out_of_order);
+    add_waits(q, c, r->n, r->waits, sync && !r->n && out_of_order);
     cl_event e = c->event = new_event(q->context, q, type, CL_QUEUED);
     e->head.refs++; // ours, until we leave
-    if (sync && !n && out_of_order && q->stream.end > e->queued) e->end = q->stream.end;
+    if (sync && !r->n && out_of_order && q->stream.end > e->queued) e->end = q->stream.end;
     if (!out_of_order || type == CL_COMMAND_BARRIER) {
         if (q->last) cl_event_drop(q->last);
         q->last = e;
@@ -224,10 +225,10 @@ cl_int cl_enqueue(cl_command_queue q, command *c, cl_command_type type, cl_uint 
     q->end = &c->next;
     progress();
     cl_int error = CL_SUCCESS;
-    if (blocking) error = cl_wait(e);
+    if (r->blocking) error = cl_wait(e);
     if (!error && e->status < 0 && type == CL_COMMAND_NDRANGE_KERNEL) error = e->status;
-    if (event && !error) {
-        *event = e;
+    if (r->event && !error) {
+        *r->event = e;
         e->head.refs++;
     }
     cl_event_drop(e);
@@ -242,7 +243,7 @@ static cl_int sync_point(cl_command_queue q, cl_command_type type, cl_uint n, co
     cl_int error = cl_check_waits(q, n, waits);
     if (error) return error;
     cl_lock();
-    return cl_enqueue(q, orr_calloc(1, sizeof(command)), type, n, waits, event, false);
+    return cl_enqueue(&(request){q, type, false, n, waits, event}, orr_calloc(1, sizeof(command)));
 }
 cl_int cl_clEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint n, const cl_event *waits, cl_event *event) {
     return sync_point(q, CL_COMMAND_MARKER, n, waits, event);

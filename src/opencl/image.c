@@ -140,8 +140,8 @@ static void exchange(cl_mem m, char *host, bool in) {
 }
 
 static cl_mem make(cl_context c, cl_mem_flags flags, const cl_image_format *f, const cl_image_desc *d,
-                   void *host, size_t pixel, cl_int *error) {
-    size_t row = d->image_width * pixel, height = 1, planes = 1;
+                   void *host, cl_int *error) {
+    size_t pixel = cl_pixel_bytes(f), row = d->image_width * pixel, height = 1, planes = 1;
     cl_mem_object_type t = d->image_type;
     if (t == CL_MEM_OBJECT_IMAGE2D || t == CL_MEM_OBJECT_IMAGE2D_ARRAY || t == CL_MEM_OBJECT_IMAGE3D)
         height = d->image_height;
@@ -202,7 +202,7 @@ cl_mem cl_clCreateImage(cl_context c, cl_mem_flags flags, const cl_image_format 
     cl_mem m = NULL;
     if (!bad) {
         cl_lock();
-        m = make(c, flags, f, d, host, pixel, &bad);
+        m = make(c, flags, f, d, host, &bad);
         cl_unlock();
     }
     SET_ERROR(error, bad);

@@ -12,6 +12,11 @@ typedef struct launch {
     argument *held; // memory and samplers that the arguments name
 } launch;
 
+typedef struct range { // of work-items
+    cl_uint dims;
+    const size_t *offset, *global, *local;
+} range;
+
 // ---- sizes ------------------------------------------------------------------------------------------
 // A work-group's size when the program leaves it to us: at most 256, a divisor in each dimension.
 static void choose(cl_uint dims, const size_t *global, const struct _cl_kernel *k, size_t local[3]) {
@@ -26,8 +31,9 @@ static void choose(cl_uint dims, const size_t *global, const struct _cl_kernel *
         for (int i = 0; i < 3; i++) local[i] = k->info->required[i];
 }
 
-static cl_int check_sizes(cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
-                          const size_t *local, launch *l) {
+static cl_int check_sizes(cl_kernel k, const range *of, launch *l) {
+    cl_uint dims = of->dims;
+    const size_t *offset = of->offset, *global = of->global, *local = of->local;
     size_t group[3] = {1, 1, 1};
     const orr_gpu *g = the_app.gpu;
     if (dims < 1 || dims > 3) return CL_INVALID_WORK_DIMENSION;
@@ -112,18 +118,18 @@ static void done(command *c) {
     cl_clReleaseKernel(l->kernel);
 }
 
-static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
-                            const size_t *global, const size_t *local, cl_command_type type, cl_uint n,
-                            const cl_event *waits, cl_event *event) {
-    if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
+static cl_int launch_kernel(const request *r, cl_kernel k, const range *of) {
+    if (!cl_is(r->queue, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
-    if (k->program->context != q->context) return CL_INVALID_CONTEXT;
-    cl_int error = cl_check_waits(q, n, waits);
+    if (k->program->context != r->queue->context) return CL_INVALID_CONTEXT;
+    cl_int error = cl_check_waits(r->queue, r->n, r->waits);
+    cl_uint dims = of->dims;
+    const size_t *global = of->global;
     bool nothing = dims >= 1 && dims <= 3 &&
                    (!global || !global[0] || (dims > 1 && !global[1]) || (dims > 2 && !global[2]));
     launch l = {.call = {.what = DO_KERNEL, .function = k->function}, .kernel = k};
     cl_lock();
-    if (!error && !nothing) error = check_sizes(k, dims, offset, global, local, &l);
+    if (!error && !nothing) error = check_sizes(k, of, &l);
     if (!error) error = pack(k, &l);
     if (error) {
         free(l.call.params);
@@ -144,18 +150,20 @@ static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const
     c->data = copy;
     c->run = nothing ? NULL : run_launch; // OpenCL 2.1: a range of nothing is done at once
     c->done = done;
-    return cl_enqueue(q, c, type, n, waits, event, false);
+    return cl_enqueue(r, c);
 }
 
 cl_int cl_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
                                  const size_t *global, const size_t *local, cl_uint n, const cl_event *waits,
                                  cl_event *event) {
-    return launch_kernel(q, k, dims, offset, global, local, CL_COMMAND_NDRANGE_KERNEL, n, waits, event);
+    return launch_kernel(&(request){q, CL_COMMAND_NDRANGE_KERNEL, false, n, waits, event}, k,
+                         &(range){dims, offset, global, local});
 }
 
 cl_int cl_clEnqueueTask(cl_command_queue q, cl_kernel k, cl_uint n, const cl_event *waits, cl_event *event) {
     static const size_t one = 1;
-    return launch_kernel(q, k, 1, NULL, &one, &one, CL_COMMAND_TASK, n, waits, event);
+    return launch_kernel(&(request){q, CL_COMMAND_TASK, false, n, waits, event}, k,
+                         &(range){1, NULL, &one, &one});
 }
 
 cl_int cl_clEnqueueNativeKernel(cl_command_queue q, void(CL_CALLBACK *f)(void *), void *args, size_t bytes,

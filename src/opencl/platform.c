@@ -31,6 +31,7 @@ bool cl_lock(void) {
     static bool first = true;
     pthread_mutex_lock(&lock);
     if (first) short_names();
+    if (first) setenv("ORRERY_APP_BOUNDS", "strict", 0); // unless somebody asked for it: --bounds gpu
     first = false;
     int error = app_enter();
     app_leave(E_OK);

@@ -1,7 +1,9 @@
-// Any bytes as what OpenCL programs hand over: build options, LLVM's text of kernels, a binary; or as a
-// program and clang's syntax tree of it, a 0 between them. The first byte says which.
+// Any bytes as what OpenCL programs hand over: build options, LLVM's text of kernels, a binary; as a program
+// and clang's syntax tree of it, a 0 between them; as LLVM's text of SPIR-V; as SPIR-V with the number of a
+// constant. The first byte says which.
 #include "clc/annotate.h"
 #include "clc/clc.h"
+#include "clc/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,8 @@ static void tree(const char *text, size_t n) {
     if (own >= n) return;
     orr_annotated a;
     orr_err e = {0};
-    bool ok = orr_annotate_tree(text, own, text + own + 1, n - own - 1, "k.cl", &a, &e);
+    const orr_clc_source s = {.path = "k.cl", .text = text, .n = own};
+    bool ok = orr_annotate_tree(&s, text + own + 1, n - own - 1, &a, &e);
     if (ok == (e.status != 0)) abort();
     for (uint32_t i = 0; ok && i < a.nsegments; i++) {
         const orr_segment *s = &a.segments[i];
@@ -67,14 +70,43 @@ static void tree(const char *text, size_t n) {
     orr_annotated_free(&a);
 }
 
+static void spir(const char *text, size_t n) {
+    size_t bytes;
+    char *out = clc_from_spir(text, n, &bytes);
+    if (!out || strlen(out) > bytes) abort();
+    kernels(out, bytes);
+    free(out);
+}
+
+// A constant's new value changes no other, and nothing of its size.
+static void words(const uint8_t *data, size_t n) {
+    if (n < 4 || !orr_clc_is_spirv(data + 4, n - 4)) return;
+    uint32_t id, *w = orr_clc_spirv_words(data + 4, n - 4);
+    memcpy(&id, data, 4);
+    size_t bytes = orr_clc_special_bytes(w, n - 4, id);
+    if (bytes > 8 || (bytes & (bytes - 1))) abort();
+    uint64_t value = ~0ull;
+    uint32_t *was = orr_malloc(n - 4);
+    memcpy(was, w, n - 4);
+    orr_clc_specialize(w, n - 4, id, &value);
+    size_t changed = 0;
+    for (size_t i = 0; i < n / 4 - 1; i++) changed += w[i] != was[i];
+    if (changed > (bytes == 8 ? 2 : bytes ? 1 : 0)) abort();
+    if (orr_clc_special_bytes(w, n - 4, id) != bytes) abort();
+    free(was);
+    free(w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!n) return 0;
     char *text = orr_calloc(1, n);
     memcpy(text, data + 1, n - 1);
-    switch (data[0] % 4) {
+    switch (data[0] % 6) {
     case 0: options(text); break;
     case 1: kernels(text, n - 1); break;
     case 3: tree(text, n - 1); break;
+    case 4: spir(text, n - 1); break;
+    case 5: words((const uint8_t *)text, n - 1); break;
     default: binary((const uint8_t *)text, n - 1); break;
     }
     free(text);

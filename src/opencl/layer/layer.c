@@ -87,7 +87,8 @@ static void annotate(cl_program p, const char *options) {
     orr_err e = {0};
     noted_program *x = orr_calloc(1, sizeof *x);
     x->program = p;
-    if (orr_clc_annotate(NULL, text, n, options, 0, &x->source, &e) &&
+    const orr_clc_source source = {.text = text, .n = n, .options = options};
+    if (orr_clc_annotate(&source, &x->source, &e) &&
         (x->code = code_of(&x->source, text, n, options, &x->object, &e)))
         x->twin = build_twin(p, &x->source, options);
     if (e.status) app_say("%s: this program runs as it is, and is not predicted", e.text);
