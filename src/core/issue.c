@@ -19,9 +19,10 @@ void scheduler_reset(scheduler *q) {
 }
 
 // ---- slots --------------------------------------------------------------------------------------
-void scheduler_add(scheduler *q, uint32_t slot, uint64_t age) {
+void scheduler_add(scheduler *q, uint32_t slot, uint64_t age, uint64_t first) {
     q->live |= 1ull << slot;
     q->age[slot] = age;
+    q->first[slot] = first;
 }
 
 void scheduler_drain(scheduler *q, uint32_t slot) {
@@ -48,11 +49,20 @@ static uint32_t first_after(uint64_t can, uint32_t last) {
     return (uint32_t)__builtin_ctzll(after ? after : can);
 }
 
-static uint32_t by_age(const scheduler *q, uint64_t can, bool youngest) {
+// Who goes first of two warps that can issue.
+static bool older(const scheduler *q, uint32_t a, uint32_t b) { return q->age[a] < q->age[b]; }
+static bool younger(const scheduler *q, uint32_t a, uint32_t b) { return q->age[a] > q->age[b]; }
+static bool of_older_block(const scheduler *q, uint32_t a, uint32_t b) {
+    return q->first[a] != q->first[b] ? q->first[a] < q->first[b] : younger(q, a, b);
+}
+
+typedef bool before(const scheduler *q, uint32_t a, uint32_t b);
+
+static inline uint32_t first_of(const scheduler *q, uint64_t can, before *is_before) {
     uint32_t best = (uint32_t)__builtin_ctzll(can);
     for (uint64_t m = can & (can - 1); m; m &= m - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(m);
-        if ((q->age[i] < q->age[best]) != youngest) best = i;
+        if (is_before(q, i, best)) best = i;
     }
     return best;
 }
@@ -66,14 +76,15 @@ static bool last_is_here(const scheduler *q) {
 
 // Greedy: the same warp as long as it can. One that has found the load/store unit's queue full gives way to
 // the next in turn, so that the warps that store or load go on side by side.
-static uint32_t greedy(scheduler *q, uint64_t can, bool youngest) {
+static inline uint32_t greedy(scheduler *q, uint64_t can, before *is_before) {
     if (last_is_here(q) && q->lsu_full) return first_after(can, q->last);
     if (last_is_here(q) && can >> q->last & 1) return q->last;
-    return by_age(q, can, youngest);
+    return first_of(q, can, is_before);
 }
-static uint32_t gto(scheduler *q, uint64_t can) { return greedy(q, can, false); }
-static uint32_t gty(scheduler *q, uint64_t can) { return greedy(q, can, true); }
-static uint32_t oldest(scheduler *q, uint64_t can) { return by_age(q, can, false); }
+static uint32_t gto(scheduler *q, uint64_t can) { return greedy(q, can, older); }
+static uint32_t gty(scheduler *q, uint64_t can) { return greedy(q, can, younger); }
+static uint32_t gtb(scheduler *q, uint64_t can) { return greedy(q, can, of_older_block); }
+static uint32_t oldest(scheduler *q, uint64_t can) { return first_of(q, can, older); }
 
 // Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory
 // leaves them, and one of the others takes its place.
@@ -97,6 +108,7 @@ static const issue_policy policies[] = {
     [ORR_SCHED_LRR] = {"lrr", lrr},
     [ORR_SCHED_GTO] = {"gto", gto},
     [ORR_SCHED_GTY] = {"gty", gty},
+    [ORR_SCHED_GTB] = {"gtb", gtb},
     [ORR_SCHED_OLDEST] = {"oldest", oldest},
     [ORR_SCHED_TWO_LEVEL] = {"two-level", two_level},
 };
