@@ -179,6 +179,13 @@ printf 'product = "x"\ngpu = "h200"\ngpus = 99999\n' >bad.conf
 refused app --node ./bad.conf ./program "$fatbin" devices
 grep -q 'bad.conf:3: gpus' err || { cat err; fail "line of a bad value"; }
 refused node show ./bad.conf
+# A node like another one, and one that inherits from itself
+printf 'inherit = "dgx_h200"\ngpus = 2\npcie.switch_gpus = 1\n' >two.conf
+"$orrery" node show ./two.conf >shown
+grep -q '^  gpus  *2 GPUs ' shown && grep -q '^  nvlink.bandwidth  *450 GB/s ' shown && grep -q '^  nccl.ring_ll_base ' shown || { cat shown; fail "what a node inherits"; }
+printf 'inherit = "self"\n' >self.conf
+refused node show ./self.conf
+grep -q 'self.conf:1: ./self.conf inherits from itself' err || { cat err; fail "a node that inherits from itself"; }
 refused node show
 refused cl --node dgx_h200 ./program
 refused app --clock mine ./program "$fatbin" clock
