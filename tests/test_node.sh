@@ -145,6 +145,9 @@ X
 NCCL_ALGO=Ring is threads --node dgx_h200 --model functional <<'X'
 wrong: 0
 X
+is turns --node dgx_h200 --model functional <<'X'
+turns: 21
+X
 # DGX A100, ring, LL128: 14 + 14 x 1.9 us, and 2 x 7/8 x 4 MiB over 0.92 x 235 GB/s: 40.6 + 33.95 us;
 # one thread launches 24 channels on eight GPUs, the last 7 x (4.3 + 23 x 0.2) us after the first
 NCCL_ALGO=Ring NCCL_PROTO=LL128 is time --node dgx_a100 --model functional <<'X'
