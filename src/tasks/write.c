@@ -659,7 +659,7 @@ static void write_limits(const profile *f, double uneven, orr_text *out) {
     if (orr_kernel_orders(k))
         orr_text_add(out, "    # its threads wait for each other (it %s): in a list nobody does\n",
                      why.s ? why.s : "swaps what others write");
-    else if (orr_kernel_observable(k) & (ORR_OBS_ATOMIC | ORR_OBS_POLL | ORR_OBS_LOOK))
+    else if (orr_kernel_observable(k) & (ORR_OBS_ATOMIC | ORR_OBS_POLL | ORR_OBS_GUARD))
         orr_text_add(out,
                      "    # what it does depends on when its threads do it (it %s): a list has one way\n",
                      why.s ? why.s : "");
