@@ -296,6 +296,18 @@ def workers(read):
         "\n\n" + prose(f"{r['what'].capitalize()}; {r['machine']}; run at {when(r)}: `{r['command']}`.")
 
 
+def pairs(read):
+    """docs/how/together.md: pairs of kernels on an H200, and what the models say of them."""
+    r = read("pairs")
+    models = list(r["models"])
+    rows = [[x["pair"], f"{x['us']:.1f}"] + [f"{r['models'][m]['errors'][x['pair']]:+.1f}" for m in models] for x in r["rows"]]
+    every = {m: [abs(e) for e in r["models"][m]["errors"].values()] for m in models}
+    rows.append(["mean", ""] + [f"{sum(e) / len(e):.1f}" for e in every.values()])
+    rows.append(["within 10 %", f"of {len(r['rows'])}"] + [str(sum(x <= 10 for x in e)) for e in every.values()])
+    made = "; ".join(f"{m} at {when(r['models'][m])}" for m in models)
+    return table(["pair", "H200, us"] + [f"{m}, %" for m in models], rows) + "\n\n" + prose(f"`{r['command']}`: {made}.")
+
+
 def transcript(name, first=1, last=None):
     def made(read):
         r = read("output_" + name)
@@ -321,6 +333,7 @@ FIGURES = {
     "published": published,
     "nccl": nccl,
     "workers": workers,
+    "pairs": pairs,
     "triton": triton,
     "pytorch": pytorch,
 }
