@@ -180,7 +180,7 @@ static bool open_device(app *a, orr_err *e) {
     a->result.model = a->model->name;
     a->result.source = "sass";
     a->result.input = a->asked.program ? a->asked.program : "program";
-    a->next_stream = 2;
+    a->streams.next_id = 2;
     a->asked.counts_only = option("COUNTS_ONLY") != NULL;
     a->asked.only_time = app_in_cluster() && option("ALIKE") && !strcmp(option("ALIKE"), "time");
     a->asked.alike = app_in_cluster() && (!option("ALIKE") || strcmp(option("ALIKE"), "no") != 0);
@@ -392,7 +392,7 @@ app_stream *app_stream_of(void *handle) {
     app_device *d = &a->devices[app_device_index(app_device_now())];
     if (!handle || handle == STREAM_LEGACY) return &d->legacy;
     if (handle == STREAM_PER_THREAD) return &d->per_thread;
-    for (app_stream *s = a->streams; s; s = s->next)
+    for (app_stream *s = a->streams.first; s; s = s->next)
         if (s == handle) return s;
     return NULL;
 }
