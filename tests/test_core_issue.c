@@ -32,7 +32,7 @@ static void test_who_can_issue(void **state) {
     make_units(&u, &us);
     q.spec = &spec;
     scheduler_reset(&q);
-    for (uint32_t n = 0; n < 3; n++) scheduler_add(&q, n, n);
+    for (uint32_t n = 0; n < 3; n++) scheduler_add(&q, n, n, n);
     scheduler_update(&q, 0, 10, ORR_STALL_WAIT, 0, false);
     scheduler_update(&q, 1, 5, ORR_STALL_WAIT, 1, false);
     scheduler_update(&q, 2, 10, ORR_STALL_LONG, 0, true);
@@ -54,15 +54,15 @@ static void test_gives_way(void **state) {
     (void)state;
     static units_spec us;
     static exec_units u;
-    static const int greedy[] = {ORR_SCHED_GTO, ORR_SCHED_GTY};
+    static const int greedy[] = {ORR_SCHED_GTO, ORR_SCHED_GTY, ORR_SCHED_GTB};
     make_units(&u, &us);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         issue_spec spec = {.policy = issue_policy_of(greedy[k])};
         static scheduler q;
         q.spec = &spec;
         scheduler_reset(&q);
         for (uint32_t n = 0; n < 4; n++) {
-            scheduler_add(&q, n, n);
+            scheduler_add(&q, n, n, n);
             scheduler_update(&q, n, 0, ORR_STALL_ISSUED, 0, true);
         }
         q.last = q.last_age = 1;
@@ -83,7 +83,7 @@ static void test_reset(void **state) {
     static scheduler q, fresh;
     q.spec = fresh.spec = &spec;
     scheduler_reset(&fresh);
-    scheduler_add(&q, 3, 9);
+    scheduler_add(&q, 3, 9, 8);
     scheduler_update(&q, 3, 10, ORR_STALL_WAIT, 2, true);
     q.last = 3;
     q.yield = q.lsu_full = true;
@@ -114,12 +114,35 @@ static void test_policies(void **state) {
     assert_int_equal(q.active, 6);
 }
 
+// Two blocks: slots 0, 2 and 3 have warps of the older one, slot 1 has one of
+// the younger. Its turn comes when none of the older block's can issue; those go from the last to the first.
+static void test_oldest_block(void **state) {
+    (void)state;
+    static issue_spec spec;
+    static scheduler q = {.spec = &spec};
+    uint32_t (*pick)(scheduler *, uint64_t) = issue_policy_of(ORR_SCHED_GTB)->pick;
+    scheduler_reset(&q);
+    scheduler_add(&q, 0, 4, 4);
+    scheduler_add(&q, 2, 5, 4);
+    scheduler_add(&q, 3, 6, 4);
+    scheduler_add(&q, 1, 7, 7);
+    assert_int_equal(pick(&q, 15), 3);
+    q.last = 3, q.last_age = 6;
+    assert_int_equal(pick(&q, 15), 3); // greedy
+    assert_int_equal(pick(&q, 7), 2);
+    q.last = 2, q.last_age = 5;
+    assert_int_equal(pick(&q, 11), 0);
+    q.last = 0, q.last_age = 4;
+    assert_int_equal(pick(&q, 14), 3); // round
+    assert_int_equal(pick(&q, 2), 1);
+    q.last = 1, q.last_age = 7;
+    assert_int_equal(pick(&q, 13), 0); // the next below, of the older block
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gives_way),
-        cmocka_unit_test(test_who_can_issue),
-        cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_gives_way), cmocka_unit_test(test_who_can_issue), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_policies),  cmocka_unit_test(test_oldest_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static void mistakes(void **state) {
     refused(SMALL "clock.sm = 1 GB", "it is in MHz");
     refused(SMALL "cc.major = 9 x", "it has no unit");
     refused(SMALL "l2.size = 99999999 GB", "out of range");
-    refused(SMALL "core.policy = fifo", "'fifo' is none of lrr|gto|gty|oldest|two-level");
+    refused(SMALL "core.policy = fifo", "'fifo' is none of lrr|gto|gty|gtb|oldest|two-level");
     refused(SMALL "l1.global = maybe", "neither yes nor no");
     refused(SMALL "product = \"open", "closing quote");
     refused(SMALL "product = two words", "\"quotes\"");

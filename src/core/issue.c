@@ -19,10 +19,10 @@ void scheduler_reset(scheduler *q) {
 }
 
 // ---- slots --------------------------------------------------------------------------------------
-void scheduler_add(scheduler *q, uint32_t slot, uint64_t age, uint64_t first) {
+void scheduler_add(scheduler *q, uint32_t slot, uint64_t age, uint64_t block_age) {
     q->live |= 1ull << slot;
     q->age[slot] = age;
-    q->first[slot] = first;
+    q->block_age[slot] = block_age;
 }
 
 void scheduler_drain(scheduler *q, uint32_t slot) {
@@ -49,22 +49,26 @@ static uint32_t first_after(uint64_t can, uint32_t last) {
     return (uint32_t)__builtin_ctzll(after ? after : can);
 }
 
-// Who goes first of two warps that can issue.
-static bool older(const scheduler *q, uint32_t a, uint32_t b) { return q->age[a] < q->age[b]; }
-static bool younger(const scheduler *q, uint32_t a, uint32_t b) { return q->age[a] > q->age[b]; }
-static bool of_older_block(const scheduler *q, uint32_t a, uint32_t b) {
-    return q->first[a] != q->first[b] ? q->first[a] < q->first[b] : younger(q, a, b);
-}
-
-typedef bool before(const scheduler *q, uint32_t a, uint32_t b);
-
-static inline uint32_t first_of(const scheduler *q, uint64_t can, before *is_before) {
+static uint32_t by_age(const scheduler *q, uint64_t can, bool youngest) {
     uint32_t best = (uint32_t)__builtin_ctzll(can);
     for (uint64_t m = can & (can - 1); m; m &= m - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(m);
-        if (is_before(q, i, best)) best = i;
+        if ((q->age[i] < q->age[best]) != youngest) best = i;
     }
     return best;
+}
+
+// Of the slots that can issue those of the oldest block.
+static uint64_t of_oldest_block(const scheduler *q, uint64_t can) {
+    uint64_t oldest = UINT64_MAX, its = 0;
+    for (uint64_t m = can; m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(m);
+        if (q->block_age[i] > oldest) continue;
+        if (q->block_age[i] < oldest) its = 0;
+        oldest = q->block_age[i];
+        its |= 1ull << i;
+    }
+    return its;
 }
 
 // Loose round robin: each in turn; one that cannot loses its turn.
@@ -75,16 +79,33 @@ static bool last_is_here(const scheduler *q) {
 }
 
 // Greedy: the same warp as long as it can. One that has found the load/store unit's queue full gives way to
-// the next in turn, so that the warps that store or load go on side by side.
-static inline uint32_t greedy(scheduler *q, uint64_t can, before *is_before) {
-    if (last_is_here(q) && q->lsu_full) return first_after(can, q->last);
-    if (last_is_here(q) && can >> q->last & 1) return q->last;
-    return first_of(q, can, is_before);
+// the next in turn, so that the warps that store or load go on side by side. MAX_WARPS: another one's turn.
+static uint32_t greedy(const scheduler *q, uint64_t can) {
+    if (!last_is_here(q)) return MAX_WARPS;
+    if (q->lsu_full) return first_after(can, q->last);
+    return can >> q->last & 1 ? q->last : MAX_WARPS;
 }
-static uint32_t gto(scheduler *q, uint64_t can) { return greedy(q, can, older); }
-static uint32_t gty(scheduler *q, uint64_t can) { return greedy(q, can, younger); }
-static uint32_t gtb(scheduler *q, uint64_t can) { return greedy(q, can, of_older_block); }
-static uint32_t oldest(scheduler *q, uint64_t can) { return first_of(q, can, older); }
+
+static uint32_t gto(scheduler *q, uint64_t can) {
+    uint32_t slot = greedy(q, can);
+    return slot < MAX_WARPS ? slot : by_age(q, can, false);
+}
+
+static uint32_t gty(scheduler *q, uint64_t can) {
+    uint32_t slot = greedy(q, can);
+    return slot < MAX_WARPS ? slot : by_age(q, can, true);
+}
+
+// The warps of the oldest block in turn, from the last slot to the first: a block that has just come gets
+// what the older ones leave (H200: micro/ages).
+static uint32_t gtb(scheduler *q, uint64_t can) {
+    uint32_t slot = greedy(q, can);
+    if (slot < MAX_WARPS) return slot;
+    uint64_t its = of_oldest_block(q, can), below = its & ((1ull << q->last % 64) - 1);
+    return 63 - (uint32_t)__builtin_clzll(below ? below : its);
+}
+
+static uint32_t oldest(scheduler *q, uint64_t can) { return by_age(q, can, false); }
 
 // Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory
 // leaves them, and one of the others takes its place.
@@ -105,12 +126,9 @@ static uint32_t two_level(scheduler *q, uint64_t can) {
 }
 
 static const issue_policy policies[] = {
-    [ORR_SCHED_LRR] = {"lrr", lrr},
-    [ORR_SCHED_GTO] = {"gto", gto},
-    [ORR_SCHED_GTY] = {"gty", gty},
-    [ORR_SCHED_GTB] = {"gtb", gtb},
-    [ORR_SCHED_OLDEST] = {"oldest", oldest},
-    [ORR_SCHED_TWO_LEVEL] = {"two-level", two_level},
+    [ORR_SCHED_LRR] = {"lrr", lrr},          [ORR_SCHED_GTO] = {"gto", gto},
+    [ORR_SCHED_GTY] = {"gty", gty},          [ORR_SCHED_GTB] = {"gtb", gtb},
+    [ORR_SCHED_OLDEST] = {"oldest", oldest}, [ORR_SCHED_TWO_LEVEL] = {"two-level", two_level},
 };
 
 const issue_policy *issue_policy_of(int which) { return &policies[which]; }

@@ -52,11 +52,11 @@ typedef struct scheduler {
     // the slots
     uint64_t wants[ORR_GPU_UNITS_MAX]; // mask: the next instruction needs this unit
     uint64_t ready[MAX_WARPS];
-    uint64_t age[MAX_WARPS];   // order of arrival on the SM
-    uint64_t first[MAX_WARPS]; // the age of its block's first warp
-    uint8_t unit[MAX_WARPS]; // that the next instruction needs
-    uint8_t why[MAX_WARPS];  // enum orr_stall: what it waits for until `ready`
-    uint64_t active;         // mask: two-level, the ones it chooses from
+    uint64_t age[MAX_WARPS];       // order of arrival on the SM
+    uint64_t block_age[MAX_WARPS]; // that of its block's first warp
+    uint8_t unit[MAX_WARPS];       // that the next instruction needs
+    uint8_t why[MAX_WARPS];        // enum orr_stall: what it waits for until `ready`
+    uint64_t active;               // mask: two-level, the ones it chooses from
     // instructions behind a load of constants that misses
     uint64_t constants_until;  // warps wait for it until then
     uint32_t constants_queue;  // warps that wait
@@ -67,8 +67,8 @@ void issue_spec_read(issue_spec *s, const orr_gpu *g);
 const issue_policy *issue_policy_of(int which); // ORR_SCHED_*
 void scheduler_reset(scheduler *q);
 
-// A warp of age `age`, whose block's first warp has age `first`, has come to `slot`, or one has gone.
-void scheduler_add(scheduler *q, uint32_t slot, uint64_t age, uint64_t first);
+// A warp of age `age`, of a block whose first warp has age `block_age`, has come to `slot`; it has gone.
+void scheduler_add(scheduler *q, uint32_t slot, uint64_t age, uint64_t block_age);
 void scheduler_remove(scheduler *q, uint32_t slot);
 // The warp in `slot` has issued its last instruction and waits for memory before it is gone.
 void scheduler_drain(scheduler *q, uint32_t slot);

@@ -405,12 +405,12 @@ static void look(acore *s) {
     s->queue.next = t;
 }
 
-// Those that go on before `stop`, in the order of the policy: oldest first, in turn, youngest first. *rest:
-// when the first of the others does.
+// Those that go on before `stop`, in the order of the policy: oldest first, in turn, youngest first (gtb,
+// too). *rest: when the first of the others does.
 static uint32_t choose(acore *s, uint64_t stop, uint64_t *rest) {
     int policy = s->m->gpu->core_policy;
     bool oldest = policy == ORR_SCHED_GTO || policy == ORR_SCHED_OLDEST,
-         turns = !oldest && policy != ORR_SCHED_GTY;
+         turns = !oldest && policy != ORR_SCHED_GTY && policy != ORR_SCHED_GTB;
     uint32_t n = s->queue.n, run = 0, at = oldest ? 0 : turns && n ? s->queue.turn++ % n : n - 1;
     uint64_t later = NEVER;
     for (uint32_t k = 0; k < n; k++) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // A slot on the scheduler whose turn it is, or on the next one that has room.
-static warp *place_warp(sm *s, uint32_t block, uint64_t first) {
+static warp *place_warp(sm *s, uint32_t block, uint64_t block_age) {
     cycle *c = s->c;
     for (uint32_t n = 0; n < c->nsched; n++) {
         const scheduler *q = &s->sched[s->tb.next_sched];
@@ -21,7 +21,7 @@ static warp *place_warp(sm *s, uint32_t block, uint64_t first) {
         w->slot = (uint8_t)slot;
         w->age = s->tb.next_age++;
         w->block = block;
-        scheduler_add(&s->sched[at], slot, w->age, first);
+        scheduler_add(&s->sched[at], slot, w->age, block_age);
         return w;
     }
     return NULL;
@@ -92,9 +92,9 @@ void cyc_block_start(sm *s, uint64_t when) {
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
-        uint64_t first = when + c->dispatch.block_latency, oldest = s->tb.next_age;
+        uint64_t first = when + c->dispatch.block_latency, age = s->tb.next_age;
         for (uint32_t n = 0; n < buf->nwarps; n++) {
-            warp *w = place_warp(s, slot, oldest);
+            warp *w = place_warp(s, slot, age);
             if (!w) { // the occupancy said there is room
                 s->damaged = true;
                 return;
