@@ -168,6 +168,13 @@ INLINE int lay_out(warp *w, const uop *u, const row_shape *s, uint32_t bytes, ui
     return s->step ? PLACE_ADJACENT_SOME : PLACE_SAME_SOME;
 }
 
+// May a bulk copy be under way where an access of shared memory goes? The long way is exact about it.
+static __attribute__((noinline)) bool near_copy(const warp *w, const row_shape *s, int64_t disp,
+                                                uint32_t bytes) {
+    int64_t from = (int64_t)s->least + disp - w->tb->tag, end = (int64_t)s->most + disp - w->tb->tag + bytes;
+    return orr_copy_over(w->tb, (uint32_t)from, (uint32_t)end) != NULL;
+}
+
 INLINE int locate_words(warp *w, const uop *u, uint32_t bytes, place *p) {
     row_shape *s = &w->shapes[u->shape];
     if (s->stamp != w->entered || u->shape == SHAPES) {
@@ -177,6 +184,7 @@ INLINE int locate_words(warp *w, const uop *u, uint32_t bytes, place *p) {
     int64_t d = u->disp;
     if ((d < s->from || d + bytes > s->to) && !elsewhere(w, u, s, bytes)) return PLACE_FAULT;
     if (((s->first + (uint32_t)d) | s->low) & (bytes - 1)) return PLACE_FAULT;
+    if (u->way == WAY_SHARED && w->tb->flights.n && near_copy(w, s, d, bytes)) return PLACE_FAULT;
     if (w->trace && u->traced && !note_shape(w, u, s)) return PLACE_FAULT;
     return lay_out(w, u, s, bytes, s->at + (uintptr_t)d, p);
 }
@@ -213,7 +221,7 @@ static __attribute__((noinline)) bool locate_few(warp *w, const uop *u, uint32_t
     range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
     uintptr_t to = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
     uint64_t disp = (uint64_t)(int64_t)u->disp, bad = 0, limit = r.size - bytes, addr[ORR_WARP];
-    if (r.size < bytes) return false;
+    if (r.size < bytes || (shared && w->tb->flights.n)) return false;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
         uint64_t at = addr[i] = shared ? (uint32_t)(address_of(w, u, i) + disp) : address_of(w, u, i) + disp;
