@@ -74,13 +74,16 @@ static double sane(float c) {
     return c > 0x1p40f ? 0x1p40 : c < -0x1p40f ? -0x1p40 : (double)c;
 }
 
+static bool is_cube(const orr_texture *t) { return t->shape == ORR_TEX_CUBE || t->shape == ORR_TEX_ACUBE; }
+
 // GATHERED: a coordinate beyond the edge is not moved to it, its texels are. `offset` is of texels.
 enum { NEAREST, FILTERED, GATHERED };
 static axis along(const orr_texture *t, int n, int32_t size, float c, int32_t offset, int how) {
     uint8_t mode = t->address[n];
-    if (!t->normalized && (mode == ORR_TEX_WRAP || mode == ORR_TEX_MIRROR)) mode = ORR_TEX_CLAMP;
+    bool normalized = t->normalized || is_cube(t); // on a face they always are
+    if (!normalized && (mode == ORR_TEX_WRAP || mode == ORR_TEX_MIRROR)) mode = ORR_TEX_CLAMP;
     double x = sane(c);
-    if (t->normalized) {
+    if (normalized) {
         // Whole turns do not matter, however many; the rest has 21 bits.
         // (Just left of 0 is the last texel, down to -2^-33 at least; -2^-59 was seen to be 0.)
         if (mode == ORR_TEX_WRAP) x = fabs(x) < 0x1p40 && fabs(x) > 0x1p-48 ? x - floor(x) : 0;
@@ -326,10 +329,11 @@ static void add_level(footprint *f, const layer *l, uint32_t level, const float 
     int dims = dims_of(t->shape);
     uint32_t size[3] = {v->width, v->height, v->depth};
     for (int n = 0; n < 3; n++)
-        // A 1D texture has one row, and above it whatever the second address mode says.
+        // A 1D texture has one row, and above it whatever the second address mode says; a layered one has
+        // not.
         ax[n] = n < dims ? along(t, n, (int32_t)size[n], c[n], f->offset[n], t->linear)
-                : n == 1 ? along(t, n, 1, 0, 0, t->linear)
-                         : (axis){.frac = 0};
+                : n == 1 && t->shape == ORR_TEX_1D ? along(t, n, 1, 0, f->offset[1], t->linear)
+                                                   : (axis){.frac = 0};
     uint32_t back = dims == 3 ? (ax[2].frac * share + 127) >> 8 : 0;
     if (share > back) add_slice(f, l, level, ax, ax[2].at[0], share - back);
     if (back) add_slice(f, l, level, ax, ax[2].at[1], back);
@@ -374,6 +378,12 @@ static uint32_t layer_of(const orr_texture *t, uint32_t layer) {
     return layer < n ? layer : n - 1;
 }
 
+// The layer that is a cube's face, and where on it.
+static uint32_t face_at(const orr_texture *t, const orr_tex_at *a, float on[2]) {
+    uint32_t cube = t->shape == ORR_TEX_ACUBE ? layer_of(t, a->layer * 6) / 6 : 0;
+    return layer_of(t, cube * 6 + face_of(a->c, on));
+}
+
 // Everything but the sums: coordinates by shape, levels, slices.
 static uint64_t gathered(const orr_texture *t, const uint8_t *host, const orr_tex_at *a, footprint *f) {
     float c[3] = {a->c[0], a->c[1], a->c[2]};
@@ -381,12 +391,7 @@ static uint64_t gathered(const orr_texture *t, const uint8_t *host, const orr_te
     f->slices = 0;
     f->offset = a->offset;
     if (t->shape == ORR_TEX_A1D || t->shape == ORR_TEX_A2D) number = layer_of(t, a->layer);
-    if (t->shape == ORR_TEX_CUBE || t->shape == ORR_TEX_ACUBE) {
-        float on[2];
-        uint32_t cube = t->shape == ORR_TEX_ACUBE ? layer_of(t, a->layer * 6) / 6 : 0;
-        number = layer_of(t, cube * 6 + face_of(a->c, on));
-        c[0] = on[0], c[1] = on[1];
-    }
+    if (is_cube(t)) number = face_at(t, a, c);
     int32_t level = t->nlevels > 1 ? fixed_level(t, a->level) : 0;
     layer on = {.t = t, .host = host, .n = number};
     axis ax[3];
@@ -443,11 +448,12 @@ uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex
                         uint32_t out[4]) {
     static const uint8_t order[4] = {2, 3, 1, 0}; // below left, below right, above right, above left
     axis ax[3];
+    float c[2] = {a->c[0], a->c[1]};
+    uint32_t layer = t->shape == ORR_TEX_A2D ? layer_of(t, a->layer) : is_cube(t) ? face_at(t, a, c) : 0;
     for (int n = 0; n < 3; n++)
-        ax[n] = n < 2 ? along(t, n, (int32_t)(n ? t->level[0].height : t->level[0].width), a->c[n],
-                              a->offset[n], GATHERED)
+        ax[n] = n < 2 ? along(t, n, (int32_t)(n ? t->level[0].height : t->level[0].width), c[n], a->offset[n],
+                              GATHERED)
                       : (axis){.frac = 0};
-    uint32_t layer = t->shape == ORR_TEX_A2D ? layer_of(t, a->layer) : 0;
     for (int n = 0; n < 4; n++) {
         int q = order[n];
         texel e = fetched(t, host, 0, (int32_t[3]){ax[0].at[q & 1], ax[1].at[q >> 1], 0}, layer);

@@ -44,6 +44,14 @@ static oper bits(translator *m, oper from, uint32_t first, uint32_t count) {
     return d;
 }
 
+// Textures have one sample; what is read of another one is outside, as a level is that is not there.
+static oper sample(translator *m, oper number) {
+    oper any = m_tmp(m, ORR_W), level = m_tmp(m, ORR_W);
+    m_ptx(m, (orr_inst){.op = ORR_OP_MIN, .type = ORR_T_U32}, 1, 2, OPERS(any, number, m_imm(m, ORR_W, 1)));
+    m_ptx(m, (orr_inst){.op = ORR_OP_SHL, .type = ORR_T_B32}, 1, 2, OPERS(level, any, m_imm(m, ORR_W, 8)));
+    return level;
+}
+
 // Offsets of texels are 4 bits each (TLD4: 6, eight apart) of the register behind the level; of TXD they are
 // the upper half of the layer's, or the register behind the place.
 static void offsets(translator *m, int places, bool by_level, oper o[3]) {
@@ -60,8 +68,7 @@ static bool texture(translator *m) {
     uint16_t op = m->c->op;
     if (handle < 0 || !dim)
         return m_no(m, "only textures whose handle is in a uniform register are executed");
-    if (m_mod(m, ORR_SM_DC) || m_mod(m, ORR_SM_MS) || m_mod(m, ORR_SM_PTP))
-        return m_no(m, "comparisons of depth and samples are not executed");
+    if (m_mod(m, ORR_SM_PTP)) return m_no(m, "offsets for each texel are not executed");
     if (m_mod(m, ORR_SM_TEXF16)) return m_no(m, "packed halves of textures are not executed");
     orr_inst like = {.op = ORR_OP_TEX, .type = ORR_T_B32, .space = ORR_SPACE_GLOBAL, .width = 1, .vec = 1};
     bool layered = dim->subval >= ORR_SV_TEXDIM_A1, by_level = false;
@@ -89,6 +96,7 @@ static bool texture(translator *m) {
     o[8] = layered ? m_src(m, 3, 0) : zero;
     o[9] = by_level ? m_src(m, 4, 0) : zero;
     if (!by_level && op != ORR_SASS_TLD) o[9] = m_imm(m, ORR_W, 0xc2000000); // -32: the first
+    if (m_mod(m, ORR_SM_MS)) o[9] = sample(m, m_src(m, 4, m_mod(m, ORR_SM_AOFFI) != 0));
     int more = op == ORR_SASS_TXD ? 2 * n : 0;
     for (int k = 0; k < more; k++) o[10 + k] = m_src(m, 4, k);
     if (m_mod(m, ORR_SM_AOFFI)) {
