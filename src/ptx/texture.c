@@ -41,7 +41,8 @@ static void element(lowering *l, const ptx_opd *o, uint32_t n, uint8_t type) {
 
 // Handle, x, y, z, layer of [a, {c}].
 static void place(lowering *l, const ptx_opd *o, int shape, uint8_t type) {
-    if (o->kind != O_ADDR || o->n != 2) ptx_unsupported(l, "a sampler of its own, which CUDA's driver does not take either");
+    if (o->kind != O_ADDR || o->n != 2)
+        ptx_unsupported(l, "a sampler of its own, which CUDA's driver does not take either");
     const ptx_opd *at = &ptx_kids(l, o)[1];
     uint32_t layer = shapes[shape].samples, first = layer + shapes[shape].layered,
              need = shapes[shape].coordinates;
@@ -152,6 +153,12 @@ void ptx_l_tex(lowering *l) {
     place(l, &l->o[1], shape, l->in.stype);
     l->in.sub = grad ? ORR_TEX_GRADIENT : ORR_TEX_LEVEL;
     l->in.imm = shapes[shape].shape | (integers ? ORR_TEX_INTEGERS : 0);
+    // Slopes and a depth in one dimension: an H200 leaves zero, as what is outside does.
+    if (grad && !shapes[shape].shape && l->n > least && l->o[l->n - 1].kind != O_VEC) {
+        l->in.sub = ORR_TEX_LEVEL, l->in.imm |= ORR_TEX_INTEGERS;
+        ptx_src_operand(l, ptx_imm(ORR_W, 256));
+        return end(l, type);
+    }
     if (level)
         ptx_src(l, &l->o[2], ORR_W, l->in.stype);
     else if (shapes[shape].samples)

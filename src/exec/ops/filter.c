@@ -462,13 +462,22 @@ uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex
     return touched(t, 0, ax, layer, 1);
 }
 
-float orr_tex_gradient(const orr_texture *t, int dims, const float dx[3], const float dy[3]) {
-    double sx = 0, sy = 0;
-    uint32_t size[3] = {t->level[0].width, t->level[0].height, t->level[0].depth};
-    for (int n = 0; n < dims; n++) {
-        double scale = t->normalized ? size[n] : 1;
-        sx += (double)dx[n] * dx[n] * scale * scale;
-        sy += (double)dy[n] * dy[n] * scale * scale;
+// How a place on a face of a cube (0 to 1) differs, where the direction differs by d.
+static void on_its_face(const float c[3], const float d[3], double to[2]) {
+    int m = fabsf(c[2]) >= fabsf(c[0]) && fabsf(c[2]) >= fabsf(c[1]) ? 2 : fabsf(c[1]) >= fabsf(c[0]);
+    double far = c[m], along_it = d[m];
+    for (int n = 0, k = 0; n < 3; n++)
+        if (n != m) to[k++] = far != 0 ? (d[n] * far - c[n] * along_it) / (far * far) / 2 : 0;
+}
+
+float orr_tex_gradient(const orr_texture *t, const float at[3], const float dx[3], const float dy[3]) {
+    const uint32_t size[3] = {t->level[0].width, t->level[0].height, t->level[0].depth};
+    double x[3] = {dx[0], dx[1], dx[2]}, y[3] = {dy[0], dy[1], dy[2]}, sx = 0, sy = 0;
+    if (is_cube(t)) on_its_face(at, dx, x), on_its_face(at, dy, y);
+    for (int n = 0; n < dims_of(t->shape); n++) {
+        double scale = t->normalized || is_cube(t) ? size[n] : 1;
+        sx += x[n] * x[n] * scale * scale;
+        sy += y[n] * y[n] * scale * scale;
     }
     double rho = sx > sy ? sx : sy;
     return rho > 0 ? (float)(log2(rho) / 2) : -32.0f;
