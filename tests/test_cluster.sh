@@ -232,6 +232,12 @@ refused cluster ./program "$kernels" jacobi
 refused cluster -n 5 --per-node 1 --platform ./slow.xml ./program "$kernels" jacobi
 grep -q 'has 4 hosts' err || { cat err; fail "too few hosts"; }
 refused cluster -n 2 --platform torus ./program
+head -c 200 slow.xml >short.xml # what SimGrid says of a bad platform is one line
+refused cluster -n 2 --per-node 1 --platform ./short.xml ./program "$kernels" jacobi
+grep -q 'short.xml:[0-9]*: ' err || { cat err; fail "a platform that ends in the middle"; }
+sed 's/1GBps/1Bananas/' slow.xml >unit.xml
+refused cluster -n 2 --per-node 1 --platform ./unit.xml ./program "$kernels" jacobi
+grep -q 'unit.xml:4: .*Bananas' err || { cat err; fail "a unit that is none"; }
 refused cluster -n 2 --alike maybe ./program
 refused cluster -n 2 --host fast ./program
 refused cluster -n 2 --node nothing ./program

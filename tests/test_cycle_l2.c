@@ -423,7 +423,9 @@ static void test_atomic_words(void **state) {
         uint64_t cycles[2];
         for (int m = 0; m < 2; m++) {
             kern *k = kern_of(8u << m, 32, cases[n].text);
-            ran x = run_warm(GPU("sm.count=4", "l2.atomic_words=yes", "xbar.request=4096"), k, 128);
+            ran x = run_warm(
+                GPU("sm.count=4", "l2.atomic_words=yes", "l2.atomic_work=4, 5, 8", "xbar.request=4096"), k,
+                128);
             assert_int_equal(x.mem->atomics.n, (8u << m) * cases[n].sectors);
             cycles[m] = x.cycles;
             ran_free(&x);

@@ -23,6 +23,7 @@ void tma_init(tma_unit *t, const tma_spec *s, sm_port *port, data_pipe *pipe) {
 
 void tma_reset(tma_unit *t) {
     t->copies.n = t->queue.n = 0;
+    tma_maps_reset(&t->maps);
     *t = (tma_unit){.spec = t->spec,
                     .port = t->port,
                     .pipe = t->pipe,
@@ -34,6 +35,7 @@ void tma_reset(tma_unit *t) {
 }
 
 void tma_free(tma_unit *t) {
+    tma_maps_reset(&t->maps);
     free(t->copies.at);
     free(t->queue.at);
 }
@@ -77,13 +79,16 @@ uint64_t tma_first_open(const tma_unit *t) {
 }
 
 uint64_t tma_maps_ready(tma_maps *m, uint64_t miss, uint64_t map, uint64_t now) {
-    uint32_t n = 0, all = m->n < TMA_MAPS ? m->n : TMA_MAPS;
-    while (n < all && m->map[n] != map) n++;
-    if (n < all) return m->ready[n];
-    uint64_t from = m->prefetched && m->prefetched < now ? m->prefetched : now;
-    n = m->n++ % TMA_MAPS;
-    m->map[n] = map;
-    return m->ready[n] = from + miss;
+    uint64_t ready = (uintptr_t)orr_map_getn(&m->ready, (const char *)&map, sizeof map);
+    if (ready) return ready - 1;
+    ready = (m->prefetched && m->prefetched < now ? m->prefetched : now) + miss;
+    orr_map_putn(&m->ready, (const char *)&map, sizeof map, (void *)(uintptr_t)(ready + 1));
+    return ready;
+}
+
+void tma_maps_reset(tma_maps *m) {
+    orr_map_free(&m->ready);
+    m->prefetched = 0;
 }
 
 static void turn_at(tma_unit *t, uint64_t when) {

@@ -96,7 +96,9 @@ void play_kernel(int gpu, const char *name, double ns) {
     app_stream *s = play_stream(gpu);
     app_device_use(gpu);
     double start = app_clock_start(s, ENGINE_KERNELS);
-    app_clock_done(s, ENGINE_KERNELS, name, start, ns, 0, a->counts.nlaunches++);
+    app_clock_done(
+        s, ENGINE_KERNELS,
+        (app_span){.name = name, .from = start, .to = start + ns, .launch = a->counts.nlaunches++});
     app_rank *r = app_rank_self();
     r->launches++;
     r->kernel_ns += ns;

@@ -14,7 +14,7 @@ void abt_async_start(acore *s) {
     if (!a->products.warp) products_init(&a->products, &c->core.products, s->m->nsched * s->m->per_sched);
     products_reset(&a->products);
     if (!a->answers) a->answers = orr_calloc(c->core.tma.requests, sizeof *a->answers);
-    a->maps = (tma_maps){0};
+    tma_maps_reset(&a->maps);
     memset(a->answers, 0, c->core.tma.requests * sizeof *a->answers);
     a->next = a->out = a->network = 0;
     a->asked = a->landed = 0;
@@ -23,6 +23,7 @@ void abt_async_start(acore *s) {
 
 void abt_async_free(acore *s) {
     products_free(&s->async.products);
+    tma_maps_reset(&s->async.maps);
     free(s->async.answers);
     free(s->async.queue.at);
     for (uint32_t n = 0; n < s->blocks.cap; n++) abt_async_block_free(&s->blocks.at[n]);
