@@ -78,7 +78,16 @@ static inline void find_shape(const uint32_t *lo, const uint32_t *hi, row_shape 
         off |= (lo[i] ^ (first + i * step)) | (lo[i + 16] ^ (second + i * step));
     s->kind = off || !steps_fit(first, step, 15) || !steps_fit(second, step, 15) ? SHAPE_ANY : SHAPE_ROWS;
     s->down = (int64_t)second - first;
-    find_extent(lo, s);
+    if (s->kind == SHAPE_ANY) {
+        find_extent(lo, s);
+        return;
+    }
+    uint32_t last = lo[15], end = lo[ORR_WARP - 1]; // of the rows
+    uint32_t low = first < last ? first : last, high = first < last ? last : first;
+    uint32_t low2 = second < end ? second : end, high2 = second < end ? end : second;
+    s->least = low < low2 ? low : low2;
+    s->most = high > high2 ? high : high2;
+    s->low = step | (second - first);
 }
 
 // Displacements with which words `least` to `most` lie in [lo, lo + size); `base` is added to the words.
