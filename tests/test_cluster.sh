@@ -147,6 +147,33 @@ rc=0 # who waits for ever is named
 printf 'host 5\nif rank == 0\n recv 4K from 1\nend\n' >stuck.tasks
 "$orrery" cluster -q -n 2 stuck.tasks >got 2>err || rc=$?
 [ $rc -eq 1 ] && grep -q 'rank 0 waits for ever at line 3' err || { cat err; fail "a rank that waits for ever: $rc"; }
+# Each rank reads its arguments, also in what smpicc has not compiled (nvcc's objects)
+cat >opts.c <<'C'
+#include <getopt.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int cuInit(unsigned);
+int main(int argc, char **argv) {
+    static const struct option words[] = {{"more", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
+    int rank, c, n = 0, m = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    cuInit(0);
+    while ((c = getopt_long(argc, argv, "n:", words, NULL)) != -1) {
+        if (c == 'n') n = atoi(optarg);
+        if (c == 'm') m = atoi(optarg);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    printf("rank %d: %d %d\n", rank, n, m);
+    MPI_Finalize();
+    return 0;
+}
+C
+"${CC:-cc}" -fPIC -I"$(dirname "$(find /usr/include /usr/local/include -path '*smpi/mpi.h' | head -1)")" -c opts.c
+smpicc opts.o -o opts -L"$build/cluster" -l:libcudart.so.13
+run -n 3 ./opts -n 7 --more 5
+[ "$(sort got)" = "$(printf 'rank 0: 7 5\nrank 1: 7 5\nrank 2: 7 5')" ] || { cat got; fail "ranks do not read their arguments"; }
 # Ctrl-C stops a list that only launches what is known and sends messages, and what is done is reported
 printf 'kernel k threads 256\n 0: sp x 8\nend\nrepeat 100000000\n launch k grid 132\n allreduce 4\nend\n' >many.tasks
 TMPDIR=$dir timeout 100 "$orrery" cluster -n 4 many.tasks >got 2>err &

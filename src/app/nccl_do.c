@@ -254,14 +254,22 @@ static bool same(const nccl_op *a, const nccl_op *b) {
            (own || a->redop == b->redop) && (a->root == b->root || a->what == OP_SPLIT);
 }
 
+static void tell_different(const nccl_op *a, const nccl_op *b, int rank) {
+    const nccl_op *both[] = {a, b};
+    orr_text t = {0};
+    for (int i = 0; i < 2; i++)
+        orr_text_add(&t, "%srank %d %s of %zu elements (type %d, operation %d, root %d)", i ? ", " : "",
+                     i ? rank : 0, both[i]->what == OP_SPLIT ? "a split" : orr_collective_name[both[i]->what],
+                     both[i]->count, both[i]->type, both[i]->redop, both[i]->root);
+    app_say("nccl: ranks of a communicator ask for different collectives, %s: what they get is not defined",
+            t.s);
+    free(t.s);
+}
+
 static void do_collective(nccl_team *t) {
     nccl_op op = t->at[0]->collectives.at[0];
     for (int r = 1; r < t->n; r++)
-        if (!same(&op, &t->at[r]->collectives.at[0]))
-            app_say(
-                "nccl: ranks 0 and %d of a communicator ask for different collectives; what they get is not "
-                "defined",
-                r);
+        if (!same(&op, &t->at[r]->collectives.at[0])) tell_different(&op, &t->at[r]->collectives.at[0], r);
     if (op.what == OP_SPLIT) {
         do_split(t);
     } else {
