@@ -31,11 +31,11 @@ typedef struct site { // an instruction of a block about which the events say so
     uint32_t lanes; // whose address counts (ldmatrix: those that give rows)
 } site;
 
-typedef struct plan {   // of a block of code
-    uint32_t first, n;  // sites
-    const uop *members; // the lanes it waits for are in a register; this instruction names them
-    const uop *barrier; // ends in a barrier about which the events say something
-} plan;
+typedef struct block_sites { // what the events say of a block of code
+    uint32_t first, n;       // sites
+    const uop *members;      // the lanes it waits for are in a register; this instruction names them
+    const uop *barrier;      // ends in a barrier about which the events say something
+} block_sites;
 
 typedef struct oracle { // of a warp
     ORR_VEC(event) events;
@@ -48,7 +48,7 @@ struct orr_replay {
     orr_launch launch;
     decoded p;
     worker k;
-    plan *plans;
+    block_sites *blocks;
     site *sites;
     uop *uops; // [block] the one it is made of
     oracle *oracles;
@@ -326,9 +326,9 @@ static void foresee(warp *w, oracle *o, uint32_t mask) {
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)orr_ffs(m), bit = 1u << lane;
         const event *v = peek(o, lane);
-        if (!v || v->what >= r->p.kernel->nblocks || !r->plans[v->what].members) continue;
+        if (!v || v->what >= r->p.kernel->nblocks || !r->blocks[v->what].members) continue;
         uint32_t block = v->what, n = o->next[lane] + 1;
-        uint32_t inst = (uint32_t)(r->plans[block].members->inst - r->p.kernel->insts);
+        uint32_t inst = (uint32_t)(r->blocks[block].members->inst - r->p.kernel->insts);
         while (n < o->events.n && !(o->events.at[n].lanes & bit)) n++;
         if (n < o->events.n && o->events.at[n].what >> 30 != ORR_EVENT_BLOCK &&
             ORR_EVENT_NUMBER(o->events.at[n].what) == inst)
@@ -342,7 +342,7 @@ static void replay_block(warp *w, const uop *u) {
     oracle *o = oracle_of(w);
     uint32_t block = (uint32_t)(u - r->uops), mask = w->exec;
     const xblock *x = &r->p.blocks[block];
-    const plan *pl = &r->plans[block];
+    const block_sites *pl = &r->blocks[block];
     if (!enter_block(w, o, block, mask)) {
         misfit(w, u, block);
         return;
@@ -363,10 +363,10 @@ static uint32_t rows_of(const orr_inst *i) {
     return matrix && i->imm < 4 ? (1u << 8 * i->imm) - 1 : FULL;
 }
 
-static void plan_block(orr_replay *r, uint32_t b, uint32_t *nsites) {
+static void find_sites(orr_replay *r, uint32_t b, uint32_t *nsites) {
     const orr_kernel *k = r->p.kernel;
     xblock *x = &r->p.blocks[b];
-    plan *pl = &r->plans[b];
+    block_sites *pl = &r->blocks[b];
     pl->first = *nsites;
     for (const uop *u = x->first; u < x->end; u++) {
         const orr_inst *i = u->inst;
@@ -402,7 +402,7 @@ orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n,
     }
     r->p.shared_bytes = 0; // nobody looks into it
     const orr_kernel *k = l->kernel;
-    r->plans = orr_arena_alloc(&r->arena, (k->nblocks + 1) * sizeof *r->plans);
+    r->blocks = orr_arena_alloc(&r->arena, (k->nblocks + 1) * sizeof *r->blocks);
     r->sites = orr_arena_alloc(&r->arena, (k->ninsts + 1) * sizeof *r->sites);
     r->uops = orr_arena_alloc(&r->arena, (k->nblocks + 1) * sizeof *r->uops);
     r->oracles = orr_arena_alloc(&r->arena, r->p.nwarps * sizeof *r->oracles);
@@ -410,7 +410,7 @@ orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n,
     r->k.tally = tally;
     if (tally) r->k.counts_of = tally->counts;
     uint32_t nsites = 0;
-    for (uint32_t b = 0; b < k->nblocks; b++) plan_block(r, b, &nsites);
+    for (uint32_t b = 0; b < k->nblocks; b++) find_sites(r, b, &nsites);
     return r;
 }
 
