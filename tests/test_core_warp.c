@@ -40,6 +40,25 @@ static void test_registers(void **state) {
     assert_int_equal(scoreboard_wait(&b, &p, &other, 20, &why), 20);
 }
 
+// A load from memory and then a special function raise one barrier: whoever waits does so for memory until
+// that has answered, and then for the last that raised it.
+static void test_reason_of_a_shared_barrier(void **state) {
+    (void)state;
+    orr_program p = {.control = true};
+    orr_tinst load = {.ctrl = CTRL(2, 7, 0)}, mufu = {.ctrl = CTRL(2, 7, 0), .tclass = ORR_TC_SFU},
+              waits = {.ctrl = CTRL(7, 7, 4)};
+    scoreboard b = {0};
+    uint8_t why = ORR_STALL_WAIT;
+    scoreboard_expect(&b, &p, &load, ORR_STALL_LONG);
+    scoreboard_result(&b, &p, &mufu, 30);
+    assert_int_equal(scoreboard_wait(&b, &p, &waits, 10, &why), NEVER);
+    assert_int_equal(why, ORR_STALL_LONG);
+    scoreboard_complete(&b, &p, &load, 20);
+    scoreboard_result(&b, &p, &mufu, 50);
+    assert_int_equal(scoreboard_wait(&b, &p, &waits, 10, &why), 50);
+    assert_int_equal(why, ORR_STALL_SHORT);
+}
+
 // Two loads raise write barrier 2: it is down when both have been answered, at the later of their times. A
 // store that has to wait in the queue raises read barrier 1 until it has read its operands.
 static void test_barriers_of_control_bits(void **state) {
@@ -107,6 +126,7 @@ static void test_block_barriers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_reason_of_a_shared_barrier),
         cmocka_unit_test(test_barriers_of_control_bits),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_block_barriers),

@@ -119,20 +119,22 @@ static void atomics(void **state) {
     assert_int_equal(orr_atomic_op_of("RED.E.ADD.F32.FTZ.RN.STRONG.GPU"), ORR_ATOMIC_FLOAT_ADD);
     assert_int_equal(orr_atomic_op_of("RED.E.ADD.BF16_V2.RN.STRONG.GPU"), ORR_ATOMIC_FLOAT_ADD);
     assert_int_equal(orr_atomic_op_of("RED.E.ADD.STRONG.GPU"), ORR_ATOMIC_PLAIN);
+    orr_atomic_spec s = {.whole = 4, .part = 5, .slow = 8};
     orr_atomic_pass pass[ORR_WARP];
     orr_access a = lanes(0, 4); // a whole line: one pass, an operation for each sector
     assert_int_equal(orr_atomic_passes(&a, 4, 0, pass), 1);
     assert_int_equal(pass[0].sectors, 15);
-    assert_int_equal(orr_atomic_work(&pass[0], ORR_ATOMIC_PLAIN, 4, false), 4 * 4);
-    assert_int_equal(orr_atomic_work(&pass[0], ORR_ATOMIC_SWAP, 4, false), 4 * 8);
+    assert_int_equal(orr_atomic_work(&s, &pass[0], ORR_ATOMIC_PLAIN, 4, false), 4 * 4);
+    assert_int_equal(orr_atomic_work(&s, &pass[0], ORR_ATOMIC_SWAP, 4, false), 4 * 8);
     assert_int_equal(orr_atomic_passes(&a, 4, 1, pass), 0); // nobody is in the next line
     a = lanes(64, 0);                                       // all on one word: as many passes as lanes
     assert_int_equal(orr_atomic_passes(&a, 4, 0, pass), 32);
     for (int n = 0; n < 32; n++) {
         assert_int_equal(pass[n].sectors, 4);
-        assert_int_equal(orr_atomic_work(&pass[n], ORR_ATOMIC_PLAIN, 4, true), 5); // part of a sector
-        assert_int_equal(orr_atomic_work(&pass[n], ORR_ATOMIC_SWAP, 4, true), 5);  // nobody else in its half
-        assert_int_equal(orr_atomic_work(&pass[n], ORR_ATOMIC_FLOAT_ADD, 8, true), 8);
+        assert_int_equal(orr_atomic_work(&s, &pass[n], ORR_ATOMIC_PLAIN, 4, true), 5); // part of a sector
+        assert_int_equal(orr_atomic_work(&s, &pass[n], ORR_ATOMIC_SWAP, 4, true),
+                         5); // nobody else in its half
+        assert_int_equal(orr_atomic_work(&s, &pass[n], ORR_ATOMIC_FLOAT_ADD, 8, true), 8);
     }
 }
 

@@ -103,6 +103,48 @@ for gpu in h200 v100 gtx480; do
     bound parallelism sgemm_regblock $gpu --size small # one block
 done
 
+# 64 warps whose loads from shared memory wait for each other, 16 loads a round: shared memory answers one a cycle, and an H200
+# needs 65.7 cycles for one of each warp (hardware/h200/pairs.csv, large_small). All warps are in line, so none starves.
+{
+    cat <<'END'
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry chain(.param .u64 out, .param .u32 n) {
+  .shared .align 4 .b8 table[1024];
+  .reg .pred %p;
+  .reg .b32 %at, %i, %n, %base, %x;
+  .reg .b64 %o;
+  mov.u32 %at, %tid.x;
+  mov.u32 %base, table;
+  shl.b32 %x, %at, 2;
+  add.u32 %x, %x, %base;
+  st.shared.u32 [%x], %at;
+  ld.param.u32 %n, [n];
+  mov.u32 %i, 0;
+  bar.sync 0;
+again:
+END
+    for ((k = 0; k < 16; k++)); do printf '  shl.b32 %%x, %%at, 2;\n  add.u32 %%x, %%x, %%base;\n  ld.volatile.shared.u32 %%at, [%%x];\n'; done
+    cat <<'END'
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, %n;
+  @%p bra again;
+  ld.param.u64 %o, [out];
+  setp.ne.u32 %p, %at, 4096;
+  @%p bra end;
+  st.global.u32 [%o], %at;
+end:
+  ret;
+}
+END
+} >"$dir/chain.ptx"
+chain() { # ROUNDS: cycles
+    run "$dir/chain.ptx" h200 --kernel chain --grid 8 --block 256 --arg buf:u32:64:zero --arg i32:"$1" --set sm.count=1 --set gpc.count=1 | value cycles
+}
+ten=$(($(chain 20) - $(chain 10)))
+[ $ten -ge $((160 * 64)) ] && [ $ten -le $((160 * 66)) ] || wrong "160 loads of each of 64 warps take $ten cycles"
+
 # ---- which launches --------------------------------------------------------------------------------
 all=$(run bicg h200 --size small | grep -c '^    {"kernel"')
 [ "$all" -eq 4 ] || wrong "bicg: $all kernels and launches, not two of each"

@@ -322,6 +322,25 @@ static void test_stall_counts(void **state) {
     assert_int_equal(cycles_of(GPU(), k), 40);
 }
 
+// A stall count passes before anything else counts, whatever the next instruction waits for besides: a branch
+// that costs 4 cycles behind a stall count of 5, ten rounds of which the last does not jump; a MUFU of 25
+// cycles, of which 9 are its stall count.
+static void test_stall_counts_come_first(void **state) {
+    (void)state;
+    kern *k = kern_of(1, 32, "block x10\nFFMA R1 <- R2 | stall 1\nBRA | stall 5\nblock\nEXIT | stall 1");
+    ran x = run_on(GPU("core.branch_taken=4"), k);
+    assert_int_equal(stalled(&x, ORR_STALL_WAIT), 10 * 4);
+    assert_int_equal(stalled(&x, ORR_STALL_BRANCH), 9 * 4);
+    ran_free(&x);
+    kern_free(k);
+    k = kern_of(1, 32, "MUFU R1 <- R2 | wbar 1 stall 10\nFFMA R4 <- R1 | wait 2\nEXIT | stall 1");
+    x = run_on(GPU(), k);
+    assert_int_equal(x.t->by_inst[1][ORR_STALL_WAIT], 9);
+    assert_int_equal(x.t->by_inst[1][ORR_STALL_SHORT], 25 - 10);
+    ran_free(&x);
+    kern_free(k);
+}
+
 // A write barrier is open until the result has come, and whoever has it in its wait mask waits; the others do
 // not.
 static void test_write_barriers(void **state) {
@@ -651,6 +670,7 @@ int main(void) {
         cmocka_unit_test(test_greedy_after_end),
         cmocka_unit_test(test_two_level_long_wait),
         cmocka_unit_test(test_stall_counts),
+        cmocka_unit_test(test_stall_counts_come_first),
         cmocka_unit_test(test_write_barriers),
         cmocka_unit_test(test_depbar),
         cmocka_unit_test(test_read_barriers),

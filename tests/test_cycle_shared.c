@@ -96,6 +96,15 @@ static void test_queue_full(void **state) {
     assert_int_equal(stalled(&x, ORR_STALL_MIO), 0);
     ran_free(&x);
     kern_free(k);
+    // A load from global memory behind nine from shared memory waits for those: no "lg throttle".
+    k = kern_new(1, 32);
+    for (int n = 0; n < 9; n++) more(k, "LDS R%d <- R2 @0 +128", 10 + n);
+    more(k, "LDG R20 <- R2 @0\nEXIT");
+    x = run_on(GPU("lsu.queue=2", "memory=perfect"), k);
+    assert_int_equal(stalled(&x, ORR_STALL_MIO), 29 + 6 * 31);
+    assert_int_equal(stalled(&x, ORR_STALL_LG), 0);
+    ran_free(&x);
+    kern_free(k);
 }
 
 // A sub-core hands over lsu.width bytes a cycle: 32 addresses of 4 bytes, 4 a cycle, take as long as 32

@@ -387,8 +387,10 @@ static void recursion_parts(void **state) {
         int bytes = snprintf(
             text, sizeof text,
             "module \"race\"\nbuffer out u32[32]\nlaunch fib grid 1 block 32 args out, 0, %s\n", cases[n].m);
-        b.script =
-            orr_script_parse(ORRERY_SOURCE_DIR "/micro/fib.launch", text, (size_t)bytes, NULL, NULL, 0, &e);
+        b.script = orr_script_parse(&(orr_script_text){.path = ORRERY_SOURCE_DIR "/micro/fib.launch",
+                                                       .text = text,
+                                                       .n = (size_t)bytes},
+                                    &e);
         if (!b.script) fail_msg("%s", e.text);
         assert_true(orr_script_source(b.script, "sass", 90, &e));
         orr_cpu *cpu = orr_cpu_new(paper_launch, &b, &e);

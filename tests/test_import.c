@@ -29,8 +29,12 @@ static orr_gpu *import(const char *name, const char *more, char **notes) {
     orr_text all = {0}, conf = {0}, said = {0};
     orr_err e = {0};
     orr_text_add(&all, "%s\n%s", s, more);
-    if (!orr_accel_import_text(all.s, all.n, trace, trace ? strlen(trace) : 0, "a \"name\"\n", &conf, &said,
-                               &e))
+    if (!orr_accel_import_text(&(orr_accel_text){.name = "a \"name\"\n",
+                                                 .gpgpusim = all.s,
+                                                 .gpgpusim_n = all.n,
+                                                 .trace = trace,
+                                                 .trace_n = trace ? strlen(trace) : 0},
+                               &conf, &said, &e))
         fail_msg("%s", e.text);
     orr_gpu *g = orr_gpu_parse("t.conf", conf.s, conf.n, NULL, 0, &e);
     if (!g) fail_msg("%s", e.text);
@@ -47,7 +51,8 @@ static orr_gpu *import(const char *name, const char *more, char **notes) {
 static void refused(const char *text, const char *part) {
     orr_text conf = {0}, notes = {0};
     orr_err e = {0};
-    if (orr_accel_import_text(text, strlen(text), NULL, 0, "t", &conf, &notes, &e))
+    if (orr_accel_import_text(&(orr_accel_text){.name = "t", .gpgpusim = text, .gpgpusim_n = strlen(text)},
+                              &conf, &notes, &e))
         fail_msg("accepted: %s", text);
     assert_int_equal(e.status, ORR_BAD_INPUT);
     if (!strstr(e.text, part)) fail_msg("'%s' is not in: %s", part, e.text);

@@ -153,8 +153,11 @@ static void conflict_free(void **state) {
 // no two chunks share a place, which are counted without gaps.
 static void fold(void **state) {
     (void)state;
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("h200", NULL, 0, &e);
+    assert_non_null(g);
     orr_spread *s = malloc(sizeof *s);
-    orr_spread_init(s, 94, ORR_HASH_FOLD);
+    orr_spread_fold(s, 94, &g->l2_fold);
     static const struct {
         uint64_t chunk, place;
         uint32_t unit;
@@ -167,7 +170,7 @@ static void fold(void **state) {
     static const uint32_t counts[] = {2, 8, 94, 96};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         uint32_t n = counts[i], each = 512;
-        orr_spread_init(s, n, ORR_HASH_FOLD);
+        orr_spread_fold(s, n, &g->l2_fold);
         bool *seen = calloc((size_t)n * each, 1);
         for (uint64_t c = 0; c < (uint64_t)n * each; c++) {
             uint32_t unit = orr_spread_unit(s, c, &place);
@@ -180,6 +183,38 @@ static void fold(void **state) {
     orr_spread_init(s, 7, ORR_HASH_FOLD); // no halves
     assert_true(orr_spread_unit(s, UINT64_MAX, &place) < 7);
     free(s);
+    orr_gpu_free(g);
+}
+
+// Bits 1 and 8 may give anything, the seven other lowest ones must tell all chunks of 128 KB apart. A
+// description whose l2.fold does not is refused; one without is as ipoly.
+static void folds(void **state) {
+    (void)state;
+    orr_gpu_array known = {9, {1, 0, 2, 4, 8, 16, 32, 64, 0}};
+    assert_true(orr_spread_folds(&known));
+    known.at[1] = known.at[8] = 127;
+    assert_true(orr_spread_folds(&known));
+    known.at[7] = 1 | 2 | 32; // of three others
+    assert_false(orr_spread_folds(&known));
+    known.at[7] = 64 | 1;
+    assert_true(orr_spread_folds(&known));
+    known.n = 8;
+    assert_false(orr_spread_folds(&known));
+    orr_err e = {0};
+    const char *const sets[] = {"l2.fold=1, 1, 1, 1, 1, 1, 1, 1, 1"}, *const none[] = {"l2.fold="};
+    orr_gpu *g = orr_gpu_load("h200", sets, 1, &e);
+    assert_non_null(g);
+    orr_interleave map;
+    assert_false(orr_interleave_init(&map, g, &e));
+    assert_non_null(strstr(e.text, "l2.fold"));
+    orr_gpu_free(g);
+    e = (orr_err){0};
+    g = orr_gpu_load("h200", none, 1, &e);
+    assert_non_null(g);
+    assert_true(orr_interleave_init(&map, g, &e));
+    assert_false(map.spread.folded);
+    orr_interleave_free(&map);
+    orr_gpu_free(g);
 }
 
 // Ten slices and eight channels: two groups of five slices and four channels, in which each slice uses each
@@ -222,7 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups),        cmocka_unit_test(primitive),      cmocka_unit_test(division),
         cmocka_unit_test(dense),         cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),
-        cmocka_unit_test(conflict_free), cmocka_unit_test(fold),
+        cmocka_unit_test(conflict_free), cmocka_unit_test(fold),           cmocka_unit_test(folds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,21 +53,7 @@ static void atomics_write(void **state) {
     bench_free(b);
 }
 
-// Two units: the four sectors of a line are read in as many cycles, and in half of one when it was worked on
-// before; line 4 takes the place of line 0.
-static void worked_on(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_units=2", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {atomic(0, 0, 4, false), atomic(100, 0, 4, false), atomic(200, 4, 4, false),
-                       atomic(300, 0, 4, false)};
-    for (uint32_t i = 0; i < COUNT(r); i++) r[i].sectors = 15;
-    go(b, r, COUNT(r));
-    assert_int_equal(b->s.slice_busy, CYCLES(4 + 4 + 4) + CYCLES(1) / 2);
-    bench_free(b);
-}
-
-// One unit. A sector of 4 words takes 4 cycles; of another 1 KB (line 8; line 2 is not) one takes at least 6,
+// A sector of 4 words takes 4 cycles; of another 1 KB (line 8; line 2 is not) one takes at least 6,
 // two 12 (and the second leaves a cycle later), while the slice takes on the next. One that came with another
 // (more) finds it ready. A load waits for all of them.
 static void switched(void **state) {
@@ -124,8 +110,8 @@ static void atomic_load_behind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atomics),  cmocka_unit_test(atomics_write), cmocka_unit_test(worked_on),
-        cmocka_unit_test(switched), cmocka_unit_test(atomic_load),   cmocka_unit_test(atomic_load_behind),
+        cmocka_unit_test(atomics),     cmocka_unit_test(atomics_write),      cmocka_unit_test(switched),
+        cmocka_unit_test(atomic_load), cmocka_unit_test(atomic_load_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,8 @@ static orr_backend fake_backend(fake *f) {
 static bool run_text(const char *text, const char *size, fake *f, orr_script_stats *st, orr_err *e) {
     *f = (fake){0};
     *e = (orr_err){0};
-    orr_script *s = orr_script_parse("dir/t.launch", text, strlen(text), size, NULL, 0, e);
+    orr_script *s = orr_script_parse(
+        &(orr_script_text){.path = "dir/t.launch", .text = text, .n = strlen(text), .size = size}, e);
     if (!s) return false;
     orr_script_opener(s, fake_open);
     orr_backend b = fake_backend(f);
@@ -401,7 +402,8 @@ static void test_sizes(void **state) {
 
     e = (orr_err){0};
     const char *sets[] = {"n=100"};
-    orr_script *s = orr_script_parse("t", text, strlen(text), NULL, sets, 1, &e);
+    orr_script *s = orr_script_parse(
+        &(orr_script_text){.path = "t", .text = text, .n = strlen(text), .sets = sets, .nsets = 1}, &e);
     assert_non_null(s);
     const char *const *names;
     assert_int_equal(orr_script_sizes(s, &names), 2);
@@ -416,7 +418,9 @@ static void test_sizes(void **state) {
     static const char *const wrong[] = {"n", "n=", "n=x", "k=1", "x=2"};
     for (int k = 0; k < 5; k++) {
         e = (orr_err){0};
-        assert_null(orr_script_parse("t", text, strlen(text), NULL, &wrong[k], 1, &e));
+        assert_null(orr_script_parse(
+            &(orr_script_text){.path = "t", .text = text, .n = strlen(text), .sets = &wrong[k], .nsets = 1},
+            &e));
         assert_int_equal(e.status, 2);
         assert_non_null(strstr(e.text, "--set"));
     }
@@ -545,7 +549,8 @@ static void test_reference_symbols(void **state) {
         "symbol t f32[4] iota\nsymbol t f32[5] value 2"};
     for (int k = 0; k < 2; k++) {
         orr_err e = {0};
-        orr_script *s = orr_script_parse("t.launch", texts[k], strlen(texts[k]), NULL, NULL, 0, &e);
+        orr_script *s = orr_script_parse(
+            &(orr_script_text){.path = "t.launch", .text = texts[k], .n = strlen(texts[k])}, &e);
         assert_non_null(s);
         assert_int_equal(orr_script_reference(s, nothing, false, &e), k == 0);
         if (k) assert_string_equal(e.text, "t.launch:2: 't' has 16 bytes in the module and 20 here");
@@ -590,8 +595,10 @@ static void test_reference(void **state) {
             char script[1000];
             orr_err e = {0};
             snprintf(script, sizeof script, text, cases[c].y, cases[c].x);
-            orr_script *s =
-                orr_script_parse(path, script, strlen(script), size ? "large" : "small", NULL, 0, &e);
+            orr_script *s = orr_script_parse(
+                &(orr_script_text){
+                    .path = path, .text = script, .n = strlen(script), .size = size ? "large" : "small"},
+                &e);
             assert_non_null(s);
             if (c == 0) {
                 if (size == 1) assert_false(orr_script_reference(s, double_all, false, &e)); // not made yet
@@ -605,7 +612,10 @@ static void test_reference(void **state) {
             memcpy(missing, "       ", 7);
             fake f = {0};
             orr_backend b = fake_backend(&f);
-            s = orr_script_parse(path, script, strlen(script), size ? "large" : "small", NULL, 0, &e);
+            s = orr_script_parse(
+                &(orr_script_text){
+                    .path = path, .text = script, .n = strlen(script), .size = size ? "large" : "small"},
+                &e);
             assert_non_null(s);
             s->modules.at[0].path = "m.ptx";
             orr_script_opener(s, fake_open);
@@ -628,7 +638,8 @@ static void test_reference(void **state) {
     for (int c = 0; c < 3; c++) {
         replace_in(file, damage[c].from, damage[c].to);
         orr_err e = {0};
-        orr_script *s = orr_script_parse(path, script, strlen(script), "small", NULL, 0, &e);
+        orr_script *s = orr_script_parse(
+            &(orr_script_text){.path = path, .text = script, .n = strlen(script), .size = "small"}, &e);
         assert_false(orr_script_reference(s, double_all, false, &e));
         assert_int_equal(e.status, 2);
         if (!strstr(e.text, damage[c].message)) fail_msg("%s", e.text);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A folder never includes one to its right (docs/how/design.md). Each file of src/FOLDER is checked; src/exec itself,
-# whose headers its three parts share, includes none of them.
+# whose headers its three parts share, includes none of them. And no function or struct is larger than people read
+# (check_shape.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 order="base isa ptx sass clc stream capture exec exec/ops exec/sass exec/run gpu node lower program memory core accel tasks operators launch hw model input sample report lab sweep explain nvtx app mpi hook opencl api cli"
@@ -22,4 +23,6 @@ for folder in $order; do
         fi
     done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[a-z]+/' $files 2>/dev/null || true)
 done
+python3 tests/check_shape.py --self-test
+python3 tests/check_shape.py || bad=1
 exit $bad

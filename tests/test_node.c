@@ -36,7 +36,8 @@ static void descriptions(void **state) {
     refuse(SMALL "nvlink.kind = ring\n", "none of");
     refuse(SMALL "nvlink.kind = mesh\n", "nvlink.bandwidth must be more");
     refuse(SMALL "numa.nodes = 5\n", "numa.nodes is 5, of 4 GPUs");
-    refuse(SMALL "inherit = \"../x\"\n", "inherits");
+    refuse("inherit = \"../x\"\n", "inherit names a description");
+    refuse(SMALL "inherit = \"dgx_h200\"\n", "inherit must be the first setting");
     refuse(SMALL "product = \"y\n", "closing quote");
     refuse("nonsense\n", "expected `key = value`");
 }

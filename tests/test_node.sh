@@ -145,6 +145,9 @@ X
 NCCL_ALGO=Ring is threads --node dgx_h200 --model functional <<'X'
 wrong: 0
 X
+is turns --node dgx_h200 --model functional <<'X'
+turns: 21
+X
 # DGX A100, ring, LL128: 14 + 14 x 1.9 us, and 2 x 7/8 x 4 MiB over 0.92 x 235 GB/s: 40.6 + 33.95 us;
 # one thread launches 24 channels on eight GPUs, the last 7 x (4.3 + 23 x 0.2) us after the first
 NCCL_ALGO=Ring NCCL_PROTO=LL128 is time --node dgx_a100 --model functional <<'X'
@@ -179,6 +182,13 @@ printf 'product = "x"\ngpu = "h200"\ngpus = 99999\n' >bad.conf
 refused app --node ./bad.conf ./program "$fatbin" devices
 grep -q 'bad.conf:3: gpus' err || { cat err; fail "line of a bad value"; }
 refused node show ./bad.conf
+# A node like another one, and one that inherits from itself
+printf 'inherit = "dgx_h200"\ngpus = 2\npcie.switch_gpus = 1\n' >two.conf
+"$orrery" node show ./two.conf >shown
+grep -q '^  gpus  *2 GPUs ' shown && grep -q '^  nvlink.bandwidth  *450 GB/s ' shown && grep -q '^  nccl.ring_ll_base ' shown || { cat shown; fail "what a node inherits"; }
+printf 'inherit = "self"\n' >self.conf
+refused node show ./self.conf
+grep -q 'self.conf:1: ./self.conf inherits from itself' err || { cat err; fail "a node that inherits from itself"; }
 refused node show
 refused cl --node dgx_h200 ./program
 refused app --clock mine ./program "$fatbin" clock

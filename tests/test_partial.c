@@ -448,7 +448,8 @@ static void test_ranks(void **state) {
         orr_err e = {0};
         const orr_task_rank place = {
             .rank = r, .ranks = 4, .node = r / 2, .nodes = 2, .gpus = 8, .local = r % 2};
-        orr_tasks *t = orr_tasks_parse_rank("a.tasks", text, strlen(text), NULL, 0, &place, &e);
+        orr_tasks *t = orr_tasks_parse_rank(
+            &(orr_tasks_text){.path = "a.tasks", .text = text, .n = strlen(text)}, &place, &e);
         if (!t) fail_msg("%s", e.text);
         const orr_task_step *s;
         static const int first[] = {ORR_TASKS_SEND, ORR_TASKS_BARRIER, ORR_TASKS_BARRIER, ORR_TASKS_RECV};
@@ -470,7 +471,8 @@ static void test_ranks(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         orr_err e = {0};
         const orr_task_rank place = {.rank = 1, .ranks = 4, .nodes = 1, .gpus = 8, .local = 1};
-        assert_null(orr_tasks_parse_rank("a.tasks", wrong[i], strlen(wrong[i]), NULL, 0, &place, &e));
+        assert_null(orr_tasks_parse_rank(
+            &(orr_tasks_text){.path = "a.tasks", .text = wrong[i], .n = strlen(wrong[i])}, &place, &e));
         assert_int_equal(e.status, ORR_BAD_INPUT);
     }
     orr_err e = {0};

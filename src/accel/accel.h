@@ -68,7 +68,12 @@ void orr_accel_discard(orr_accel_writer *w);
 // gpgpusim.config and (may be NULL) trace.config as a GPU description: the text of a .conf file, each value
 // with the option it came from. `notes` gets one line for each option that could not be used.
 bool orr_accel_import(const char *gpgpusim, const char *trace, orr_text *conf, orr_text *notes, orr_err *e);
-bool orr_accel_import_text(const char *gpgpusim, size_t n, const char *trace, size_t m, const char *name,
-                           orr_text *conf, orr_text *notes, orr_err *e);
+typedef struct orr_accel_text { // both files, as text
+    const char *name, *gpgpusim;
+    size_t gpgpusim_n;
+    const char *trace; // may be NULL
+    size_t trace_n;
+} orr_accel_text;
+bool orr_accel_import_text(const orr_accel_text *t, orr_text *conf, orr_text *notes, orr_err *e);
 
 #endif

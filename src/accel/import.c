@@ -43,7 +43,7 @@ static void skip(words *w) {
 }
 
 // The next word, or what is between double quotes with its blanks made one each; NULL at the end or on error.
-static const char *next_word(import *m, words *w) {
+static const char *next_word(importer *m, words *w) {
     char buf[MAX_VALUE + 1];
     size_t n = 0;
     skip(w);
@@ -75,7 +75,7 @@ static const char *next_word(import *m, words *w) {
     return orr_arena_strndup(&m->arena, buf, n);
 }
 
-static bool read_options(import *m, const char *text, size_t n, const char *file) {
+static bool read_options(importer *m, const char *text, size_t n, const char *file) {
     words w = {text, text + n, orr_arena_strdup(&m->arena, file), 1};
     for (;;) {
         skip(&w);
@@ -97,7 +97,7 @@ static bool read_options(import *m, const char *text, size_t n, const char *file
 // ---- asking for options ---------------------------------------------------------------------------
 
 // The last one of that name; all of them count as used.
-static import_option *find(import *m, const char *name) {
+static import_option *find(importer *m, const char *name) {
     import_option *found = NULL;
     for (size_t i = 0; i < m->options.n; i++)
         if (strcmp(m->options.at[i].name, name) == 0) {
@@ -107,13 +107,13 @@ static import_option *find(import *m, const char *name) {
     return found;
 }
 
-bool import_has(const import *m, const char *name) {
+bool import_has(const importer *m, const char *name) {
     for (size_t i = 0; i < m->options.n; i++)
         if (strcmp(m->options.at[i].name, name) == 0) return true;
     return false;
 }
 
-void import_wrong(import *m, const char *name, const char *what) {
+void import_wrong(importer *m, const char *name, const char *what) {
     const import_option *o = find(m, name);
     if (o)
         orr_fail(m->e, ORR_BAD_INPUT, "%s:%d: %s: '%.60s' is not %s", o->file, o->line, name, o->value, what);
@@ -121,7 +121,7 @@ void import_wrong(import *m, const char *name, const char *what) {
         orr_fail(m->e, ORR_BAD_INPUT, "%s is missing", name);
 }
 
-const char *import_text(import *m, const char *name, const char *usual) {
+const char *import_text(importer *m, const char *name, const char *usual) {
     const import_option *o = find(m, name);
     return o ? o->value : usual;
 }
@@ -141,7 +141,7 @@ static bool number(const char **p, double *v) {
     return true;
 }
 
-int64_t import_int(import *m, const char *name, int64_t usual, int64_t lo, int64_t hi) {
+int64_t import_int(importer *m, const char *name, int64_t usual, int64_t lo, int64_t hi) {
     const import_option *o = find(m, name);
     if (!o) return usual;
     const char *p = o->value;
@@ -155,7 +155,7 @@ int64_t import_int(import *m, const char *name, int64_t usual, int64_t lo, int64
     return (int64_t)v;
 }
 
-int import_numbers(import *m, const char *name, const char *usual, const char *seps, double *out, int max) {
+int import_numbers(importer *m, const char *name, const char *usual, const char *seps, double *out, int max) {
     const char *p = import_text(m, name, usual);
     int n = 0;
     while (*p == ' ') p++;
@@ -217,7 +217,7 @@ static bool read_cache(const char *p, import_cache *c) {
     return !*p && c->sets > 0 && c->line > 0 && c->ways > 0 && c->misses > 0 && c->merges > 0;
 }
 
-bool import_cache_string(import *m, const char *name, const char *usual, import_cache *c) {
+bool import_cache_string(importer *m, const char *name, const char *usual, import_cache *c) {
     const char *s = import_text(m, name, usual);
     if (strcmp(s, "none") == 0) {
         *c = (import_cache){.none = true};
@@ -249,7 +249,7 @@ static bool read_flit(const char *text, size_t n, int64_t *flit) {
     return found;
 }
 
-bool import_network(import *m, int64_t *flit) {
+bool import_network(importer *m, int64_t *flit) {
     const import_option *o = m->files ? find(m, "-inter_config_file") : NULL;
     if (!o) return false;
     const char *slash = strrchr(o->file, '/');
@@ -271,14 +271,14 @@ bool import_network(import *m, int64_t *flit) {
 
 // ---- writing the description ------------------------------------------------------------------------
 
-const char *import_from(import *m, const char *name) {
+const char *import_from(importer *m, const char *name) {
     const import_option *o = find(m, name);
     if (!o) return orr_arena_printf(&m->arena, "%s is not given: its default", name);
     bool cut = strlen(o->value) > 60;
     return orr_arena_printf(&m->arena, "%s %.60s%s", name, o->value, cut ? "..." : "");
 }
 
-void import_put(import *m, const char *key, const char *from, const char *fmt, ...) {
+void import_put(importer *m, const char *key, const char *from, const char *fmt, ...) {
     char value[200];
     va_list ap;
     va_start(ap, fmt);
@@ -287,7 +287,7 @@ void import_put(import *m, const char *key, const char *from, const char *fmt, .
     orr_text_add(&m->conf, "%-22s = %-18s # published: %s\n", key, value, from);
 }
 
-void import_num(import *m, const char *key, double v, const char *unit, const char *from) {
+void import_num(importer *m, const char *key, double v, const char *unit, const char *from) {
     char digits[80]; // never an exponent: descriptions have none
     snprintf(digits, sizeof digits, "%.4f", v);
     char *end = digits + strlen(digits);
@@ -296,7 +296,7 @@ void import_num(import *m, const char *key, double v, const char *unit, const ch
     import_put(m, key, from, "%s%s%s", digits, *unit ? " " : "", unit);
 }
 
-void import_heading(import *m, const char *what) { orr_text_add(&m->conf, "\n# %s\n", what); }
+void import_heading(importer *m, const char *what) { orr_text_add(&m->conf, "\n# %s\n", what); }
 
 // A name that a description can hold: letters, digits and a few signs.
 static void printable(char *to, size_t size, const char *from) {
@@ -306,7 +306,7 @@ static void printable(char *to, size_t size, const char *from) {
     to[n] = 0;
 }
 
-static void what_it_is(import *m, const char *name) {
+static void what_it_is(importer *m, const char *name) {
     static const struct {
         int cc;
         const char *family;
@@ -372,7 +372,7 @@ static const char *why_unused(const char *name) {
     return "this option is not known";
 }
 
-static void add_notes(import *m, orr_text *notes) {
+static void add_notes(importer *m, orr_text *notes) {
     for (size_t i = 0; i < m->options.n; i++) {
         const import_option *o = &m->options.at[i];
         if (!o->used)
@@ -383,7 +383,7 @@ static void add_notes(import *m, orr_text *notes) {
 
 // ---- the door ---------------------------------------------------------------------------------------
 
-static bool make(import *m, const char *name, orr_text *conf, orr_text *notes) {
+static bool make(importer *m, const char *name, orr_text *conf, orr_text *notes) {
     if (!m->options.n && !m->e->status)
         orr_fail(m->e, ORR_BAD_INPUT, "%s: has no options; is it a gpgpusim.config?", name);
     if (!m->e->status) {
@@ -410,18 +410,17 @@ static bool make(import *m, const char *name, orr_text *conf, orr_text *notes) {
     return ok;
 }
 
-bool orr_accel_import_text(const char *gpgpusim, size_t n, const char *trace, size_t nt, const char *name,
-                           orr_text *conf, orr_text *notes, orr_err *e) {
-import m = {.trace = trace != NULL, .e = e };
-    if (n > MAX_FILE || nt > MAX_FILE)
-        return orr_fail(e, ORR_BAD_INPUT, "%s: a configuration cannot be larger than 1 MB", name);
-    if (read_options(&m, gpgpusim, n, "gpgpusim.config") && trace)
-        read_options(&m, trace, nt, "trace.config");
-    return make(&m, name, conf, notes);
+bool orr_accel_import_text(const orr_accel_text *t, orr_text *conf, orr_text *notes, orr_err *e) {
+    importer m = {.trace = t->trace != NULL, .e = e};
+    if (t->gpgpusim_n > MAX_FILE || t->trace_n > MAX_FILE)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: a configuration cannot be larger than 1 MB", t->name);
+    if (read_options(&m, t->gpgpusim, t->gpgpusim_n, "gpgpusim.config") && t->trace)
+        read_options(&m, t->trace, t->trace_n, "trace.config");
+    return make(&m, t->name, conf, notes);
 }
 
 // "configs/SM7_QV100/gpgpusim.config" is called SM7_QV100.
-static const char *name_of(import *m, const char *path) {
+static const char *name_of(importer *m, const char *path) {
     const char *slash = strrchr(path, '/'), *end = slash;
     if (!slash) return path;
     if (strcmp(slash + 1, "gpgpusim.config") != 0) return slash + 1;
@@ -431,7 +430,7 @@ static const char *name_of(import *m, const char *path) {
     return orr_arena_strndup(&m->arena, start, (size_t)(end - start));
 }
 
-static bool read_path(import *m, const char *path) {
+static bool read_path(importer *m, const char *path) {
     size_t n;
     char *text = orr_read_file(path, MAX_FILE, &n, m->e);
     bool ok = text && read_options(m, text, n, path);
@@ -440,7 +439,7 @@ static bool read_path(import *m, const char *path) {
 }
 
 bool orr_accel_import(const char *gpgpusim, const char *trace, orr_text *conf, orr_text *notes, orr_err *e) {
-import m = {.trace = trace != NULL, .files = true, .e = e };
+    importer m = {.trace = trace != NULL, .files = true, .e = e};
     if (read_path(&m, gpgpusim) && trace) read_path(&m, trace);
     return make(&m, name_of(&m, gpgpusim), conf, notes);
 }

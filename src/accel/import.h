@@ -20,7 +20,7 @@ typedef struct import_cache { // a cache string: sets:line:ways,policies,MSHRs,q
     int64_t port; // bytes a cycle
 } import_cache;
 
-typedef struct import {
+typedef struct importer {
     orr_arena arena;
     ORR_VEC(import_option) options;
     bool trace;    // a trace.config was given: its latencies count
@@ -37,30 +37,30 @@ typedef struct import {
     double int_latency;
     import_cache l1;
     bool l1_skipped; // by global loads
-} import;
+} importer;
 
 // ---- options (import.c). A value that is not what it should be is an error in m->e; some legal value comes
 // back then, so that only the end has to look. All of these count an option as used.
-bool import_has(const import *m, const char *name);
-const char *import_text(import *m, const char *name, const char *usual);
-int64_t import_int(import *m, const char *name, int64_t usual, int64_t lo, int64_t hi);
+bool import_has(const importer *m, const char *name);
+const char *import_text(importer *m, const char *name, const char *usual);
+int64_t import_int(importer *m, const char *name, int64_t usual, int64_t lo, int64_t hi);
 // Numbers between separators (any of `seps`): how many there were; the rest of `out` is as it was.
-int import_numbers(import *m, const char *name, const char *usual, const char *seps, double *out, int max);
-bool import_cache_string(import *m, const char *name, const char *usual, import_cache *c);
-void import_wrong(import *m, const char *name, const char *what); // the error about an option's value
+int import_numbers(importer *m, const char *name, const char *usual, const char *seps, double *out, int max);
+bool import_cache_string(importer *m, const char *name, const char *usual, import_cache *c);
+void import_wrong(importer *m, const char *name, const char *what); // the error about an option's value
 // The width of the network's channels, from the file that -inter_config_file names, beside the configuration.
 // False when there is none to be read; a note says so.
-bool import_network(import *m, int64_t *flit);
+bool import_network(importer *m, int64_t *flit);
 
 // ---- lines of the description
 // Where a value comes from, for the comment: "-gpgpu_n_mem 32".
-const char *import_from(import *m, const char *name);
-void import_put(import *m, const char *key, const char *from, const char *fmt, ...)
+const char *import_from(importer *m, const char *name);
+void import_put(importer *m, const char *key, const char *from, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-void import_num(import *m, const char *key, double v, const char *unit, const char *from);
-void import_heading(import *m, const char *what);
+void import_num(importer *m, const char *key, double v, const char *unit, const char *from);
+void import_heading(importer *m, const char *what);
 
-void import_core(import *m);   // import_core.c: SM, units, latencies
-void import_memory(import *m); // import_memory.c: caches, network, DRAM
+void import_core(importer *m);   // import_core.c: SM, units, latencies
+void import_memory(importer *m); // import_memory.c: caches, network, DRAM
 
 #endif

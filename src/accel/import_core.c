@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *note(import *m, const char *a, const char *b) {
+static const char *note(importer *m, const char *a, const char *b) {
     return orr_arena_printf(&m->arena, "%s; %s", import_from(m, a), b);
 }
 
-static void limits(import *m) {
+static void limits(importer *m) {
     import_heading(m, "what an SM can hold");
     double pipe[2] = {1024, 32};
     import_numbers(m, "-gpgpu_shader_core_pipeline", "1024:32", ":", pipe, 2);
@@ -57,7 +57,7 @@ static void limits(import *m) {
                "barriers", import_from(m, "-gpgpu_num_cta_barriers"));
 }
 
-static void shared_memory(import *m) {
+static void shared_memory(importer *m) {
     import_heading(m, "shared memory");
     int64_t size = import_int(m, "-gpgpu_shmem_size", 16384, 1024, 16777216);
     int64_t block = import_int(m, "-gpgpu_shmem_per_block", 49152, 1024, 16777216);
@@ -88,7 +88,7 @@ static void shared_memory(import *m) {
                note(m, latency, "+ collecting, + 2 (queue, writeback)"));
 }
 
-static const char *policy_of(import *m, double *active) {
+static const char *policy_of(importer *m, double *active) {
     const char *s = import_text(m, "-gpgpu_scheduler", "gto");
     *active = 0;
     if (strstr(s, "lrr")) return "lrr";
@@ -106,7 +106,7 @@ static const char *policy_of(import *m, double *active) {
     return "gto";
 }
 
-static void front_end(import *m) {
+static void front_end(importer *m) {
     import_heading(m, "the SM's front end and registers");
     import_put(m, "core.kind", "GPGPU-Sim's core has operand collectors", "collector");
     m->schedulers = import_int(m, "-gpgpu_num_sched_per_core", 1, 1, 64);
@@ -180,7 +180,7 @@ typedef struct timing {
 } timing;
 
 // trace.config: "latency,initiation" of a group.
-static timing traced(import *m, const char *group, const char *usual) {
+static timing traced(importer *m, const char *group, const char *usual) {
     const char *name = orr_arena_printf(&m->arena, "-trace_opcode_latency_initiation_%s", group);
     double v[2] = {1, 1};
     if (import_numbers(m, name, usual, ",", v, 2) != 2) import_wrong(m, name, "latency,initiation");
@@ -188,7 +188,8 @@ static timing traced(import *m, const char *group, const char *usual) {
 }
 
 // gpgpusim.config: latencies by operation, in the order ADD, MAX, MUL, MAD, DIV[, SHFL].
-static timing by_ptx(import *m, const char *group, int which, const char *usual, const char *usual_interval) {
+static timing by_ptx(importer *m, const char *group, int which, const char *usual,
+                     const char *usual_interval) {
     // The simulator's own name has the misspelling.
     const char *lat = orr_arena_printf(&m->arena, "-ptx_opcode_latency_%s",
                                        strcmp(group, "tensor") == 0 ? "tesnor" : group);
@@ -200,7 +201,7 @@ static timing by_ptx(import *m, const char *group, int which, const char *usual,
     return (timing){l[at], i[at] < 1 ? 1 : i[at], import_from(m, lat)};
 }
 
-static void put_unit(import *m, const char *name, int64_t count, double interval, const char *from) {
+static void put_unit(importer *m, const char *name, int64_t count, double interval, const char *from) {
     char key[80];
     double lanes = 32 / interval;
     snprintf(key, sizeof key, "unit.%s.count", name);
@@ -213,7 +214,7 @@ static void put_unit(import *m, const char *name, int64_t count, double interval
                "lanes", "32 / initiation of its usual instruction");
 }
 
-static void put_op(import *m, const char *class, const char *unit, timing t, const char *why) {
+static void put_op(importer *m, const char *class, const char *unit, timing t, const char *why) {
     char key[80];
     snprintf(key, sizeof key, "op.%s.unit", class);
     import_put(m, key, why, "%s", unit);
@@ -230,7 +231,7 @@ typedef struct special { // a unit from trace.config: -specialized_unit_N enable
     const char *from;
 } special;
 
-static bool read_special(import *m, int n, special *s) {
+static bool read_special(importer *m, int n, special *s) {
     const char *name = orr_arena_printf(&m->arena, "-specialized_unit_%d", n);
     if (!import_has(m, name)) return false;
     const char *v = import_text(m, name, "");
@@ -271,7 +272,7 @@ typedef struct unit_set { // the execution units that a configuration has
     special *bra, *tex, *tensor, *udp; // and of them, by what Accel-Sim's opcode tables use them for
 } unit_set;
 
-static void special_units(import *m, unit_set *u) {
+static void special_units(importer *m, unit_set *u) {
     for (int i = 1; i <= 8; i++) {
         special *s = &u->found[u->n];
         if (!read_special(m, i, s)) continue;
@@ -288,7 +289,7 @@ static void special_units(import *m, unit_set *u) {
     }
 }
 
-static void read_units(import *m, unit_set *u) {
+static void read_units(importer *m, unit_set *u) {
     u->n_sp = import_int(m, "-gpgpu_num_sp_units", 1, 1, 256);
     u->n_dp = import_int(m, "-gpgpu_num_dp_units", 0, 0, 256);
     u->n_int = import_int(m, "-gpgpu_num_int_units", 0, 0, 256);
@@ -303,7 +304,7 @@ static void read_units(import *m, unit_set *u) {
     if (tr) special_units(m, u);
 }
 
-static void put_units(import *m, unit_set *u) {
+static void put_units(importer *m, unit_set *u) {
     import_heading(m, "units; latencies are without core.collect and core.writeback");
     put_unit(m, "sp", u->n_sp, u->t_sp.interval, import_from(m, "-gpgpu_num_sp_units"));
     if (u->n_int) put_unit(m, "int", u->n_int, u->t_int.interval, import_from(m, "-gpgpu_num_int_units"));
@@ -319,7 +320,7 @@ static void put_units(import *m, unit_set *u) {
     }
 }
 
-static void put_classes(import *m, const unit_set *u) {
+static void put_classes(importer *m, const unit_set *u) {
     const char *alu = u->n_int ? "int" : "sp";
     const timing t_int = u->t_int, t_sp = u->t_sp,
                  one = {1, 1, "latency and initiation 1: trace_config::set_latency"};
@@ -357,7 +358,7 @@ static void put_classes(import *m, const unit_set *u) {
 }
 
 // Opcodes that Accel-Sim's tables put elsewhere than their class is here.
-static void put_opcodes(import *m, const unit_set *u) {
+static void put_opcodes(importer *m, const unit_set *u) {
     static const char *const on_sp[] = {"fmnmx", "fsel", "fset", "fsetp", "hmnmx2", "hmul2"};
     static const char *const on_udp[] = {"s2ur", "voteu", "redux"};
     for (int i = 0; m->trace && i < 6; i++) put_op(m, on_sp[i], "sp", u->t_sp, "SP_OP");
@@ -365,7 +366,7 @@ static void put_opcodes(import *m, const unit_set *u) {
     if (u->bra) put_op(m, "nanosleep", u->bra->name, u->bra->t, "unit BRA");
 }
 
-static void units(import *m) {
+static void units(importer *m) {
     unit_set u = {0};
     read_units(m, &u);
     put_units(m, &u);
@@ -374,7 +375,7 @@ static void units(import *m) {
     put_opcodes(m, &u);
 }
 
-void import_core(import *m) {
+void import_core(importer *m) {
     int64_t steps = import_int(m, "-gpgpu_reg_file_port_throughput", 1, 1, 16);
     int64_t cycles = 2 + 2 / steps;
     m->collect = (double)cycles;

@@ -24,11 +24,11 @@
 #include <math.h>
 #include <string.h>
 
-static const char *note(import *m, const char *a, const char *b) {
+static const char *note(importer *m, const char *a, const char *b) {
     return orr_arena_printf(&m->arena, "%s; %s", import_from(m, a), b);
 }
 
-static void level1(import *m, double *before_l2) {
+static void level1(importer *m, double *before_l2) {
     import_heading(m, "L1");
     import_cache *c = &m->l1;
     import_cache_string(m, "-gpgpu_cache:dl1", "none", c);
@@ -95,7 +95,7 @@ static void level1(import *m, double *before_l2) {
     *before_l2 = m->l1_skipped ? m->collect + 1 : hit + 1;
 }
 
-static void constants_and_code(import *m) {
+static void constants_and_code(importer *m) {
     import_heading(m, "constants and code");
     bool perfect = import_int(m, "-gpgpu_perfect_inst_const_cache", 0, 0, 1);
     import_cache c;
@@ -120,7 +120,7 @@ static void constants_and_code(import *m) {
 }
 
 // Returns what a load that hits in L2 takes, and from which clock.
-static double network_and_l2(import *m, double before_l2, double *slices) {
+static double network_and_l2(importer *m, double before_l2, double *slices) {
     int64_t n_mem = import_int(m, "-gpgpu_n_mem", 8, 1, 4096);
     int64_t sub = import_int(m, "-gpgpu_n_sub_partition_per_mchannel", 1, 1, 64);
     *slices = (double)(n_mem * sub);
@@ -206,7 +206,7 @@ enum { NBK, CCD, RRD, RCD, RAS, RP, RC, CL, WL, CDLR, WR, NBKGRP, CCDL, RTPL, TI
 static const char *const timing_name[TIMINGS] = {"nbk", "CCD", "RRD",  "RCD", "RAS",    "RP",   "RC",
                                                  "CL",  "WL",  "CDLR", "WR",  "nbkgrp", "CCDL", "RTPL"};
 
-static void read_timing(import *m, double t[TIMINGS]) {
+static void read_timing(importer *m, double t[TIMINGS]) {
     const char *option = "-gpgpu_dram_timing_opt", *usual = "4:2:8:12:21:13:34:9:4:5:13:1:0:0";
     const char *p = import_text(m, option, usual);
     t[NBKGRP] = 1, t[CCDL] = 0, t[RTPL] = 0;
@@ -239,7 +239,7 @@ static void read_timing(import *m, double t[TIMINGS]) {
 }
 
 // "dramid@8;0000RRRR...": 64 letters from the highest bit, R row, B bank, C column, S column in a burst.
-static void read_mapping(import *m, double *interleave, double *row, double *bytes) {
+static void read_mapping(importer *m, double *interleave, double *row, double *bytes) {
     static const struct { // without a mapping: bit of the channel by -gpgpu_mem_address_mask (addrdec.cc)
         int mask, bit;
     } old[] = {{0, 10}, {1, 13}, {2, 11},  {3, 11},  {14, 14}, {15, 15}, {16, 16},
@@ -278,7 +278,7 @@ static void read_mapping(import *m, double *interleave, double *row, double *byt
     *interleave = (double)(1 << bit), *row = (double)(1 << column), *bytes = (double)(1ll << all);
 }
 
-static void dram(import *m, double l2_latency) {
+static void dram(importer *m, double l2_latency) {
     import_heading(m, "memory");
     import_put(m, "memory", import_from(m, "-gpgpu_perfect_mem"), "%s",
                import_int(m, "-gpgpu_perfect_mem", 0, 0, 1) ? "perfect" : "real");
@@ -349,7 +349,7 @@ static void dram(import *m, double l2_latency) {
                                : "on top of l2.latency, with tRCD + CL + 2 DRAM clocks; row closed"));
 }
 
-static void whole(import *m) {
+static void whole(importer *m) {
     import_heading(m, "the whole GPU");
     import_num(m, "launch.latency", 0, "us", "no time passes between kernels but launch.overhead");
     import_num(m, "launch.overhead", (double)import_int(m, "-gpgpu_kernel_launch_latency", 0, 0, 10000000),
@@ -360,7 +360,7 @@ static void whole(import *m) {
                "cycles", note(m, "-gpgpu_TB_launch_latency", "for each block of the grid"));
 }
 
-void import_memory(import *m) {
+void import_memory(importer *m) {
     double before_l2, slices;
     level1(m, &before_l2);
     constants_and_code(m);

@@ -141,23 +141,29 @@ typedef struct fields {
     char name[NAME_MAX];
 } fields;
 
-static const char *get_regs(reader *r, const char *p, const char *what, uint32_t max, uint16_t *regs,
-                            uint32_t *n, orr_err *e) {
+typedef struct reg_list {
+    const char *what;
+    uint16_t *at;
+    uint32_t *n, max;
+} reg_list;
+
+static const char *get_regs(reader *r, const char *p, const reg_list *to, orr_err *e) {
     uint64_t v;
     const char *q = next_field(r, get_uint(p, &v));
-    if (!q || v > max) {
-        line_fail(r, e, "expected the number of %s registers (0 to %u), found \"%.20s\"", what, max, p);
+    if (!q || v > to->max) {
+        line_fail(r, e, "expected the number of %s registers (0 to %u), found \"%.20s\"", to->what, to->max,
+                  p);
         return NULL;
     }
-    *n = (uint32_t)v;
-    for (uint32_t i = 0; i < *n; i++) {
+    *to->n = (uint32_t)v;
+    for (uint32_t i = 0; i < *to->n; i++) {
         p = q;
         q = *p == 'R' ? next_field(r, get_uint(p + 1, &v)) : NULL;
         if (!q || v > 255) {
-            line_fail(r, e, "expected %u %s registers (R0 to R255), found \"%.20s\"", *n, what, p);
+            line_fail(r, e, "expected %u %s registers (R0 to R255), found \"%.20s\"", *to->n, to->what, p);
             return NULL;
         }
-        regs[i] = (uint16_t)v;
+        to->at[i] = (uint16_t)v;
     }
     return q;
 }
@@ -186,7 +192,7 @@ static const char *get_tail(const reader *r, const char *p, int64_t *imm) {
 // Returns where the static part ends: behind the line, or behind the blank after the width.
 static const char *get_fields(reader *r, const char *p, fields *f, orr_err *e) {
     memset(f, 0, sizeof *f);
-    if (!(p = get_regs(r, p, "destination", DST_MAX, f->dst, &f->ndst, e))) return NULL;
+    if (!(p = get_regs(r, p, &(reg_list){"destination", f->dst, &f->ndst, DST_MAX}, e))) return NULL;
     const char *q = p;
     while (is_name(*q)) q++;
     f->name_n = (uint32_t)(q - p);
@@ -195,7 +201,7 @@ static const char *get_fields(reader *r, const char *p, fields *f, orr_err *e) {
         return NULL;
     }
     memcpy(f->name, p, f->name_n);
-    if (!(p = get_regs(r, skip_blanks(q), "source", SRC_MAX, f->src, &f->nsrc, e))) return NULL;
+    if (!(p = get_regs(r, skip_blanks(q), &(reg_list){"source", f->src, &f->nsrc, SRC_MAX}, e))) return NULL;
     uint64_t v;
     q = get_uint(p, &v);
     if (!q || !ended(r, q) || v > 1024) {
@@ -359,9 +365,9 @@ void deltas_forget(struct deltas *d) {
 }
 
 static const char *same_deltas(const reader *r, const line *l, const struct deltas *d, const char *p,
-                               uint64_t base, uint32_t mask, orr_trace_out *out) {
-    if (d->mask != mask || (size_t)(r->in.end - p) < d->text_n || memcmp(p, d->text, d->text_n) != 0)
-        return NULL;
+                               uint64_t base, orr_trace_out *out) {
+    uint32_t mask = d->mask;
+    if ((size_t)(r->in.end - p) < d->text_n || memcmp(p, d->text, d->text_n) != 0) return NULL;
     uint64_t move = 0;
     if (!plain_space(l)) { // all lanes must lead to one place
         uint64_t low = base + (uint64_t)d->low, high = base + (uint64_t)d->high;
@@ -384,14 +390,12 @@ static const char *same_deltas(const reader *r, const line *l, const struct delt
     return p + d->text_n;
 }
 
-// Keeps what was just written: the event at `event`, from the text between p and end.
-static void keep_deltas(struct deltas *d, uint32_t line, const char *p, const char *end, uint32_t mask,
-                        const uint64_t addr[32], const orr_trace_out *out, size_t event) {
-    if (end - p > DELTAS_TEXT) return;
+// Keeps what was just written: the event at `event`, of the lanes d->mask.
+static void keep_event(struct deltas *d, const uint64_t addr[32], const orr_trace_out *out, size_t event) {
     const uint8_t *from = out->bytes + event;
-    uint64_t base = addr[orr_ffs(mask)];
-    *d = (struct deltas){.line = line, .mask = mask, .text_n = (uint32_t)(end - p), .head = *from & ~8};
-    for (uint32_t m = mask; m; m &= m - 1) {
+    uint64_t base = addr[orr_ffs(d->mask)];
+    d->head = *from & ~8;
+    for (uint32_t m = d->mask; m; m &= m - 1) {
         int64_t off = (int64_t)(addr[orr_ffs(m)] - base);
         if (off < d->low) d->low = off;
         if (off > d->high) d->high = off;
@@ -399,7 +403,6 @@ static void keep_deltas(struct deltas *d, uint32_t line, const char *p, const ch
     from += *from & 8 ? 13 : 9;
     d->tail_n = (uint32_t)(out->bytes + out->n - from);
     memcpy(d->tail, from, d->tail_n);
-    memcpy(d->text, p, d->text_n);
 }
 
 static const char *get_deltas(reader *r, const line *l, const char *p, uint64_t base, uint32_t mask,
@@ -411,7 +414,7 @@ static const char *get_deltas(reader *r, const line *l, const char *p, uint64_t 
     }
     struct deltas *d = &r->memo->deltas[id % DELTAS];
     const char *q, *from = p;
-    if (d->line == id && (q = same_deltas(r, l, d, p, base, mask, out))) return q;
+    if (d->line == id && d->mask == mask && (q = same_deltas(r, l, d, p, base, out))) return q;
     uint64_t addr[32], moved[32];
     int64_t step, imm;
     for (uint32_t m = mask; m; m &= m - 1) {
@@ -424,7 +427,11 @@ static const char *get_deltas(reader *r, const line *l, const char *p, uint64_t 
     memcpy(moved, addr, sizeof addr);
     size_t event = out->n;
     put_list(r, l, mask, moved, out);
-    if (l->how == LINE_ACCESS) keep_deltas(d, id, from, p, mask, addr, out, event);
+    if (l->how == LINE_ACCESS && p - from <= DELTAS_TEXT) {
+        *d = (struct deltas){.line = id, .mask = mask, .text_n = (uint32_t)(p - from)};
+        memcpy(d->text, from, d->text_n);
+        keep_event(d, addr, out, event);
+    }
     return p;
 }
 

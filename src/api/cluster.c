@@ -11,11 +11,16 @@
 #include "operators/operators.h"
 #include "tasks/tasks.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAX_RANKS = 65536 };
+extern char **environ;
 
 typedef struct rank_line { // what the library says of a rank
     int node;
@@ -86,6 +91,51 @@ static void hosts_of(orr_arena *a, const char *xml, int most, orr_words *names) 
     }
 }
 
+// SimGrid reads a platform that was given, and what it says of a bad one becomes our message: it would abort
+// in the middle of the run. /bin/true is no program of MPI's, which it notices after that.
+static bool check_platform(cluster *c, const char *path, const char *host, orr_err *e) {
+    static const char bad[] = "Parse error at ";
+    orr_arena *a = &c->arena;
+    const char *said = orr_arena_printf(a, "%s/said", c->temp);
+    const char *hosts = orr_arena_printf(a, "%s/first", c->temp);
+    orr_text list = {0};
+    orr_text_add(&list, "%s\n", host);
+    bool ok = write_text(hosts, &list, e);
+    free(list.s);
+    if (!ok) return false;
+    const char *const argv[] = {"smpirun",
+                                "-np",
+                                "1",
+                                "-hostfile",
+                                hosts,
+                                "-platform",
+                                path,
+                                orr_arena_printf(a, "--cfg=smpi/tmpdir:%s", c->temp),
+                                "--log=root.thresh:error",
+                                "--log=root.fmt:%m%n",
+                                "/bin/true",
+                                NULL};
+    posix_spawn_file_actions_t to;
+    pid_t pid;
+    int status;
+    posix_spawn_file_actions_init(&to);
+    posix_spawn_file_actions_addopen(&to, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&to, STDERR_FILENO, said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int why = posix_spawnp(&pid, argv[0], &to, NULL, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&to);
+    if (why) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(why));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    orr_err none = {0};
+    size_t n = 0;
+    char *text = orr_read_file(said, 1 << 20, &n, &none), *at = text ? strstr(text, bad) : NULL;
+    if (at) { // FILE:LINE: what is wrong
+        at += sizeof bad - 1;
+        orr_fail(e, ORR_BAD_INPUT, "%.*s (so says SimGrid)", (int)strcspn(at, "\n"), at);
+    }
+    free(text);
+    return !at;
+}
+
 // The platform as a file, and which rank is on which host: `per_node` each, in the order of the file.
 static const char *make_platform(cluster *c, const char **hostfile, orr_err *e) {
     orr_arena *a = &c->arena;
@@ -100,6 +150,7 @@ static const char *make_platform(cluster *c, const char **hostfile, orr_err *e) 
         write_text(path, &xml, e);
     }
     if (!e->status) hosts_of(a, xml.s, c->nodes, &names);
+    if (!e->status && path == c->fabric) check_platform(c, path, names.n ? names.at[0] : "none", e);
     if (!e->status && (int)names.n < c->nodes)
         orr_fail(e, ORR_BAD_INPUT, "%s: has %d hosts, and %d ranks with %d on each need %d", path,
                  (int)names.n, c->ranks, c->per_node, c->nodes);
@@ -245,6 +296,11 @@ static bool read_ranks(cluster *c, int status, orr_err *e) {
     char path[4200], line[1024], name[512];
     snprintf(path, sizeof path, "%s/ranks", c->temp);
     FILE *f = fopen(path, "r");
+    if (!f && status > 128)
+        return orr_fail(e, ORR_PROGRAM_FAILED,
+                        "cluster: signal %d ended the program, or SimGrid (which says above why), before its "
+                        "report could be made",
+                        status - 128);
     if (!f)
         return orr_fail(
             e, ORR_PROGRAM_FAILED,

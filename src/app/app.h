@@ -144,14 +144,12 @@ typedef struct app_span { // of the timeline
 } app_span;
 
 double app_clock_start(app_stream *s, int engine); // the earliest that something can begin in s
-void app_clock_done(app_stream *s, int engine, const char *name, double from, double ns, uint64_t bytes,
-                    uint32_t launch);
+// What `span` says (name, times, bytes, launch) is done in s, and kept its engine busy.
+void app_clock_done(app_stream *s, int engine, app_span span);
 // A line of the timeline that keeps nobody waiting.
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
                     uint64_t bytes);
-// The same of a rank that is not the one that runs.
-void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
-                       double to, uint64_t bytes);
+void app_clock_put(app_span span);           // the same, of any rank, device and stream
 void app_clock_wait(double until);           // the host waits
 double app_clock_known(const app_stream *s); // when something can begin in s, for all that has been timed
 double app_clock_end(app_stream *s);         // when what is in it is done
@@ -339,6 +337,17 @@ typedef struct app_counts {
     double exec_seconds;
 } app_counts;
 
+typedef struct app_streams {
+    app_stream *first; // of those with a handle, of all devices
+    bool overlap;      // kernels may run at the same time: there are streams, or some start early (queue.c)
+    uint64_t next_id;
+} app_streams;
+
+typedef struct app_timeline { // --timeline
+    ORR_VEC(app_span) spans;
+    uint64_t left_out; // beyond MAX_TIMELINE
+} app_timeline;
+
 typedef struct app {
     app_asked asked;
     app_counts counts;
@@ -355,9 +364,7 @@ typedef struct app {
     app_module *modules;
     app_function *functions;
     app_variable *variables;
-    app_stream *streams; // those with a handle, of all devices
-    bool overlaps;       // kernels may run at the same time: there are streams, or some start early (queue.c)
-    uint64_t next_stream;
+    app_streams streams;
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;
     uint64_t workspace; // of cooperative launches
@@ -372,8 +379,7 @@ typedef struct app {
     orr_result result;
     struct app_record *record; // of --record; NULL: nothing is recorded
     orr_progress progress;
-    ORR_VEC(app_span) spans;
-    uint64_t spans_left_out;
+    app_timeline timeline;
     double host; // ns
     orr_app times;
 } app;

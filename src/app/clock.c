@@ -23,7 +23,7 @@ double app_clock_known(const app_stream *s) {
     const app_device *d = &a->devices[s->device];
     double t = s->end > a->host ? s->end : a->host;
     if (s == &d->legacy) {
-        for (const app_stream *o = a->streams; o; o = o->next)
+        for (const app_stream *o = a->streams.first; o; o = o->next)
             if (o->device == s->device && blocking(o) && o->end > t) t = o->end;
         if (d->per_thread.end > t) t = d->per_thread.end;
     } else if (blocking(s) && d->legacy.end > t) {
@@ -43,13 +43,13 @@ double app_clock_start(app_stream *s, int engine) {
 
 enum { MPI_TRACK = 1000000 }; // where a rank's calls of MPI are shown, beside its streams
 
-static void put(app_span span) {
+void app_clock_put(app_span span) {
     app *a = &the_app;
     if (!a->asked.timeline) return;
-    if (a->spans.n < MAX_TIMELINE)
-        *ORR_PUSH(&a->spans) = span;
+    if (a->timeline.spans.n < MAX_TIMELINE)
+        *ORR_PUSH(&a->timeline.spans) = span;
     else
-        a->spans_left_out++;
+        a->timeline.left_out++;
 }
 
 // s: NULL for what the host does.
@@ -59,29 +59,16 @@ static void note(const app_stream *s, int engine, app_span span) {
     span.device = s ? s->device : app_device_index(app_device_now());
     span.rank = app_rank_now();
     span.engine = (uint8_t)engine;
-    put(span);
+    app_clock_put(span);
 }
 
-void app_clock_done(app_stream *s, int engine, const char *name, double from, double ns, uint64_t bytes,
-                    uint32_t launch) {
+void app_clock_done(app_stream *s, int engine, app_span span) {
     app *a = &the_app;
-    s->end = from + ns;
+    s->end = span.to;
     if (engine == ENGINE_NONE) return;
     a->devices[s->device].engine[engine] = s->end;
     if (engine == ENGINE_KERNELS) a->host += a->gpu->launch_latency * 1e3;
-    note(s, engine, (app_span){.name = name, .from = from, .to = s->end, .bytes = bytes, .launch = launch});
-}
-
-void app_clock_note_of(int rank, int device, uint64_t stream, int engine, const char *name, double from,
-                       double to, uint64_t bytes) {
-    put((app_span){.name = name,
-                   .stream = stream,
-                   .device = device,
-                   .rank = rank,
-                   .engine = (uint8_t)engine,
-                   .from = from,
-                   .to = to,
-                   .bytes = bytes});
+    note(s, engine, span);
 }
 
 void app_clock_note(const app_stream *s, int engine, const char *name, double from, double to,
@@ -93,7 +80,7 @@ void app_clock_span(const app_stream *s, int engine, app_span span) {
     span.stream = s->id;
     span.device = s->device;
     span.engine = (uint8_t)engine;
-    put(span);
+    app_clock_put(span);
 }
 
 double app_clock_end(app_stream *s) {
@@ -111,7 +98,7 @@ double app_clock_device(int device) {
     const app *a = &the_app;
     const app_device *d = &a->devices[device];
     double t = d->legacy.end > d->per_thread.end ? d->legacy.end : d->per_thread.end;
-    for (const app_stream *s = a->streams; s; s = s->next)
+    for (const app_stream *s = a->streams.first; s; s = s->next)
         if (s->device == device && s->end > t) t = s->end;
     return t > a->host ? t : a->host;
 }
@@ -134,13 +121,13 @@ static const char *const engine_name[ENGINES] = {
 static void name_streams(const app *a, orr_text *t) {
     const app_rank *ranks;
     size_t nranks = app_rank_all(&ranks),
-           room = (size_t)(a->next_stream + 2 * (uint64_t)a->ndevices) + nranks;
+           room = (size_t)(a->streams.next_id + 2 * (uint64_t)a->ndevices) + nranks;
     bool *named = orr_calloc(room, 1);
-    for (size_t i = 0; i < a->spans.n; i++) {
-        const app_span *s = &a->spans.at[i];
+    for (size_t i = 0; i < a->timeline.spans.n; i++) {
+        const app_span *s = &a->timeline.spans.at[i];
         size_t at = s->engine == ENGINE_MPI ? room - nranks + (size_t)s->rank
                     : s->stream > 1         ? s->stream
-                                            : a->next_stream + 2 * (uint64_t)s->device + s->stream;
+                                            : a->streams.next_id + 2 * (uint64_t)s->device + s->stream;
         if (at >= room || named[at]) continue;
         named[at] = true;
         int process = (app_in_cluster() ? s->rank : s->device) + 1;
@@ -166,7 +153,7 @@ bool app_timeline_write(const char *path, orr_err *e) {
         &t,
         "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"gpu\":\"%s\",\"model\":\"%s\",\"left_out\":%llu},\n"
         "\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":",
-        a->result.gpu, a->result.model, (unsigned long long)a->spans_left_out);
+        a->result.gpu, a->result.model, (unsigned long long)a->timeline.left_out);
     orr_text_json(&t, a->result.input);
     orr_text_add(&t, "}}");
     const app_rank *ranks;
@@ -180,8 +167,8 @@ bool app_timeline_write(const char *path, orr_err *e) {
                      ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"GPU %d\"}}",
                      d + 1, d);
     name_streams(a, &t);
-    for (size_t i = 0; i < a->spans.n; i++) {
-        const app_span *s = &a->spans.at[i];
+    for (size_t i = 0; i < a->timeline.spans.n; i++) {
+        const app_span *s = &a->timeline.spans.at[i];
         orr_text_add(
             &t, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%llu,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":",
             (app_in_cluster() ? s->rank : s->device) + 1, (unsigned long long)s->stream, s->from / 1e3,

@@ -20,7 +20,11 @@
 #include <unistd.h>
 
 app the_app;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+// One thread at a time is in CUDA, in the order in which they came: with a plain mutex a thread that calls
+// again and again would keep out another that was woken for its turn.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the two
+static pthread_cond_t next_turn = PTHREAD_COND_INITIALIZER;
+static uint64_t turns_given, turn;
 static _Thread_local int driver_calls; // functions of the driver that are being done by the runtime's
 static _Thread_local int depth;        // a host function of a stream may call CUDA again
 
@@ -116,10 +120,22 @@ void app_no_time(void) {
 }
 
 // The ranks of a cluster are stopped by a file, because SimGrid's smpirun ends with the first signal.
-static bool cluster_watch(void *line, const orr_status *s) {
+static bool stop_is_there(void) {
     char path[4200];
     snprintf(path, sizeof path, "%s/stop", the_app.asked.forms);
-    return (!isatty(STDERR_FILENO) || orr_progress_line(line, s)) && access(path, F_OK) != 0;
+    return access(path, F_OK) == 0;
+}
+static bool cluster_watch(void *line, const orr_status *s) {
+    return (!isatty(STDERR_FILENO) || orr_progress_line(line, s)) && !stop_is_there();
+}
+
+// Who only sends messages, or launches what is known, has nobody who watches: it looks itself, now and then.
+static bool asked_to_stop(void) {
+    static double next;
+    double now = orr_seconds();
+    if (the_app.progress.stopped || now < next) return the_app.progress.stopped;
+    next = now + 0.1;
+    return !the_app.asked.quiet && the_app.asked.forms && stop_is_there();
 }
 
 // The GPU of --node, unless --gpu says another.
@@ -164,7 +180,7 @@ static bool open_device(app *a, orr_err *e) {
     a->result.model = a->model->name;
     a->result.source = "sass";
     a->result.input = a->asked.program ? a->asked.program : "program";
-    a->next_stream = 2;
+    a->streams.next_id = 2;
     a->asked.counts_only = option("COUNTS_ONLY") != NULL;
     a->asked.only_time = app_in_cluster() && option("ALIKE") && !strcmp(option("ALIKE"), "time");
     a->asked.alike = app_in_cluster() && (!option("ALIKE") || strcmp(option("ALIKE"), "no") != 0);
@@ -180,10 +196,31 @@ static bool open_device(app *a, orr_err *e) {
 }
 
 // ---- in and out of every function ----------------------------------------------------------------------
+static void take_turn(void) { // with the lock
+    uint64_t mine = turns_given++;
+    while (turn != mine) pthread_cond_wait(&next_turn, &lock);
+}
+
+static void end_turn(void) { // with the lock
+    if (++turn != turns_given) pthread_cond_broadcast(&next_turn);
+}
+
+static void come_in(void) {
+    pthread_mutex_lock(&lock);
+    take_turn();
+    pthread_mutex_unlock(&lock);
+}
+
+static void go_out(void) {
+    pthread_mutex_lock(&lock);
+    end_turn();
+    pthread_mutex_unlock(&lock);
+}
+
 int app_enter(void) {
     app *a = &the_app;
     if (depth == 0) app_rank_pause();
-    if (depth++ == 0) pthread_mutex_lock(&lock);
+    if (depth++ == 0) come_in();
     if (a->closed) return E_UNLOADING;
     if (!a->open) {
         orr_err e = {0};
@@ -200,7 +237,7 @@ int app_enter(void) {
 int app_leave_driver(int error) {
     if (--depth > 0) return error;
     double wait = the_app.failed || the_app.closed ? 0 : app_rank_leave();
-    pthread_mutex_unlock(&lock);
+    go_out();
     app_rank_wait(wait);
     return error;
 }
@@ -214,9 +251,9 @@ void app_wait_change(void) {
         uint64_t seen = app_rank_changes();
         depth = 0;
         app_rank_self()->inside = "NCCL";
-        pthread_mutex_unlock(&lock);
+        go_out();
         app_rank_park(seen);
-        pthread_mutex_lock(&lock);
+        come_in();
         depth = was;
         app_rank_enter();
         app_rank_self()->inside = NULL;
@@ -226,7 +263,12 @@ void app_wait_change(void) {
     struct timespec until;
     orr_clock(CLOCK_REALTIME, &until);
     until.tv_sec += 10;
-    if (pthread_cond_timedwait(&changed, &lock, &until) == 0 || told) return;
+    pthread_mutex_lock(&lock);
+    end_turn();
+    bool late = pthread_cond_timedwait(&changed, &lock, &until) != 0;
+    take_turn();
+    pthread_mutex_unlock(&lock);
+    if (!late || told) return;
     told = true;
     app_say(
         "NCCL waits for the other ranks of a communicator; one thread that asks for several ranks does so "
@@ -235,7 +277,9 @@ void app_wait_change(void) {
 
 void app_changed(void) {
     app_rank_change();
+    pthread_mutex_lock(&lock);
     pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
 }
 
 int app_remember(int error) {
@@ -348,7 +392,7 @@ app_stream *app_stream_of(void *handle) {
     app_device *d = &a->devices[app_device_index(app_device_now())];
     if (!handle || handle == STREAM_LEGACY) return &d->legacy;
     if (handle == STREAM_PER_THREAD) return &d->per_thread;
-    for (app_stream *s = a->streams; s; s = s->next)
+    for (app_stream *s = a->streams.first; s; s = s->next)
         if (s == handle) return s;
     return NULL;
 }
@@ -467,7 +511,7 @@ void app_cluster_abort(int rank, int status) {
 }
 
 void app_cluster_stops(void) {
-    if (!app_in_cluster() || !the_app.progress.stopped) return;
+    if (!app_in_cluster() || !asked_to_stop()) return;
     the_app.progress.stopped = false; // what is queued is not asked for any more
     close_device();
     fflush(NULL);

@@ -54,7 +54,8 @@ static void on_path(app_stream *s, int engine, const char *name, const orr_path 
     bool peer = engine == ENGINE_PEER; // nothing but links keeps such copies apart
     double end, ready = app_clock_start(s, peer ? ENGINE_NONE : engine);
     double start = orr_path_copy(p, links_of(s->device), ready, bytes, &end);
-    app_clock_done(s, peer ? ENGINE_NONE : engine, name, start, end - start, bytes, 0);
+    app_clock_done(s, peer ? ENGINE_NONE : engine,
+                   (app_span){.name = name, .from = start, .to = end, .bytes = bytes});
     if (peer) app_clock_note(s, engine, name, start, end, bytes);
     a->times.copies++;
     a->times.copy_bytes += bytes;

@@ -153,14 +153,13 @@ API int cuDeviceGetP2PAttribute(int *value, int which, int from, int to) {
 }
 
 // ---- fills of rows --------------------------------------------------------------------------------------
-static int fill(devptr p, size_t pitch, unsigned value, unsigned element, size_t width, size_t height,
-                void *stream, bool wait) {
+static int fill(memset_node rows, void *stream, bool wait) {
     DR_ENTER();
     app_stream *s = app_stream_of(stream);
-    memset_node rows = {ptr(p), pitch, value, element, width, height};
     app_call c;
     if (!s) return app_leave_driver(E_HANDLE);
-    if (width > SIZE_MAX / 4 || (height > 1 && width * element > pitch)) return app_leave_driver(E_VALUE);
+    if (rows.width > SIZE_MAX / 4 || (rows.height > 1 && rows.width * rows.element > rows.pitch))
+        return app_leave_driver(E_VALUE);
     int error = app_fill_call(&rows, &c);
     if (!error) error = app_submit(s, &c);
     if (!error && wait) app_clock_wait(app_clock_end(s));
@@ -168,10 +167,10 @@ static int fill(devptr p, size_t pitch, unsigned value, unsigned element, size_t
 }
 #define FILL(name, type, element)                                                                            \
     API int name##_v2(devptr p, size_t pitch, type v, size_t w, size_t h) {                                  \
-        return fill(p, pitch, v, element, w, h, NULL, true);                                                 \
+        return fill((memset_node){ptr(p), pitch, v, element, w, h}, NULL, true);                             \
     }                                                                                                        \
     API int name##Async(devptr p, size_t pitch, type v, size_t w, size_t h, void *stream) {                  \
-        return fill(p, pitch, v, element, w, h, stream, false);                                              \
+        return fill((memset_node){ptr(p), pitch, v, element, w, h}, stream, false);                          \
     }
 FILL(cuMemsetD2D8, unsigned char, 1)
 FILL(cuMemsetD2D16, unsigned short, 2)

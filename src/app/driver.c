@@ -359,17 +359,16 @@ static int packed_params(app_function *f, void **extra, app_call *c) {
     return E_OK;
 }
 
-static int launch(void *function, dim3 grid, dim3 block, unsigned shared, void *stream, void **args,
-                  void **extra, bool cooperative) {
+static int launch(void *function, const launch_config *l, void **args, void **extra, bool cooperative) {
     DR_ENTER();
     app_function *f = app_function_of(function);
-    app_stream *s = app_stream_of(stream);
+    app_stream *s = app_stream_of(l->stream);
     if (!f || !s || s->device != app_device_index(app_device_now())) return app_leave_driver(E_HANDLE);
     app_call c = {.what = DO_KERNEL,
                   .function = f,
-                  .grid = grid,
-                  .block = block,
-                  .dynamic_shared = shared,
+                  .grid = l->grid,
+                  .block = l->block,
+                  .dynamic_shared = (uint32_t)l->dynamic_shared,
                   .cooperative = cooperative};
     int error = args || !extra ? app_kernel_params(f, args, &c) : packed_params(f, extra, &c);
     if (!error) error = app_submit(s, &c);
@@ -378,11 +377,13 @@ static int launch(void *function, dim3 grid, dim3 block, unsigned shared, void *
 }
 API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
-    return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, shared, stream, args, extra, false);
+    const launch_config l = {{gx, gy, gz}, {bx, by, bz}, shared, stream, NULL, 0};
+    return launch(function, &l, args, extra, false);
 }
 API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                   unsigned by, unsigned bz, unsigned shared, void *stream, void **args) {
-    return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, shared, stream, args, NULL, true);
+    const launch_config l = {{gx, gy, gz}, {bx, by, bz}, shared, stream, NULL, 0};
+    return launch(function, &l, args, NULL, true);
 }
 
 // CUlaunchConfig is cudaLaunchConfig_t with 32 bits of shared memory in the place of 64.

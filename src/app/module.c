@@ -116,7 +116,7 @@ int app_function_ready(app_function *f) {
     if (error) return f->failed = error;
     orr_err e = {0};
     f->kernel = f->module->module->load(f->module->module, f->name, &e);
-    if (f->kernel && names_next_grid(f->kernel)) the_app.overlaps = true;
+    if (f->kernel && names_next_grid(f->kernel)) the_app.streams.overlap = true;
     if (f->kernel) return E_OK;
     app_say("%s", e.text);
     return f->failed = E_DEVICE_FUNCTION;

@@ -94,8 +94,8 @@ void nccl_combine(int type, int redop, void *acc, const void *x, size_t n);
 void nccl_scale(int type, void *x, double factor, size_t n); // each rounded
 void nccl_divide(int type, void *x, int by, size_t n);       // integers, towards 0
 double nccl_number(int type, const void *x);
-// The sum over all ranks of elements [from, from + n), in 32 bits where the data have fewer.
-void nccl_sum_once(int type, int redop, const void *const *xs, int ranks, size_t from, size_t n, void *to);
+// The sum over all ranks of the first n elements, in 32 bits where the data have fewer.
+void nccl_sum_once(int type, int redop, const void *const *xs, int ranks, size_t n, void *to);
 
 void nccl_ask(const nccl_op *op);   // hands it to its team; does what has met
 bool nccl_done(const ncclComm *c);  // all that it asked for

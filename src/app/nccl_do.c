@@ -100,7 +100,7 @@ static void node_by_chain(const sum *s, int first, int last, size_t n, char *to)
 // The value of node `v` of the tree and of all below it.
 static void by_tree(const sum *s, const int *first, int nodes, int v, size_t n, char *to) {
     if (s->switches)
-        nccl_sum_once(s->type, s->redop, s->xs + first[v], first[v + 1] - first[v], 0, n, to);
+        nccl_sum_once(s->type, s->redop, s->xs + first[v], first[v + 1] - first[v], n, to);
     else
         node_by_chain(s, first[v], first[v + 1] - 1, n, to);
     for (int child = 2 * v + 1; child <= 2 * v + 2 && child < nodes; child++) {
@@ -125,7 +125,7 @@ static void all_by_tree(const sum *s, size_t n, char *to) {
 static void reduce_all(const sum *s, int algo, size_t n, char *to) {
     size_t ranks = (size_t)s->team->n, chunk = (n + ranks - 1) / ranks;
     if (algo == ORR_ALGO_NVLS) {
-        nccl_sum_once(s->type, s->redop, s->xs, s->team->n, 0, n, to);
+        nccl_sum_once(s->type, s->redop, s->xs, s->team->n, n, to);
     } else if (algo == ORR_ALGO_TREE || algo == ORR_ALGO_NVLS_TREE) {
         all_by_tree(s, n, to);
     } else {
@@ -280,8 +280,11 @@ static void do_collective(nccl_team *t) {
         else if (data)
             do_moves(t, &op);
         for (int r = 0; r < t->n; r++)
-            app_clock_done(t->at[r]->collectives.at[0].stream, ENGINE_NCCL, orr_collective_name[op.what],
-                           start, plan.ns, bytes, 0);
+            app_clock_done(t->at[r]->collectives.at[0].stream, ENGINE_NCCL,
+                           (app_span){.name = orr_collective_name[op.what],
+                                      .from = start,
+                                      .to = start + plan.ns,
+                                      .bytes = bytes});
         app_rank_self()->nccl_ns += plan.ns; // of the rank that came last; all take part
         the_app.counts.nccl_ns += plan.ns;
         the_app.counts.nccl_calls++;
@@ -317,8 +320,8 @@ static void do_message(const nccl_op *send, const nccl_op *recv) {
         start = orr_path_copy(&p, the_app.links + (size_t)(from / gpus) * (size_t)orr_node_links(node), ready,
                               bytes, &end);
     }
-    app_clock_done(send->stream, ENGINE_NONE, "", start, end - start, bytes, 0);
-    app_clock_done(recv->stream, ENGINE_NONE, "", start, end - start, bytes, 0);
+    app_clock_done(send->stream, ENGINE_NONE, (app_span){.from = start, .to = end, .bytes = bytes});
+    app_clock_done(recv->stream, ENGINE_NONE, (app_span){.from = start, .to = end, .bytes = bytes});
     app_clock_note(send->stream, ENGINE_NCCL, "Send", start, end, bytes);
     app_clock_note(recv->stream, ENGINE_NCCL, "Recv", start, end, bytes);
     send->comm->done++;

@@ -141,19 +141,19 @@ void nccl_divide(int type, void *x, int by, size_t n) {
     }
 }
 
-void nccl_sum_once(int type, int redop, const void *const *xs, int ranks, size_t from, size_t n, void *to) {
+void nccl_sum_once(int type, int redop, const void *const *xs, int ranks, size_t n, void *to) {
     size_t size = nccl_size(type);
     bool narrow_type = type == NCCL_F16 || type == NCCL_BF16 || type == NCCL_E4M3 || type == NCCL_E5M2;
     if (redop == NCCL_AVG || redop >= NCCL_OPS) redop = NCCL_SUM;
     if (!narrow_type) {
-        memcpy(to, (const char *)xs[0] + from * size, n * size);
-        for (int r = 1; r < ranks; r++) nccl_combine(type, redop, to, (const char *)xs[r] + from * size, n);
+        memcpy(to, xs[0], n * size);
+        for (int r = 1; r < ranks; r++) nccl_combine(type, redop, to, xs[r], n);
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        float acc = widen(type, (const char *)xs[0] + (from + i) * size);
+        float acc = widen(type, (const char *)xs[0] + i * size);
         for (int r = 1; r < ranks; r++) {
-            float v = widen(type, (const char *)xs[r] + (from + i) * size);
+            float v = widen(type, (const char *)xs[r] + i * size);
             acc = PICK(float, acc, v);
         }
         put(type, (char *)to + i * size, acc);

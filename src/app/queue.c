@@ -79,7 +79,7 @@ static void choose(int device) {
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->overlaps && a->model->needs_gpu && !a->record && !a->asked.on_gpu && !a->asked.counts_only &&
+    return a->streams.overlap && a->model->needs_gpu && !a->record && !a->asked.on_gpu && !a->asked.counts_only &&
            !busy;
 }
 
@@ -106,7 +106,7 @@ static op *add(app_stream *s, int engine, const char *name) {
             .launched = INFINITY};
     need(&o, s->last);
     if (s == &d->legacy) {
-        for (const app_stream *t = a->streams; t; t = t->next)
+        for (const app_stream *t = a->streams.first; t; t = t->next)
             if (t->device == s->device && !(t->flags & 1)) need(&o, t->last);
         need(&o, d->per_thread.last);
     } else if (!(s->flags & 1)) {

@@ -70,88 +70,102 @@ static int submit(app_call *c, void *stream, bool wait) {
     return error;
 }
 
-static int rows(void *to, position to_at, void *from, position from_at, pitched_ptr host, extent size,
-                int kind, void *stream, bool wait) {
+typedef struct array_copy { // rows of arrays, or of memory
+    void *to, *from;        // arrays; NULL: host
+    position to_at, from_at;
+    pitched_ptr host;
+    extent size;
+    int kind;
+} array_copy;
+
+static int copy(array_copy x, void *stream, bool wait) {
     ENTER();
-    app_call c = {.what = DO_COPY, .kind = kind, .size = size, .to_at = to_at, .from_at = from_at};
-    c.to = to ? app_array_of(to) : NULL;
-    c.from = from ? app_array_of(from) : NULL;
-    if ((to && !c.to) || (from && !c.from)) return app_leave(E_HANDLE);
-    if (!to) c.dst = host;
-    if (!from) c.src = host;
+    app_call c = {.what = DO_COPY, .kind = x.kind, .size = x.size, .to_at = x.to_at, .from_at = x.from_at};
+    c.to = x.to ? app_array_of(x.to) : NULL;
+    c.from = x.from ? app_array_of(x.from) : NULL;
+    if ((x.to && !c.to) || (x.from && !c.from)) return app_leave(E_HANDLE);
+    if (!x.to) c.dst = x.host;
+    if (!x.from) c.src = x.host;
     return app_leave(submit(&c, stream, wait));
 }
 
-static int to_array(void *to, size_t x, size_t y, const void *src, size_t pitch, size_t width, size_t height,
-                    int kind, void *stream, bool wait) {
-    return rows(to, (position){x, y, 0}, NULL, (position){0, 0, 0},
-                (pitched_ptr){(void *)(uintptr_t)src, pitch, width, height}, (extent){width, height, 1}, kind,
-                stream, wait);
+static pitched_ptr rows(const void *p, size_t pitch, size_t width, size_t height) {
+    return (pitched_ptr){(void *)(uintptr_t)p, pitch, width, height};
 }
-static int from_array(void *dst, size_t pitch, void *from, size_t x, size_t y, size_t width, size_t height,
-                      int kind, void *stream, bool wait) {
-    return rows(NULL, (position){0, 0, 0}, from, (position){x, y, 0},
-                (pitched_ptr){dst, pitch, width, height}, (extent){width, height, 1}, kind, stream, wait);
+static array_copy into(void *to, size_t x, size_t y, pitched_ptr from, int kind) {
+    return (array_copy){
+        .to = to, .to_at = {x, y, 0}, .host = from, .size = {from.xsize, from.ysize, 1}, .kind = kind};
+}
+static array_copy out_of(void *from, size_t x, size_t y, pitched_ptr to, int kind) {
+    return (array_copy){
+        .from = from, .from_at = {x, y, 0}, .host = to, .size = {to.xsize, to.ysize, 1}, .kind = kind};
 }
 
 RT_D(cudaMemcpy2DToArray)
 (void *to, size_t x, size_t y, const void *src, size_t pitch, size_t width, size_t height, int kind) {
-    return to_array(to, x, y, src, pitch, width, height, kind, NULL, true);
+    return copy(into(to, x, y, rows(src, pitch, width, height), kind), NULL, true);
 }
 RT_S(cudaMemcpy2DToArrayAsync)
 (void *to, size_t x, size_t y, const void *src, size_t pitch, size_t width, size_t height, int kind,
  void *stream) {
-    return to_array(to, x, y, src, pitch, width, height, kind, stream, false);
+    return copy(into(to, x, y, rows(src, pitch, width, height), kind), stream, false);
 }
 RT_D(cudaMemcpy2DFromArray)
 (void *dst, size_t pitch, void *from, size_t x, size_t y, size_t width, size_t height, int kind) {
-    return from_array(dst, pitch, from, x, y, width, height, kind, NULL, true);
+    return copy(out_of(from, x, y, rows(dst, pitch, width, height), kind), NULL, true);
 }
 RT_S(cudaMemcpy2DFromArrayAsync)
 (void *dst, size_t pitch, void *from, size_t x, size_t y, size_t width, size_t height, int kind,
  void *stream) {
-    return from_array(dst, pitch, from, x, y, width, height, kind, stream, false);
+    return copy(out_of(from, x, y, rows(dst, pitch, width, height), kind), stream, false);
 }
 RT_D(cudaMemcpy2DArrayToArray)
 (void *to, size_t tx, size_t ty, void *from, size_t fx, size_t fy, size_t width, size_t height, int kind) {
-    return rows(to, (position){tx, ty, 0}, from, (position){fx, fy, 0}, (pitched_ptr){NULL, 0, 0, 0},
-                (extent){width, height, 1}, kind, NULL, true);
+    return copy((array_copy){.to = to,
+                             .from = from,
+                             .to_at = {tx, ty, 0},
+                             .from_at = {fx, fy, 0},
+                             .size = {width, height, 1},
+                             .kind = kind},
+                NULL, true);
 }
 
-// Bytes one after the other, through as many rows as they fill: whole rows, or part of one.
-static int lines(void *array, size_t x, size_t y, void *host, size_t n, int kind, void *stream, bool wait,
-                 bool to) {
+// Bytes one after the other, through as many rows as they fill: whole rows, or part of one. `x` says where
+// they begin, on both sides; its size is not looked at.
+static int lines(array_copy x, size_t n, void *stream, bool wait) {
     int error = app_enter();
-    const app_array *a = error ? NULL : app_array_of(array);
+    const app_array *a = error ? NULL : app_array_of(x.to ? x.to : x.from);
+    position *at = x.to ? &x.to_at : &x.from_at;
     size_t row = a ? (size_t)a->t.level[a->level].width * orr_tex_texel_bytes(&a->t) : 0;
     app_leave(E_OK);
     if (error || !a) return app_remember(error ? error : E_HANDLE);
     while (!error && n) {
-        size_t width = row - (x < row ? x : row), height = 1;
+        size_t width = row - (at->x < row ? at->x : row), height = 1;
         if (!width) return app_remember(E_VALUE);
         if (n < width) width = n;
-        if (!x && n >= row) width = row, height = n / row;
-        error = to ? to_array(array, x, y, host, width, width, height, kind, stream, wait)
-                   : from_array(host, width, array, x, y, width, height, kind, stream, wait);
-        host = (char *)host + width * height;
+        if (!at->x && n >= row) width = row, height = n / row;
+        x.host.pitch = x.host.xsize = x.size.width = width;
+        x.host.ysize = x.size.height = height;
+        error = copy(x, stream, wait);
+        x.host.ptr = (char *)x.host.ptr + width * height;
         n -= width * height;
-        y += height;
-        x = 0;
+        at->y += height;
+        at->x = 0;
     }
     return error;
 }
 RT_D(cudaMemcpyToArray)(void *to, size_t x, size_t y, const void *src, size_t n, int kind) {
-    return lines(to, x, y, (void *)(uintptr_t)src, n, kind, NULL, true, true);
+    return lines(into(to, x, y, rows(src, n, n, 1), kind), n, NULL, true);
 }
 RT_S(cudaMemcpyToArrayAsync)
 (void *to, size_t x, size_t y, const void *src, size_t n, int kind, void *stream) {
-    return lines(to, x, y, (void *)(uintptr_t)src, n, kind, stream, false, true);
+    return lines(into(to, x, y, rows(src, n, n, 1), kind), n, stream, false);
 }
 RT_D(cudaMemcpyFromArray)(void *dst, void *from, size_t x, size_t y, size_t n, int kind) {
-    return lines(from, x, y, dst, n, kind, NULL, true, false);
+    return lines(out_of(from, x, y, rows(dst, n, n, 1), kind), n, NULL, true);
 }
 RT_S(cudaMemcpyFromArrayAsync)(void *dst, void *from, size_t x, size_t y, size_t n, int kind, void *stream) {
-    return lines(from, x, y, dst, n, kind, stream, false, false);
+    return lines(out_of(from, x, y, rows(dst, n, n, 1), kind), n, stream, false);
 }
 
 // ---- objects --------------------------------------------------------------------------------------------

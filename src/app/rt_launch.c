@@ -45,20 +45,19 @@ typedef struct launch_how {
     bool early; // it may start before the kernel ahead of it has ended
 } launch_how;
 
-static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream,
-                  launch_how how) {
+static int launch(const void *func, const launch_config *l, void **args, launch_how how) {
     ENTER();
     app_function *f = app_function_of(func);
-    app_stream *s = app_stream_of(stream);
+    app_stream *s = app_stream_of(l->stream);
     if (!f || !s) return app_leave(f ? E_HANDLE : E_DEVICE_FUNCTION);
     if (s->device != app_device_index(app_device_now())) return app_leave(E_HANDLE); // of another device
-    if (shared > UINT32_MAX) return app_leave(E_VALUE);
+    if (l->dynamic_shared > UINT32_MAX) return app_leave(E_VALUE);
     app_call c = {.what = DO_KERNEL,
                   .function = f,
-                  .grid = grid,
-                  .block = block,
+                  .grid = l->grid,
+                  .block = l->block,
                   .cluster = how.cluster,
-                  .dynamic_shared = (uint32_t)shared,
+                  .dynamic_shared = (uint32_t)l->dynamic_shared,
                   .cooperative = how.cooperative,
                   .early = how.early};
     int error = app_kernel_params(f, args, &c);
@@ -69,14 +68,15 @@ static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t s
 }
 
 RT_S(cudaLaunchKernel)(const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream) {
-    return launch(func, grid, block, args, shared, stream, (launch_how){0});
+    return launch(func, &(launch_config){grid, block, shared, stream, NULL, 0}, args, (launch_how){0});
 }
 RT_S(__cudaLaunchKernel)(void *kernel, dim3 grid, dim3 block, void **args, size_t shared, void *stream) {
-    return launch(kernel, grid, block, args, shared, stream, (launch_how){0});
+    return launch(kernel, &(launch_config){grid, block, shared, stream, NULL, 0}, args, (launch_how){0});
 }
 RT_S(cudaLaunchCooperativeKernel)
 (const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream) {
-    return launch(func, grid, block, args, shared, stream, (launch_how){.cooperative = true});
+    return launch(func, &(launch_config){grid, block, shared, stream, NULL, 0}, args,
+                  (launch_how){.cooperative = true});
 }
 
 RT_S(cudaLaunchKernelExC)(const launch_config *config, const void *func, void **args) {
@@ -88,7 +88,7 @@ RT_S(cudaLaunchKernelExC)(const launch_config *config, const void *func, void **
         if (a->id == LAUNCH_CLUSTER) how.cluster = a->value.cluster;
         if (a->id == LAUNCH_EARLY) how.early = a->value.early != 0;
     }
-    return launch(func, config->grid, config->block, args, config->dynamic_shared, config->stream, how);
+    return launch(func, config, args, how);
 }
 
 RT(__cudaGetKernel)(void **kernel, const void *func) {

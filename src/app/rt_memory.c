@@ -243,31 +243,30 @@ static int submit(const app_call *c, void *stream, bool wait) {
     return error;
 }
 
-static int copy(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height,
-                int kind, void *stream, bool wait) {
+static pitched_ptr row_of(const void *p, size_t pitch, size_t width) {
+    return (pitched_ptr){(void *)(uintptr_t)p, pitch, width, 0};
+}
+
+static int copy(pitched_ptr dst, pitched_ptr src, size_t height, int kind, void *stream, bool wait) {
     ENTER();
     if (kind < 0 || kind > COPY_DEFAULT) return app_leave(E_DIRECTION);
-    if (height > 1 && (width > dst_pitch || width > src_pitch)) return app_leave(E_PITCH);
-    app_call c = {.what = DO_COPY,
-                  .dst = {dst, dst_pitch, width, 0},
-                  .src = {(void *)(uintptr_t)src, src_pitch, width, 0},
-                  .size = {width, height, 1},
-                  .kind = kind};
+    if (height > 1 && (dst.xsize > dst.pitch || src.xsize > src.pitch)) return app_leave(E_PITCH);
+    app_call c = {.what = DO_COPY, .dst = dst, .src = src, .size = {dst.xsize, height, 1}, .kind = kind};
     return app_leave(submit(&c, stream, wait));
 }
 
 RT_D(cudaMemcpy)(void *dst, const void *src, size_t n, int kind) {
-    return copy(dst, n, src, n, n, 1, kind, NULL, true);
+    return copy(row_of(dst, n, n), row_of(src, n, n), 1, kind, NULL, true);
 }
 RT_S(cudaMemcpyAsync)(void *dst, const void *src, size_t n, int kind, void *stream) {
-    return copy(dst, n, src, n, n, 1, kind, stream, false);
+    return copy(row_of(dst, n, n), row_of(src, n, n), 1, kind, stream, false);
 }
 RT_D(cudaMemcpy2D)(void *dst, size_t dp, const void *src, size_t sp, size_t width, size_t height, int kind) {
-    return copy(dst, dp, src, sp, width, height, kind, NULL, true);
+    return copy(row_of(dst, dp, width), row_of(src, sp, width), height, kind, NULL, true);
 }
 RT_S(cudaMemcpy2DAsync)
 (void *dst, size_t dp, const void *src, size_t sp, size_t width, size_t height, int kind, void *stream) {
-    return copy(dst, dp, src, sp, width, height, kind, stream, false);
+    return copy(row_of(dst, dp, width), row_of(src, sp, width), height, kind, stream, false);
 }
 // The devices are those that the pointers are of; addresses say so too, and are believed.
 static int peers(const void *dst, int to, const void *src, int from) {
@@ -278,11 +277,11 @@ static int peers(const void *dst, int to, const void *src, int from) {
 }
 RT(cudaMemcpyPeer)(void *dst, int to, const void *src, int from, size_t n) {
     int error = peers(dst, to, src, from);
-    return error ? error : copy(dst, n, src, n, n, 1, COPY_DEFAULT, NULL, true);
+    return error ? error : copy(row_of(dst, n, n), row_of(src, n, n), 1, COPY_DEFAULT, NULL, true);
 }
 RT(cudaMemcpyPeerAsync)(void *dst, int to, const void *src, int from, size_t n, void *stream) {
     int error = peers(dst, to, src, from);
-    return error ? error : copy(dst, n, src, n, n, 1, COPY_DEFAULT, stream, false);
+    return error ? error : copy(row_of(dst, n, n), row_of(src, n, n), 1, COPY_DEFAULT, stream, false);
 }
 
 static void *moved(const pitched_ptr *p, const position *at) {
@@ -325,31 +324,28 @@ RT_D(cudaMemcpy3D)(const copy_3d *p) { return copy_box(p, NULL, true); }
 RT_S(cudaMemcpy3DAsync)(const copy_3d *p, void *stream) { return copy_box(p, stream, false); }
 
 // ---- filling -----------------------------------------------------------------------------------
-static int fill(void *p, size_t pitch, size_t rows, int value, extent size, void *stream, bool wait) {
+static int fill(pitched_ptr to, int value, extent size, void *stream, bool wait) {
     ENTER();
-    if (size.height * size.depth > 1 && size.width > pitch) return app_leave(E_PITCH);
-    app_call c = {.what = DO_FILL,
-                  .dst = {p, pitch, size.width, rows},
-                  .size = size,
-                  .value = (uint32_t)(uint8_t)value,
-                  .element = 1};
+    if (size.height * size.depth > 1 && size.width > to.pitch) return app_leave(E_PITCH);
+    to.xsize = size.width;
+    app_call c = {.what = DO_FILL, .dst = to, .size = size, .value = (uint32_t)(uint8_t)value, .element = 1};
     return app_leave(submit(&c, stream, wait));
 }
-RT_D(cudaMemset)(void *p, int value, size_t n) { return fill(p, n, 0, value, (extent){n, 1, 1}, NULL, true); }
+RT_D(cudaMemset)(void *p, int value, size_t n) {
+    return fill(row_of(p, n, n), value, (extent){n, 1, 1}, NULL, true);
+}
 RT_S(cudaMemsetAsync)(void *p, int value, size_t n, void *stream) {
-    return fill(p, n, 0, value, (extent){n, 1, 1}, stream, false);
+    return fill(row_of(p, n, n), value, (extent){n, 1, 1}, stream, false);
 }
 RT_D(cudaMemset2D)(void *p, size_t pitch, int value, size_t width, size_t height) {
-    return fill(p, pitch, 0, value, (extent){width, height, 1}, NULL, true);
+    return fill(row_of(p, pitch, width), value, (extent){width, height, 1}, NULL, true);
 }
 RT_S(cudaMemset2DAsync)(void *p, size_t pitch, int value, size_t width, size_t height, void *stream) {
-    return fill(p, pitch, 0, value, (extent){width, height, 1}, stream, false);
+    return fill(row_of(p, pitch, width), value, (extent){width, height, 1}, stream, false);
 }
-RT_D(cudaMemset3D)(pitched_ptr p, int value, extent size) {
-    return fill(p.ptr, p.pitch, p.ysize, value, size, NULL, true);
-}
+RT_D(cudaMemset3D)(pitched_ptr p, int value, extent size) { return fill(p, value, size, NULL, true); }
 RT_S(cudaMemset3DAsync)(pitched_ptr p, int value, extent size, void *stream) {
-    return fill(p.ptr, p.pitch, p.ysize, value, size, stream, false);
+    return fill(p, value, size, stream, false);
 }
 
 // ---- variables ---------------------------------------------------------------------------------
@@ -373,32 +369,34 @@ RT(cudaGetSymbolSize)(size_t *n, const void *host) {
     return app_leave(error);
 }
 
-static int copy_symbol(const void *host, const void *p, size_t n, size_t offset, int kind, void *stream,
-                       bool wait, bool to) {
+typedef struct symbol_part { // of a variable
+    const void *host;
+    size_t offset, n;
+} symbol_part;
+
+// Between it and p; `to`: into the variable.
+static int copy_symbol(symbol_part x, const void *p, bool to, int kind, void *stream, bool wait) {
     ENTER();
     uint64_t addr, bytes;
-    int error = symbol(host, &addr, &bytes);
-    if (!error && (offset > bytes || n > bytes - offset)) error = E_VALUE;
+    int error = symbol(x.host, &addr, &bytes);
+    if (!error && (x.offset > bytes || x.n > bytes - x.offset)) error = E_VALUE;
     if (error) return app_leave(error);
-    void *var = (void *)(uintptr_t)(addr + offset), *other = (void *)(uintptr_t)p;
-    app_call c = {.what = DO_COPY,
-                  .dst = {to ? var : other, n, n, 0},
-                  .src = {to ? other : var, n, n, 0},
-                  .size = {n, 1, 1},
-                  .kind = kind};
+    pitched_ptr var = row_of((void *)(uintptr_t)(addr + x.offset), x.n, x.n), other = row_of(p, x.n, x.n);
+    app_call c = {
+        .what = DO_COPY, .dst = to ? var : other, .src = to ? other : var, .size = {x.n, 1, 1}, .kind = kind};
     return app_leave(submit(&c, stream, wait));
 }
 RT_D(cudaMemcpyToSymbol)(const void *host, const void *src, size_t n, size_t offset, int kind) {
-    return copy_symbol(host, src, n, offset, kind, NULL, true, true);
+    return copy_symbol((symbol_part){host, offset, n}, src, true, kind, NULL, true);
 }
 RT_S(cudaMemcpyToSymbolAsync)
 (const void *host, const void *src, size_t n, size_t offset, int kind, void *stream) {
-    return copy_symbol(host, src, n, offset, kind, stream, false, true);
+    return copy_symbol((symbol_part){host, offset, n}, src, true, kind, stream, false);
 }
 RT_D(cudaMemcpyFromSymbol)(void *dst, const void *host, size_t n, size_t offset, int kind) {
-    return copy_symbol(host, dst, n, offset, kind, NULL, true, false);
+    return copy_symbol((symbol_part){host, offset, n}, dst, false, kind, NULL, true);
 }
 RT_S(cudaMemcpyFromSymbolAsync)
 (void *dst, const void *host, size_t n, size_t offset, int kind, void *stream) {
-    return copy_symbol(host, dst, n, offset, kind, stream, false, false);
+    return copy_symbol((symbol_part){host, offset, n}, dst, false, kind, stream, false);
 }

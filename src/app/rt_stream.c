@@ -9,13 +9,13 @@ int app_stream_new(void **stream, unsigned flags, int priority) {
     app *a = &the_app;
     if (!stream || flags > 1) return E_VALUE;
     app_stream *s = orr_calloc(1, sizeof *s);
-    *s = (app_stream){.id = a->next_stream++,
+    *s = (app_stream){.id = a->streams.next_id++,
                       .device = app_device_index(app_device_now()),
                       .flags = flags,
                       .priority = priority,
-                      .next = a->streams};
-    a->streams = s;
-    a->overlaps = true;
+                      .next = a->streams.first};
+    a->streams.first = s;
+    a->streams.overlap = true;
     *stream = s;
     return E_OK;
 }
@@ -26,7 +26,7 @@ int app_stream_delete(void *stream) {
     app_clock_wait(0);
     app_stream *legacy = &the_app.devices[s->device].legacy;
     if (s->end > legacy->end) legacy->end = s->end; // what is in it is finished first
-    for (app_stream **p = &the_app.streams; *p; p = &(*p)->next)
+    for (app_stream **p = &the_app.streams.first; *p; p = &(*p)->next)
         if (*p == s) {
             *p = s->next;
             break;
@@ -177,7 +177,7 @@ RT_S(cudaStreamEndCapture)(void *stream, void **graph) {
     if (graph) *graph = g; // NULL: who captures into a graph has it already
     s->capture = NULL;
     g->stream = NULL;
-    for (app_stream *o = the_app.streams; o; o = o->next)
+    for (app_stream *o = the_app.streams.first; o; o = o->next)
         if (o->joined == g) o->joined = NULL;
     for (int i = 0; i < the_app.ndevices; i++)
         if (the_app.devices[i].per_thread.joined == g) the_app.devices[i].per_thread.joined = NULL;

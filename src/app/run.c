@@ -63,11 +63,22 @@ static int copy_arrays(app_stream *s, const app_call *c) {
            ns = (double)bytes / rate;
     int engine = in ? ENGINE_IN : out ? ENGINE_OUT : ENGINE_WITHIN;
     double start = app_clock_start(s, engine);
-    app_clock_done(s, engine, "copy of an array", start, ns, bytes, 0);
+    app_clock_done(s, engine,
+                   (app_span){.name = "copy of an array", .from = start, .to = start + ns, .bytes = bytes});
     the_app.times.copies++;
     the_app.times.copy_bytes += bytes;
     the_app.times.copy_ns += ns;
     return E_OK;
+}
+
+// What an engine does for the stream takes so long, from when it can begin.
+static void takes(app_stream *s, int engine, const char *name, double ns, uint64_t bytes) {
+    if (app_queue_on()) {
+        app_queue_add(s, engine, name, ns, bytes);
+        return;
+    }
+    double start = app_clock_start(s, engine);
+    app_clock_done(s, engine, (app_span){.name = name, .from = start, .to = start + ns, .bytes = bytes});
 }
 
 static int copy(app_stream *s, const app_call *c) {
@@ -111,10 +122,7 @@ static int copy(app_stream *s, const app_call *c) {
         app_copy_on_links(s, engine, name[engine], in ? to_gpu : from_gpu, bytes);
     } else {
         double ns = rate > 0 ? (double)bytes / rate : 0;
-        if (app_queue_on())
-            app_queue_add(s, engine, name[engine], ns, bytes);
-        else
-            app_clock_done(s, engine, name[engine], app_clock_start(s, engine), ns, bytes, 0);
+        takes(s, engine, name[engine], ns, bytes);
         the_app.times.copies++;
         the_app.times.copy_bytes += bytes;
         the_app.times.copy_ns += ns;
@@ -144,10 +152,7 @@ static int fill(app_stream *s, const app_call *c) {
                     memcpy(row + x, &c->value, c->element);
         }
     double ns = (double)bytes / the_app.gpu->dram_bandwidth;
-    if (app_queue_on())
-        app_queue_add(s, ENGINE_WITHIN, "fill", ns, bytes);
-    else
-        app_clock_done(s, ENGINE_WITHIN, "fill", app_clock_start(s, ENGINE_WITHIN), ns, bytes, 0);
+    takes(s, ENGINE_WITHIN, "fill", ns, bytes);
     return E_OK;
 }
 
@@ -265,7 +270,8 @@ static int prepare(app *a, const app_stream *s, const app_call *c, orr_launch *l
 // A kernel of so many nanoseconds has run on the stream.
 static void account(app *a, app_stream *s, const orr_launch *l, double ns) {
     double start = app_clock_start(s, ENGINE_KERNELS);
-    app_clock_done(s, ENGINE_KERNELS, l->kernel->name, start, ns, 0, l->index);
+    app_clock_done(s, ENGINE_KERNELS,
+                   (app_span){.name = l->kernel->name, .from = start, .to = start + ns, .launch = l->index});
     a->times.launches++;
     a->times.kernel_ns += ns;
     a->devices[s->device].launches++;

@@ -81,6 +81,7 @@ static bool measure(const cli_options *o, orr_err *e) {
         collect(&m);
         int status = profile(&m, ncu);
         orr_ncu_files f = {.csv_path = m.csv};
+        orr_ncu_launches these = {m.launches.at, m.launches.n};
         f.csv = orr_read_file(m.csv, MOST_BYTES, &f.csv_bytes, &none);
         orr_measured proto = {.script = orr_arena_strdup(&m.arena, o->out.file),
                               .size = "",
@@ -89,7 +90,7 @@ static bool measure(const cli_options *o, orr_err *e) {
                               .date = cli_today(&m.arena)};
         if (!f.csv)
             orr_fail(e, ORR_PROGRAM_FAILED, "%s ended with status %d and has no results", ncu, status);
-        else if (orr_ncu_read_these(&h, &f, &m.metrics, &proto, m.launches.at, m.launches.n, e))
+        else if (orr_ncu_read_these(&h, &f, &m.metrics, &proto, &these, e))
             write_measured(&m, &h, e);
         if (!e->status) unlink(m.csv);
         free(f.csv);

@@ -31,6 +31,7 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
                    .narrow = (uint32_t)g->l1_narrow,
                    .store_turn = g->l1_store_turn,
                    .atomic_words = g->l2_atomic_words,
+                   .atomic = orr_atomic_spec_of(g),
                    .l2_latency = whole_cycles(g->l2_latency)};
 }
 

@@ -51,8 +51,9 @@ typedef struct l1_spec {
     orr_l1_spec cost;                   // what an access takes of it, by all models alike
     uint32_t narrow;                    // cycles for a line of a load of bytes or halves that misses
     bool store_turn;                    // a store's passes and those that read out come in turn
-    bool atomic_words;   // lanes on different words of a sector are done together (l2.atomic_words)
-    uint64_t l2_latency; // cycles
+    bool atomic_words;      // lanes on different words of a sector are done together (l2.atomic_words)
+    orr_atomic_spec atomic; // how long a slice works on them
+    uint64_t l2_latency;    // cycles
 } l1_spec;
 
 typedef struct l1_load { // a memory instruction that is waited for

@@ -79,8 +79,9 @@ bool l1_atomic_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sect
     uint32_t others = a->live ? perform_lanes(a->live, line) & ~a->lanes.mask : 0;
     uint32_t room = 0; // in the packet: as many lanes of a word as 16 bytes have room for travel together
     for (uint32_t p = 0; p < n; p++) {
-        atomic_request q = {.sectors = pass[p].sectors,
-                            .quarters = orr_atomic_work(&pass[p], a->i->atomic, a->i->bytes, n > 1)};
+        atomic_request q = {
+            .sectors = pass[p].sectors,
+            .quarters = orr_atomic_work(&c->spec->atomic, &pass[p], a->i->atomic, a->i->bytes, n > 1)};
         for (int k = 0; k < 4; k++) q.bytes += pass[p].bytes[k];
         q.with = room >= q.bytes;
         room = q.with ? room - q.bytes : q.bytes < 16 ? 16 - q.bytes : 0;

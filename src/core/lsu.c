@@ -29,17 +29,20 @@ void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, co
     u->clock = l1->clock;
     u->warp = orr_calloc((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
     u->starts = orr_calloc(s->places, sizeof *u->starts);
+    u->to_shared = orr_calloc(s->places, sizeof *u->to_shared);
     u->queue = orr_calloc(s->places, sizeof *u->queue);
 }
 
 void lsu_free(lsu *u) {
     free(u->warp);
     free(u->starts);
+    free(u->to_shared);
     free(u->queue);
 }
 
 void lsu_reset(lsu *u) {
     memset(u->starts, 0, u->spec->places * sizeof *u->starts);
+    memset(u->to_shared, 0, u->spec->places * sizeof *u->to_shared);
     *u = (lsu){.spec = u->spec,
                .launch = u->launch,
                .l1 = u->l1,
@@ -52,6 +55,7 @@ void lsu_reset(lsu *u) {
                .sm = u->sm,
                .warp = u->warp,
                .starts = u->starts,
+               .to_shared = u->to_shared,
                .queue = u->queue};
     *u->pipe = (data_pipe){0};
 }
@@ -269,6 +273,8 @@ uint64_t lsu_issue(lsu *u, const lsu_op *op) {
                     .load = op->load,
                     .live = op->live};
     u->starts[q.place] = NEVER;
+    u->nshared -= u->to_shared[q.place];
+    u->nshared += u->to_shared[q.place] = op->i->space == ORR_SPACE_SHARED;
     u->room = room_of(u);
     bool waits = u->nqueued;
     if (!waits) {

@@ -84,6 +84,8 @@ typedef struct lsu {
     uint32_t sm;      // the number that the GPU has for the SM: where its local memory is
     lsu_warp *warp;   // by number
     uint64_t *starts; // [place] a ring: when the last ones left the queue
+    bool *to_shared;  // [place] they go to shared memory,
+    uint32_t nshared; // and how many of them do
     uint32_t nstarts;
     uint64_t room;             // when the queue has room
     lsu_queued *queue;         // [place] a ring: instructions in front of L1

@@ -25,6 +25,13 @@ static bool write_barrier(const orr_program *p, const orr_tinst *i, uint32_t *ba
     return p->control && *bar < BARRIERS;
 }
 
+// A barrier is raised for a reason. One that several instructions have raised is waited for because of
+// memory, as long as an answer from there is open (Nsight Compute's long scoreboard), else because of the
+// last.
+static void raise_for(scoreboard *b, uint32_t bar, uint8_t why) {
+    if (!b->open[bar] || b->why[bar] != ORR_STALL_LONG) b->why[bar] = why;
+}
+
 // Code with control bits waits for barriers, and nobody looks at its registers.
 static void set_registers(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t due) {
     const uint16_t *r = p->regs + i->regs + i->nsrc;
@@ -37,15 +44,15 @@ void scoreboard_result(scoreboard *b, const orr_program *p, const orr_tinst *i, 
     set_registers(b, p, i, scoreboard_due(ready, why));
     if (!write_barrier(p, i, &bar)) return;
     if (b->ready[bar] < ready) b->ready[bar] = ready;
-    b->why[bar] = why == ORR_STALL_WAIT ? ORR_STALL_SHORT : why; // MATCH, for instance
+    raise_for(b, bar, why == ORR_STALL_WAIT ? ORR_STALL_SHORT : why); // MATCH, for instance
 }
 
 void scoreboard_expect(scoreboard *b, const orr_program *p, const orr_tinst *i, enum orr_stall why) {
     uint32_t bar;
     set_registers(b, p, i, scoreboard_due(NEVER, (uint8_t)why));
     if (!write_barrier(p, i, &bar)) return;
+    raise_for(b, bar, (uint8_t)why);
     b->open[bar]++;
-    b->why[bar] = (uint8_t)why;
 }
 
 void scoreboard_complete(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t ready) {
@@ -75,14 +82,14 @@ void scoreboard_reads(scoreboard *b, const orr_program *p, const orr_tinst *i, u
     uint32_t bar;
     if (!read_barrier(p, i, &bar)) return;
     if (b->ready[bar] < when) b->ready[bar] = when;
-    b->why[bar] = read_why(i);
+    raise_for(b, bar, read_why(i));
 }
 
 void scoreboard_will_read(scoreboard *b, const orr_program *p, const orr_tinst *i) {
     uint32_t bar;
     if (!read_barrier(p, i, &bar)) return;
+    raise_for(b, bar, read_why(i));
     b->open[bar]++;
-    b->why[bar] = read_why(i);
 }
 
 void scoreboard_has_read(scoreboard *b, const orr_program *p, const orr_tinst *i, uint64_t when) {

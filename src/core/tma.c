@@ -9,9 +9,7 @@ void tma_spec_read(tma_spec *s, const orr_gpu *g) {
     *s = (tma_spec){.interval = g->tma_interval,
                     .latency = whole_cycles(g->tma_latency),
                     .store_latency = whole_cycles(g->tma_store_latency),
-                    .tensor = whole_cycles(g->tma_tensor),
                     .map_miss = whole_cycles(g->tma_map_miss),
-                    .each = whole_cycles(g->tma_each),
                     .requests = (uint32_t)g->tma_requests,
                     .perfect = g->memory == ORR_MEMORY_PERFECT,
                     .l2_latency = whole_cycles(g->l2_latency)};
@@ -23,6 +21,7 @@ void tma_init(tma_unit *t, const tma_spec *s, sm_port *port, data_pipe *pipe) {
 
 void tma_reset(tma_unit *t) {
     t->copies.n = t->queue.n = 0;
+    tma_maps_reset(&t->maps);
     *t = (tma_unit){.spec = t->spec,
                     .port = t->port,
                     .pipe = t->pipe,
@@ -34,6 +33,7 @@ void tma_reset(tma_unit *t) {
 }
 
 void tma_free(tma_unit *t) {
+    tma_maps_reset(&t->maps);
     free(t->copies.at);
     free(t->queue.at);
 }
@@ -77,13 +77,16 @@ uint64_t tma_first_open(const tma_unit *t) {
 }
 
 uint64_t tma_maps_ready(tma_maps *m, uint64_t miss, uint64_t map, uint64_t now) {
-    uint32_t n = 0, all = m->n < TMA_MAPS ? m->n : TMA_MAPS;
-    while (n < all && m->map[n] != map) n++;
-    if (n < all) return m->ready[n];
-    uint64_t from = m->prefetched && m->prefetched < now ? m->prefetched : now;
-    n = m->n++ % TMA_MAPS;
-    m->map[n] = map;
-    return m->ready[n] = from + miss;
+    uint64_t ready = (uintptr_t)orr_map_getn(&m->ready, (const char *)&map, sizeof map);
+    if (ready) return ready - 1;
+    ready = (m->prefetched && m->prefetched < now ? m->prefetched : now) + miss;
+    orr_map_putn(&m->ready, (const char *)&map, sizeof map, (void *)(uintptr_t)(ready + 1));
+    return ready;
+}
+
+void tma_maps_reset(tma_maps *m) {
+    orr_map_free(&m->ready);
+    m->prefetched = 0;
 }
 
 static void turn_at(tma_unit *t, uint64_t when) {
@@ -101,8 +104,7 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now) {
     *c = *copy;
     c->ready = now;
     c->load = c->kind == TMA_LOAD ? ++t->loads : 0;
-    if (c->map)
-        c->ready = latest(now + t->spec->tensor, tma_maps_ready(&t->maps, t->spec->map_miss, c->map, now));
+    if (c->map) c->ready = latest(now, tma_maps_ready(&t->maps, t->spec->map_miss, c->map, now));
     t->n.copies++;
     t->n.bytes += c->bytes;
     if (!c->row || t->spec->perfect) { // all of it is outside the tensor
@@ -179,7 +181,6 @@ void tma_turn(tma_unit *t) {
     if (out && t->next < (double)left) t->next = (double)left;
     if (c->sent) {
         if (++t->first == t->queue.n) t->first = t->queue.n = 0;
-        t->next += (double)t->spec->each;
         if (out) finish(t, at, (uint64_t)t->next + t->spec->store_latency);
     }
     if (t->first != t->queue.n && t->open < t->spec->requests) turn_at(t, (uint64_t)t->next);

@@ -20,25 +20,23 @@
 #include "core/port.h"
 #include "program/program.h"
 
-#define TMA_DIMS 4  // of rows in a box
-#define TMA_MAPS 32 // tensor maps that an SM keeps
+#define TMA_DIMS 4 // of rows in a box
 
 typedef struct tma_spec {
-    double interval;           // cycles for a line
-    uint64_t latency;          // from the last line of a load until who waits for it goes on
-    uint64_t store_latency;    // from the last packet of a store until its warp knows that it has been read
-    uint64_t tensor, map_miss; // more for a box of a tensor; for a tensor map that is not there
-    uint64_t each;             // cycles from one copy to the next at least
-    uint32_t requests;         // unanswered, at most
-    bool perfect;              // there is no memory: copies take the latency of L2
+    double interval;        // cycles for a line
+    uint64_t latency;       // from the last line of a load until who waits for it goes on
+    uint64_t store_latency; // from the last packet of a store until its warp knows that it has been read
+    uint64_t map_miss;      // more for a tensor map that is not there
+    uint32_t requests;      // unanswered, at most
+    bool perfect;           // there is no memory: copies take the latency of L2
     uint64_t l2_latency;
 } tma_spec;
 
 typedef struct tma_maps { // tensor maps that the SM has used in a launch
-    uint64_t map[TMA_MAPS], ready[TMA_MAPS];
-    uint32_t n;
-    uint64_t prefetched; // when some were asked for ahead; 0: none were
+    orr_map ready;        // by address: the cycle in which each is there, + 1
+    uint64_t prefetched;  // when some were asked for ahead; 0: none were
 } tma_maps;
+void tma_maps_reset(tma_maps *m);
 // When a copy that begins at `now` has its map, which takes `miss` cycles the first time.
 uint64_t tma_maps_ready(tma_maps *m, uint64_t miss, uint64_t map, uint64_t now);
 static inline void tma_maps_prefetch(tma_maps *m, uint64_t now) {

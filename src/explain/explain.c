@@ -79,10 +79,12 @@ typedef struct player { // a host thread's
     orr_player tape;
     orr_ideal_stream *stream;
     orr_progress progress; // of the trial
+    const orr_trial *trial;
+    const orr_gpu *gpu; // as the trial has it
 } player;
 
-static bool replay_launch(const orr_explanation *x, const orr_trial *t, player *p, const orr_gpu *g,
-                          size_t item, orr_result *r, orr_err *e) {
+static bool replay_launch(const orr_explanation *x, player *p, size_t item, orr_result *r, orr_err *e) {
+    const orr_gpu *g = p->gpu;
     const orr_tape_item *i = orr_tape_item_at(x->tape, item);
     orr_work w = {.threads = 1, .progress = &p->progress};
     if (!orr_launch_possible(g, &i->info, e)) return false;
@@ -96,20 +98,19 @@ static bool replay_launch(const orr_explanation *x, const orr_trial *t, player *
     orr_ideal_kernel ideal;
     w.info = i->info;
     w.source = orr_player_open(&p->tape, x->tape, item);
-    if (ideal_kernel(x, t, i->info.kernel, &r->arena, &ideal))
+    if (ideal_kernel(x, p->trial, i->info.kernel, &r->arena, &ideal))
         w.source = orr_ideal_stream_open(p->stream, w.source, &ideal);
     return x->timed_by->run(g, &w, r, e);
 }
 
-static bool replay(const orr_explanation *x, const orr_trial *t, player *p, const orr_gpu *g, orr_result *r,
-                   orr_err *e) {
+static bool replay(const orr_explanation *x, player *p, orr_result *r, orr_err *e) {
     bool ok = true;
     for (size_t k = 0; ok && k < orr_tape_items(x->tape); k++) {
         const orr_tape_item *i = orr_tape_item_at(x->tape, k);
         if (!i->copy)
-            ok = replay_launch(x, t, p, g, k, r, e);
+            ok = replay_launch(x, p, k, r, e);
         else if (x->timed_by->copy)
-            ok = x->timed_by->copy(g, i->addr, i->bytes, r, e);
+            ok = x->timed_by->copy(p->gpu, i->addr, i->bytes, r, e);
     }
     return ok;
 }
@@ -160,7 +161,9 @@ static void run_trial(orr_explanation *x, size_t number, player *p) {
     orr_result r = {.gpu = x->gpu, .model = x->model, .input = x->input};
     orr_costs costs;
     orr_progress_beside(&p->progress, x->progress);
-    t->failed = !g || !replay(x, t, p, g, &r, &e);
+    p->trial = t;
+    p->gpu = g;
+    t->failed = !g || !replay(x, p, &r, &e);
     orr_progress_beside_end(&p->progress);
     t->stopped = e.status == ORR_STOPPED;
     orr_costs_make(&r, true, &costs);

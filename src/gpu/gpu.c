@@ -95,16 +95,18 @@ static orr_gpu_op *get_op(loader *l, const char *s, size_t n, const char *file, 
     return set_defaults(gpu_op_params, ORR_GPU_OP_PARAMS, op, op->origin, l) ? op : NULL;
 }
 
-static bool unknown_key(loader *l, const char *file, int line, const char *key, const gpu_param *p, int n,
-                        const char *part) {
+// `part` of the key is none of the n of p.
+static bool unknown_key(loader *l, const source *at, const char *key, const char *part, const gpu_param *p,
+                        int n) {
     orr_nearest near = {part, NULL, 0};
     for (int i = 0; i < n; i++) orr_consider(&near, p[i].key);
     int lead = (int)(strlen(key) - strlen(part)); // "unit.NAME." when p is about a unit
     if (orr_is_near(&near))
         return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: there is no parameter '%s'; did you mean '%.*s%s'?",
-                        file, line, key, lead, key, near.best);
+                        at->file, at->line, key, lead, key, near.best);
     return orr_fail(l->e, ORR_BAD_INPUT,
-                    "%s:%d: there is no parameter '%s'; `orrery gpu keys` lists them all", file, line, key);
+                    "%s:%d: there is no parameter '%s'; `orrery gpu keys` lists them all", at->file, at->line,
+                    key);
 }
 
 // ---- old names ------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ static bool set(loader *l, const char *key, piece value, const source *from, pie
         n = unit ? ORR_GPU_UNIT_PARAMS : ORR_GPU_OP_PARAMS;
         bool known = false;
         for (int i = 0; i < n; i++) known |= strcmp(p[i].key, part) == 0;
-        if (!known) return unknown_key(l, file, line, key, p, n, part);
+        if (!known) return unknown_key(l, from, key, part, p, n);
         if (!is_name(name, len, op))
             return orr_fail(l->e, ORR_BAD_INPUT,
                             "%s:%d: '%.*s' cannot name %s; use up to %d letters, digits and _", file, line,
@@ -231,7 +233,7 @@ static bool set(loader *l, const char *key, piece value, const source *from, pie
                                      .chip = e.chip ? e.chip : from->chip};
         return true;
     }
-    return unknown_key(l, file, line, key, gpu_params, ORR_GPU_PARAMS, key);
+    return unknown_key(l, from, key, key, gpu_params, ORR_GPU_PARAMS);
 }
 
 // ---- a file ---------------------------------------------------------------------------------
@@ -507,6 +509,8 @@ static bool check(loader *l) {
     derive(g);
     if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;
     if (g->clock_l2 == 0) g->clock_l2 = g->clock_sm;
+    if (g->cluster_load == 0) g->cluster_load = g->shared_latency;
+    if (g->cluster_load_near == 0) g->cluster_load_near = g->cluster_load;
     if (g->l1_tag_hash.n > ORR_L1_TAG_BITS)
         return orr_fail(l->e, ORR_BAD_INPUT, "%s: l1.tag_hash has more than %d masks", g->path,
                         ORR_L1_TAG_BITS);

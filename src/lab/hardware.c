@@ -117,8 +117,10 @@ static const char *once(orr_hardware *h, orr_map *texts, const char *s) {
     return copy;
 }
 
-static bool read_cell(orr_hardware *h, orr_map *texts, orr_measured *m, int column, const char *cell,
-                      orr_err *e, const orr_csv *c) {
+// The i-th cell of a row, which is in the known column `column`.
+static bool read_cell(orr_hardware *h, orr_map *texts, const orr_csv *c, size_t i, int column, orr_err *e) {
+    orr_measured *m = &h->rows.at[h->rows.n - 1];
+    const char *cell = c->cells.at[i];
     bool ok = true;
     switch (column) {
     case SCRIPT:
@@ -165,7 +167,7 @@ static bool read_rows(orr_hardware *h, orr_csv *c, const heading *head, orr_map 
         for (size_t i = 0; i < head->cells; i++) {
             const char *cell = c->cells.at[i];
             if (head->column[i] >= 0) {
-                if (!read_cell(h, texts, m, head->column[i], cell, e, c)) return false;
+                if (!read_cell(h, texts, c, i, head->column[i], e)) return false;
             } else if (head->metric[i] != SIZE_MAX && *cell) {
                 if (!orr_csv_number(cell, &m->metrics[head->metric[i]]))
                     return orr_fail(e, ORR_BAD_INPUT, "%s:%d: \"%.60s\" in column %s is not a number",

@@ -139,9 +139,13 @@ typedef struct orr_ncu_launch { // of a captured program
     const char *kernel;
     uint32_t grid[3], block[3];
 } orr_ncu_launch;
-// The same for a program without a log: `these`, in order, of the rows, the first of which is these[0].
+typedef struct orr_ncu_launches {
+    const orr_ncu_launch *at;
+    size_t n;
+} orr_ncu_launches;
+// The same for a program without a log: `these`, in order, of the rows, the first of which is these->at[0].
 bool orr_ncu_read_these(orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
-                        const orr_measured *proto, const orr_ncu_launch *these, size_t n, orr_err *e);
+                        const orr_measured *proto, const orr_ncu_launches *these, orr_err *e);
 void orr_ncu_few(
     orr_names *names); // what is measured of a program: time, instructions, traffic, in few passes
 

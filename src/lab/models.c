@@ -172,20 +172,24 @@ void orr_sides_text(const orr_sides *s, orr_text *t) {
 }
 
 // ---- CSV ------------------------------------------------------------------------------------------
-static void csv_row(const orr_side_input *in, const orr_side_kernel *k, const char *model, const double *v,
-                    size_t n, const char *failure, orr_text *t) {
+static void csv_row(const orr_sides *s, const orr_side_input *in, const orr_side_kernel *k, int m,
+                    orr_text *t) {
+    const orr_side *x = &k->models[m];
+    const double v[] = {x->cycles,       x->time_ns,           cycle_error(s, k, m),
+                        k->hardware,     hardware_error(k, m), x->failure ? NOTHING : x->seconds,
+                        speedup(s, k, m)};
     orr_csv_add(t, in->input);
     orr_text_add(t, ",");
     orr_csv_add(t, in->size);
     orr_text_add(t, ",");
     orr_csv_add(t, k->name);
-    orr_text_add(t, ",%u,%s", k->launches, model);
-    for (size_t i = 0; i < n; i++) {
+    orr_text_add(t, ",%u,%s", k->launches, s->models[m]->name);
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
         orr_text_add(t, ",");
         orr_csv_add_number(t, v[i]);
     }
     orr_text_add(t, ",");
-    orr_csv_add(t, failure ? failure : "");
+    orr_csv_add(t, x->failure ? x->failure : "");
     orr_text_add(t, "\n");
 }
 
@@ -196,13 +200,7 @@ void orr_sides_csv(const orr_sides *s, orr_text *t) {
         const orr_side_input *in = &s->inputs.at[i];
         for (size_t j = 0; j < in->kernels.n; j++) {
             const orr_side_kernel *k = &in->kernels.at[j];
-            for (int m = 0; m < s->nmodels; m++) {
-                const orr_side *x = &k->models[m];
-                const double v[] = {x->cycles,       x->time_ns,           cycle_error(s, k, m),
-                                    k->hardware,     hardware_error(k, m), x->failure ? NOTHING : x->seconds,
-                                    speedup(s, k, m)};
-                csv_row(in, k, s->models[m]->name, v, sizeof v / sizeof *v, x->failure, t);
-            }
+            for (int m = 0; m < s->nmodels; m++) csv_row(s, in, k, m, t);
         }
     }
 }

@@ -218,8 +218,10 @@ static double scale(const char *unit) {
 typedef struct table { // the profiler's
     orr_csv csv;
     int kernel, grid, block, gpu, regs, fixed_shared, dynamic_shared; // columns, -1: none
-    int *metric;                                                      // [metrics asked for] column, -1: none
+    const orr_names *metrics;                                         // that are asked for; of each:
+    int *metric;                                                      // its column, -1: none
     double *scale;
+    size_t *place; // in the measurements
 } table;
 
 static char *find_table(char *text) {
@@ -237,7 +239,11 @@ static int line_of(const char *text, const char *at) {
     return n;
 }
 
-static bool table_open(table *t, const orr_ncu_files *f, const orr_names *metrics, orr_err *e) {
+static bool table_open(table *t, orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
+                       orr_err *e) {
+    t->metrics = metrics;
+    t->place = orr_calloc(metrics->n + 1, sizeof *t->place);
+    for (size_t k = 0; k < metrics->n; k++) t->place[k] = orr_hardware_metric(h, metrics->at[k]);
     char *start = find_table(f->csv);
     if (!start)
         return orr_fail(e, ORR_BAD_INPUT,
@@ -266,6 +272,13 @@ static bool table_open(table *t, const orr_ncu_files *f, const orr_names *metric
     for (size_t k = 0; k < metrics->n; k++)
         t->scale[k] = t->metric[k] < 0 ? 1 : scale(c->cells.at[t->metric[k]]);
     return true;
+}
+
+static void table_close(table *t) {
+    orr_csv_close(&t->csv);
+    free(t->metric);
+    free(t->scale);
+    free(t->place);
 }
 
 // The next kernel's row; what the profiler says in between is passed over, and so is the kernel that is
@@ -317,8 +330,7 @@ static bool same_launch(const table *t, const orr_csv *log, const orr_measured *
         m->grid[1], m->grid[2], log->path, log->line);
 }
 
-static void take_values(orr_hardware *h, const table *t, const orr_names *metrics, const size_t *place,
-                        orr_measured *m) {
+static void take_values(orr_hardware *h, const table *t, orr_measured *m) {
     char **cell = t->csv.cells.at;
     uint32_t fixed = 0, dynamic = 0;
     if (t->regs >= 0) orr_csv_uint(cell[t->regs], &m->regs);
@@ -326,15 +338,14 @@ static void take_values(orr_hardware *h, const table *t, const orr_names *metric
         orr_csv_uint(cell[t->dynamic_shared], &dynamic))
         m->shared = fixed + dynamic;
     if (t->gpu >= 0) m->gpu = orr_arena_strdup(&h->arena, cell[t->gpu]);
-    for (size_t k = 0; k < metrics->n; k++) {
+    for (size_t k = 0; k < t->metrics->n; k++) {
         double v;
         if (t->metric[k] < 0 || !orr_csv_number(cell[t->metric[k]], &v)) continue; // "n/a", "nan"
-        m->metrics[place[k]] = v * t->scale[k];
+        m->metrics[t->place[k]] = v * t->scale[k];
     }
 }
 
-static bool join(orr_hardware *h, table *t, orr_csv *log, const orr_names *metrics, const size_t *place,
-                 const orr_measured *proto, orr_err *e) {
+static bool join(orr_hardware *h, table *t, orr_csv *log, const orr_measured *proto, orr_err *e) {
     int at[L_COLUMNS];
     size_t columns = t->csv.cells.n;
     if (!orr_csv_row(log, e))
@@ -364,7 +375,7 @@ static bool join(orr_hardware *h, table *t, orr_csv *log, const orr_names *metri
                                         "%s (%s:%d)",
                                         t->csv.path, m->kernel, m->script, log->path, log->line);
         if (!same_launch(t, log, m, e)) return false;
-        take_values(h, t, metrics, place, m);
+        take_values(h, t, m);
         if (!right) h->rows.n--;
     }
     if (e->status || !table_next(t, columns, e)) return !e->status;
@@ -376,24 +387,20 @@ bool orr_ncu_read(orr_hardware *h, const orr_ncu_files *f, const orr_names *metr
                   const orr_measured *proto, orr_err *e) {
     table t = {0};
     orr_csv log = {0};
-    size_t *place = orr_calloc(metrics->n + 1, sizeof *place);
-    for (size_t k = 0; k < metrics->n; k++) place[k] = orr_hardware_metric(h, metrics->at[k]);
     orr_csv_open(&log, f->log_path, f->log, f->log_bytes);
-    bool ok = table_open(&t, f, metrics, e) && join(h, &t, &log, metrics, place, proto, e);
-    orr_csv_close(&t.csv);
+    bool ok = table_open(&t, h, f, metrics, e) && join(h, &t, &log, proto, e);
+    table_close(&t);
     orr_csv_close(&log);
-    free(t.metric);
-    free(t.scale);
-    free(place);
     return ok;
 }
 
 // ---- a program that was captured --------------------------------------------------------------------
 // Both runs of the program number its launches from 0, so a row is known by its number; name and shape must
 // agree.
-static bool join_these(orr_hardware *h, table *t, const orr_names *metrics, const size_t *place,
-                       const orr_measured *proto, const orr_ncu_launch *these, size_t n, orr_err *e) {
-    size_t columns = t->csv.cells.n;
+static bool join_these(orr_hardware *h, table *t, const orr_measured *proto, const orr_ncu_launches *list,
+                       orr_err *e) {
+    size_t columns = t->csv.cells.n, n = list->n;
+    const orr_ncu_launch *these = list->at;
     uint64_t number = these[0].index;
     for (size_t i = 0; i < n; i++, number++) {
         bool more = table_next(t, columns, e);
@@ -421,20 +428,15 @@ static bool join_these(orr_hardware *h, table *t, const orr_names *metrics, cons
         m->launch = these[i].index;
         memcpy(m->grid, grid, sizeof grid);
         memcpy(m->block, block, sizeof block);
-        take_values(h, t, metrics, place, m);
+        take_values(h, t, m);
     }
     return true;
 }
 
 bool orr_ncu_read_these(orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
-                        const orr_measured *proto, const orr_ncu_launch *these, size_t n, orr_err *e) {
+                        const orr_measured *proto, const orr_ncu_launches *these, orr_err *e) {
     table t = {0};
-    size_t *place = orr_calloc(metrics->n + 1, sizeof *place);
-    for (size_t k = 0; k < metrics->n; k++) place[k] = orr_hardware_metric(h, metrics->at[k]);
-    bool ok = n && table_open(&t, f, metrics, e) && join_these(h, &t, metrics, place, proto, these, n, e);
-    orr_csv_close(&t.csv);
-    free(t.metric);
-    free(t.scale);
-    free(place);
+    bool ok = these->n && table_open(&t, h, f, metrics, e) && join_these(h, &t, proto, these, e);
+    table_close(&t);
     return ok;
 }

@@ -148,16 +148,20 @@ static const struct opcode {
     {"dmma", "tensor", "dmma_884.latency", "dmma_884.interval", 0},
 };
 
+typedef struct range {
+    double least, most;
+    const char *unit;
+} range;
+
 // Whether hardware can have the value; if not, it is said, and what the family says stays.
-static bool possible(orr_tuned *out, const char *key, double v, const char *unit, double least, double most,
-                     const char *why) {
+static bool possible(orr_tuned *out, const char *key, double v, range of, const char *why) {
     char buf[3][40];
-    if (v >= least && v <= most) return true; // not NAN
+    if (v >= of.least && v <= of.most) return true; // not NAN
     *ORR_PUSH(&out->refused) = (orr_tuned_key){
         orr_arena_strdup(&out->arena, key),
-        orr_arena_printf(&out->arena, "%s%s%s", reading_number(buf[0], v), *unit ? " " : "", unit),
-        orr_arena_printf(&out->arena, "%s: not between %s and %s", why, reading_number(buf[1], least),
-                         reading_number(buf[2], most))};
+        orr_arena_printf(&out->arena, "%s%s%s", reading_number(buf[0], v), *of.unit ? " " : "", of.unit),
+        orr_arena_printf(&out->arena, "%s: not between %s and %s", why, reading_number(buf[1], of.least),
+                         reading_number(buf[2], of.most))};
     return false;
 }
 
@@ -171,8 +175,8 @@ static void tune_opcodes(const orr_findings *f, orr_tuned *out) {
         const char *key = orr_arena_printf(&a, "op.%s", o->name);
         latency -= o->others;
         interval *= SUBCORES;
-        if (!possible(out, key, latency, "cycles", 1, 2000, o->latency) ||
-            !possible(out, key, interval, "cycles", 0.5, 2000, o->interval))
+        if (!possible(out, key, latency, (range){1, 2000, "cycles"}, o->latency) ||
+            !possible(out, key, interval, (range){0.5, 2000, "cycles"}, o->interval))
             continue;
         orr_tuned_add(out, orr_arena_printf(&a, "op.%s.unit", o->name), o->unit, "a slow one of its class");
         orr_tuned_add(out, orr_arena_printf(&a, "op.%s.latency", o->name),
@@ -249,15 +253,6 @@ static void atomic_words(const orr_findings *f, orr_tuned *out) {
                       "red.lanes at place=2: 4 lanes of a word against one");
 }
 
-// All SMs on four lines of a slice against one.
-static void atomic_units(const orr_findings *f, orr_tuned *out) {
-    double one = orr_finding_value(f, "slice.cycles", "op=0 lines=1 same=1"),
-           four = orr_finding_value(f, "slice.cycles", "op=0 lines=4 same=1");
-    if (!isnan(one) && !isnan(four))
-        orr_tuned_add(out, "l2.atomic_units", four < 0.7 * one ? "2 units" : "1 units",
-                      "slice.cycles of red.add.u32: four lines of a slice against one");
-}
-
 // Do the two SMs of a TPC get blocks one after the other?
 static void block_order(const orr_findings *f, orr_tuned *out) {
     char a[40], b[40];
@@ -321,7 +316,8 @@ static void launches(const orr_hardware *h, orr_tuned *out) {
     static const char why[] = "empty kernels of 132 and of 4224 blocks, the difference";
     double few = empty_cycles(h, 132), many = empty_cycles(h, 4224), each = (many - few) / (4224 - 132);
     char buf[80];
-    if (isnan(each) || !possible(out, "launch.block_interval", each, "cycles", 0.05, 100, why)) return;
+    if (isnan(each) || !possible(out, "launch.block_interval", each, (range){0.05, 100, "cycles"}, why))
+        return;
     snprintf(buf, sizeof buf, "%.2f cycles", each);
     orr_tuned_add(out, "launch.block_interval", buf, why);
 }
@@ -340,7 +336,7 @@ static double l2_clock(const orr_findings *f, const orr_hardware *h, orr_tuned *
     mhz = reading_middle(v, n);
     free(v);
     sm = orr_finding_value(f, "clock.sm", NULL);
-    if (!n || !(sm > 0) || !possible(out, "clock.l2", mhz, "MHz", 100, 5000, why)) return 1;
+    if (!n || !(sm > 0) || !possible(out, "clock.l2", mhz, (range){100, 5000, "MHz"}, why)) return 1;
     snprintf(buf, sizeof buf, "%.0f MHz", mhz);
     orr_tuned_add(out, "clock.l2", buf, why);
     return sm / mhz;
@@ -359,7 +355,7 @@ static void merged_loads(const orr_hardware *h, orr_tuned *out) {
         asked += a;
         seen += b;
     }
-    if (!(seen > 0) || !possible(out, "l2.merge", asked / seen, "loads", 0.9, 64, why)) return;
+    if (!(seen > 0) || !possible(out, "l2.merge", asked / seen, (range){0.9, 64, "loads"}, why)) return;
     snprintf(buf, sizeof buf, "%.0f loads", fmax(1, round(asked / seen)));
     orr_tuned_add(out, "l2.merge", buf, why);
 }
@@ -368,7 +364,7 @@ void orr_tune_overhead(orr_tuned *t, double measured, double simulated) {
     char value[64], why[160];
     snprintf(why, sizeof why, "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
              measured, simulated);
-    if (!possible(t, "profiler.overhead", measured - simulated, "cycles", 0, 100000, why)) return;
+    if (!possible(t, "profiler.overhead", measured - simulated, (range){0, 100000, "cycles"}, why)) return;
     snprintf(value, sizeof value, "%.0f cycles", measured - simulated);
     orr_tuned_add(t, "profiler.overhead", value, why);
 }
@@ -478,7 +474,7 @@ bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *
         double v = in_l2_cycles(r->key, r->how(f, r, &why), longer, &why);
         if (isnan(v)) {
             *ORR_PUSH(&out->missing) = r->key;
-        } else if (possible(out, r->key, v, r->unit, r->least, r->most, why.s ? why.s : "")) {
+        } else if (possible(out, r->key, v, (range){r->least, r->most, r->unit}, why.s ? why.s : "")) {
             if (r->step > 0) v = round(v / r->step) * r->step;
             if (r->step == POWER && v > 0) v = exp2(round(log2(v)));
             snprintf(buf, sizeof buf, "%.10g%s%s", v, *r->unit ? " " : "", r->unit);
@@ -494,7 +490,6 @@ bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *
     l1_banks(f, out);
     l2_copies(f, out);
     atomic_words(f, out);
-    atomic_units(f, out);
     block_order(f, out);
     issue_order(f, out);
     launches(h, out);

@@ -176,7 +176,8 @@ orr_script *orr_script_from_args(const orr_direct *asked, orr_err *e) {
         if (d->shared) orr_text_add(&t, " shared %s", d->shared);
         if (d->nargs) orr_text_add(&t, " args%s", args.s);
         orr_text_add(&t, "\n%s", after.s);
-        s = orr_script_make("command line", true, t.s, t.n, NULL, NULL, 0, e);
+        s = orr_script_parse(&(orr_script_text){.path = "command line", .text = t.s, .n = t.n, .plain = true},
+                             e);
     }
     free(t.s);
     free(after.s);

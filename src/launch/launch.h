@@ -60,8 +60,15 @@ orr_script *orr_script_load(const char *path, const char *size, const char *cons
                             orr_err *e);
 // From text in memory (fuzzing, and the command line's --kernel/--grid/--block/--arg form, which
 // orr_script_from_args turns into a script: "i32:7" "f32:2.5" "buf:f32:1048576:random" ...).
-orr_script *orr_script_parse(const char *path, const char *text, size_t n, const char *size,
-                             const char *const *sets, int nsets, orr_err *e);
+typedef struct orr_script_text {
+    const char *path, *text; // what messages call it; it need not end in 0
+    size_t n;
+    const char *size;
+    const char *const *sets;
+    int nsets;
+    bool plain; // of the command line: errors name no line
+} orr_script_text;
+orr_script *orr_script_parse(const orr_script_text *t, orr_err *e);
 typedef struct orr_direct { // orrery run k.ptx --kernel NAME --grid 1024 --block 256 --arg ...
     const char *module, *kernel, *grid, *block, *shared;
     const char *const *args;

@@ -681,25 +681,19 @@ static bool replace(orr_script *s, const char *set, orr_err *e) {
     return true;
 }
 
-orr_script *orr_script_make(const char *path, bool plain, const char *text, size_t n, const char *size,
-                            const char *const *sets, int nsets, orr_err *e) {
+orr_script *orr_script_parse(const orr_script_text *t, orr_err *e) {
     orr_script *s = orr_calloc(1, sizeof *s);
-    s->plain = plain;
-    s->path = orr_arena_strdup(&s->arena, path);
+    s->plain = t->plain;
+    s->path = orr_arena_strdup(&s->arena, t->path);
     const char *slash = strrchr(s->path, '/');
     s->dir = slash ? orr_arena_strndup(&s->arena, s->path, (size_t)(slash - s->path) + 1) : "";
     s->max_steps = MAX_STEPS;
     s->max_bytes = MAX_BUFFER_BYTES;
-    bool ok = parse_text(s, text, n, e) && choose_size(s, size, e);
-    for (int k = 0; ok && k < nsets; k++) ok = replace(s, sets[k], e);
+    bool ok = parse_text(s, t->text, t->n, e) && choose_size(s, t->size, e);
+    for (int k = 0; ok && k < t->nsets; k++) ok = replace(s, t->sets[k], e);
     if (ok) return s;
     orr_script_free(s);
     return NULL;
-}
-
-orr_script *orr_script_parse(const char *path, const char *text, size_t n, const char *size,
-                             const char *const *sets, int nsets, orr_err *e) {
-    return orr_script_make(path, false, text, n, size, sets, nsets, e);
 }
 
 orr_script *orr_script_load(const char *path, const char *size, const char *const *sets, int nsets,
@@ -707,7 +701,9 @@ orr_script *orr_script_load(const char *path, const char *size, const char *cons
     size_t n;
     char *text = orr_read_file(path, MAX_SCRIPT_BYTES, &n, e);
     if (!text) return NULL;
-    orr_script *s = orr_script_parse(path, text, n, size, sets, nsets, e);
+    orr_script *s = orr_script_parse(
+        &(orr_script_text){.path = path, .text = text, .n = n, .size = size, .sets = sets, .nsets = nsets},
+        e);
     free(text);
     if (s && !s->stmts) {
         orr_fail(e, ORR_BAD_INPUT, "%s: there is nothing in this launch script", path);

@@ -259,8 +259,6 @@ void orr_script_error(const orr_script *s, orr_err *e, int status, int line, con
 
 // parse.c, expr.c
 const char *orr_script_resolve(orr_script *s, const char *file);
-orr_script *orr_script_make(const char *path, bool plain, const char *text, size_t n, const char *size,
-                            const char *const *sets, int nsets, orr_err *e);
 
 // value.c: elements and numbers
 int orr_elem_type(const char *s, size_t n); // ORR_T_NONE when it is none

@@ -110,31 +110,41 @@ uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
     return n;
 }
 
-// A sector takes an operation, a quarter more where not all of it is wanted. A compare and swap takes two
-// where several lanes are in its half of the line, whether it succeeds or not; a sum of doubles two; a sum of
-// floats that meets others two, where its operands come behind what says where (H200: micro/contention;
+orr_atomic_spec orr_atomic_spec_of(const orr_gpu *g) {
+    const orr_gpu_array *w = &g->l2_atomic_work;
+    uint8_t whole = w->n > 0 ? (uint8_t)w->at[0] : 4;
+    return (orr_atomic_spec){.whole = whole,
+                             .part = w->n > 1 ? (uint8_t)w->at[1] : whole,
+                             .slow = w->n > 2 ? (uint8_t)w->at[2] : whole,
+                             .again = g->l2_atomic_again};
+}
+
+// A sector of which all is wanted and one of which a part is take different times. Slow ones are compare and
+// swaps where several lanes are in a half of the line, whether they succeed or not; sums of doubles; and sums
+// of floats that meet others, where their operands come behind what says where (micro/contention;
 // docs/archive/h200/atomics.md, Turns of clusters).
-uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets) {
-    enum { WHOLE = 4, PART = 5, TWICE = 8 }; // quarters
+uint32_t orr_atomic_work(const orr_atomic_spec *s, const orr_atomic_pass *pass, uint8_t op, uint32_t bytes,
+                         bool meets) {
     bool swap = orr_atomic_swaps(op), sum = op == ORR_ATOMIC_FLOAT_ADD;
     bool words = sum && meets && bytes == 4 && orr_popc(pass->sectors) == 1;
     uint32_t quarters = 0;
     for (int q = 0; q < 4; q++) {
         if (!(pass->sectors >> q & 1)) continue;
-        uint32_t takes = pass->bytes[q] < ORR_SECTOR ? PART : WHOLE;
-        if (swap && pass->lanes[q & ~1] + pass->lanes[q | 1] > 1) takes = TWICE;
-        if (sum && bytes == 8) takes = TWICE;
-        if (words && pass->bytes[q] > 4) takes = TWICE;
+        uint32_t takes = pass->bytes[q] < ORR_SECTOR ? s->part : s->whole;
+        if (swap && pass->lanes[q & ~1] + pass->lanes[q | 1] > 1) takes = s->slow;
+        if (sum && bytes == 8) takes = s->slow;
+        if (words && pass->bytes[q] > 4) takes = s->slow;
         quarters += takes;
     }
     return quarters;
 }
 
-uint32_t orr_atomic_quarters(const orr_access *a, uint32_t bytes, uint8_t op, uint64_t line, double again) {
+uint32_t orr_atomic_quarters(const orr_atomic_spec *s, const orr_access *a, uint32_t bytes, uint8_t op,
+                             uint64_t line) {
     orr_atomic_pass pass[ORR_WARP];
     uint32_t passes = orr_atomic_passes(a, bytes, line, pass), quarters = 0;
-    for (uint32_t p = 0; p < passes; p++) quarters += orr_atomic_work(&pass[p], op, bytes, passes > 1);
-    double sums = op == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * again : 0;
+    for (uint32_t p = 0; p < passes; p++) quarters += orr_atomic_work(s, &pass[p], op, bytes, passes > 1);
+    double sums = op == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * s->again : 0;
     return sums > quarters ? (uint32_t)sums : quarters;
 }
 

@@ -123,12 +123,18 @@ typedef struct orr_atomic_pass { // lanes that are done together, each on a word
 // The passes of an atomic of `bytes` a lane on one line; returns their number.
 uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
                            orr_atomic_pass pass[ORR_WARP]);
+typedef struct orr_atomic_spec { // how long a slice's unit works on a sector, in quarters of an operation
+    uint8_t whole, part, slow;   // l2.atomic_work
+    double again;                // operations between floating-point sums on one word (l2.atomic_float)
+} orr_atomic_spec;
+orr_atomic_spec orr_atomic_spec_of(const orr_gpu *g);
 // How long a slice's unit works on a pass, in quarters of an operation. `meets`: it is one of several passes.
-uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets);
+uint32_t orr_atomic_work(const orr_atomic_spec *s, const orr_atomic_pass *pass, uint8_t op, uint32_t bytes,
+                         bool meets);
 // How many operations of a slice's unit the lanes of an atomic on one line take, in quarters: its passes one
-// after the other. Sums of floating-point numbers on one word follow each other `again` operations apart
-// (l2.atomic_float).
-uint32_t orr_atomic_quarters(const orr_access *a, uint32_t bytes, uint8_t op, uint64_t line, double again);
+// after the other. Sums of floating-point numbers on one word follow each other.
+uint32_t orr_atomic_quarters(const orr_atomic_spec *s, const orr_access *a, uint32_t bytes, uint8_t op,
+                             uint64_t line);
 
 // ---- fences ------------------------------------------------------------------------------------
 

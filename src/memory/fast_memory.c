@@ -28,12 +28,12 @@ typedef struct stored { // a line that was stored to, + 1, how often, and when, 
 
 typedef struct slice {
     orr_reservations in;
-    orr_reservations masked[2];  // stores of part of a sector, of this half and of the other (l2.side_switch)
-    orr_reservations data;       // sectors that are stored or come from DRAM (l2.fill_interval)
-    orr_reservations cross;      // sectors for the other half (l2.far_sector)
-    orr_reservations atomics[2]; // by a line's lowest bits (l2.atomic_units)
-    uint64_t atomics_end;        // no atomic is worked on from then on
-    uint64_t piece[2];           // of the last atomic, + 1 (l2.atomic_row)
+    orr_reservations masked[2]; // stores of part of a sector, of this half and of the other (l2.side_switch)
+    orr_reservations data;      // sectors that are stored or come from DRAM (l2.fill_interval)
+    orr_reservations cross;     // sectors for the other half (l2.far_sector)
+    orr_reservations atomics;   // the unit that does them
+    uint64_t atomics_end;       // no atomic is worked on from then on
+    uint64_t piece;             // of the last atomic, + 1 (l2.atomic_row)
     stored stored[ORR_L2_FAST_STORES];
     orr_l2_merge
         merge[ORR_L2_FAST_MERGES]; // loads that others of the same line and GPC are answered with (l2.merge)
@@ -58,7 +58,7 @@ struct orr_fast_memory {
     uint16_t *gpc_of;
     // ticks of a slice's port, by sectors: of a load, of a store for the other half, of an atomic; of any
     // other request at least
-    uint64_t takes[5], pass_takes[5], atomic_takes[5], atomic_pass, least;
+    uint64_t takes[5], pass_takes[5], least;
     uint64_t
         base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
     uint32_t behind_slice; // channels that a slice uses, as a rule
@@ -90,16 +90,12 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
         q->half_of[n] = (uint8_t)orr_half_of_sm(n, q->l2.topology);
         q->gpc_of[n] = (uint16_t)orr_gpc_of_sm(n, q->l2.topology);
     }
-    // As l2.c has it: l2.tag_interval is for answers with data, others are taken in a cycle; atomics by two
-    // units.
+    // As l2.c has it: l2.tag_interval is for answers with data, others are taken in a cycle.
     uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;
-    uint64_t atomic = q->l2.atomic.unit_mask ? q->l2.cycle / 2 : cycle;
-    q->atomic_pass = atomic;
     q->least = cycle;
     for (uint64_t n = 0; n < 5; n++) {
         q->takes[n] = max(q->l2.lookup, n * q->l2.sector);
         q->pass_takes[n] = max(cycle, n * q->l2.sector);
-        q->atomic_takes[n] = max(atomic, n * q->l2.sector);
     }
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
     q->tags = orr_calloc(q->map.slices, sizeof *q->tags);
@@ -399,15 +395,15 @@ __attribute__((always_inline)) static inline line want(orr_fast_memory *q, uint3
 }
 
 // Behind the atomics that a slice has to do at t.
-static inline uint64_t after_atomics(const orr_fast_memory *q, slice *s, uint64_t t) {
+static inline uint64_t after_atomics(slice *s, uint64_t t) {
     if (t >= s->atomics_end) return t;
-    return max(book(&s->atomics[0], t, 1), q->l2.atomic.unit_mask ? book(&s->atomics[1], t, 1) : 0);
+    return book(&s->atomics, t, 1);
 }
 
 // A load at the slice of its line; returns when its last sector leaves.
 __attribute__((always_inline)) static inline uint64_t load(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                            uint8_t sectors, uint64_t t) {
-    if (q->l2.atomic.load) t = after_atomics(q, &q->slice[q->map.unit[at].slice], t); // as l2_input.c
+    if (q->l2.atomic.load) t = after_atomics(&q->slice[q->map.unit[at].slice], t); // as l2_input.c
     want(q, at, tag, sectors, &t);
     return leave(q, orr_sectors_in(sectors), t);
 }
@@ -419,17 +415,16 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
     line l = want(q, at, tag, r->sectors, &t);
     *late = t > asked;
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic.op;
-    uint32_t unit = orr_l2_atomic_unit(&q->l2, tag);
     slice *s = &q->slice[q->map.unit[at].slice];
     q->stats.atomics.n += n;
     limit_dirty(q, at, &l, tag, t);
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
     if (q->l2.atomic.switching) { // the sectors of another piece are read first, while the work goes on
         uint64_t piece = (tag >> q->l2.chunk_shift >> 2) + 1;
-        if (s->piece[unit] != piece) ops = max(ops, n * q->l2.atomic.switching);
-        s->piece[unit] = piece;
+        if (s->piece != piece) ops = max(ops, n * q->l2.atomic.switching);
+        s->piece = piece;
     }
-    t = book(&s->atomics[unit], t, ops) + ops;
+    t = book(&s->atomics, t, ops) + ops;
     s->atomics_end = max(s->atomics_end, t);
     return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic.latency);
 }
@@ -547,7 +542,7 @@ static uint64_t pass(orr_fast_memory *q, slice *s, const orr_request *r, uint8_t
                      uint64_t *taken) {
     uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
     bool stores = r->kind == ORR_REQ_WRITE, masked = stores && part && q->l2.store.turn;
-    t = book(&s->in, t, !stores ? q->atomic_pass : masked ? q->least : q->pass_takes[n]);
+    t = book(&s->in, t, !stores || masked ? q->least : q->pass_takes[n]);
     if (masked) t = book(&s->masked[0], t, orr_l2_store_time(&q->l2, n - part, part, q->l2.sector));
     *taken = t;
     return (stores ? cross(q, s, r->sectors, t) : t) + q->l2.halves.latency;
@@ -568,7 +563,7 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
     if (stores) {
         t = take_store(q, p, r, whole, t, &done);
     } else {
-        t = book(&home->in, t, q->atomic_takes[orr_sectors_in(r->sectors)]);
+        t = book(&home->in, t, q->pass_takes[orr_sectors_in(r->sectors)]);
         done = atomic(q, p->unit, r, p->tag, &late, t);
     }
     orr_fast_reply reply = {.taken = (p->far ? taken : t) - q->base};

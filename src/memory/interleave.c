@@ -33,16 +33,13 @@ static void make_shuffles(orr_spread *s, uint32_t units) {
     }
 }
 
-// What each bit of a chunk's number gives (H200): 6 bits of the place, and the half. Those beyond 256 MB are
-// not known; here they go on as a shift register of 7 bits.
-static void fold_bits(orr_spread *s) {
-    static const uint8_t known[20] = {8,       0,  20,      33, 64 | 8,  64 | 21, 34,
-                                      64 | 4,  31, 64 | 50, 62, 64 | 23, 13,      64 | 53,
-                                      64 | 27, 21, 64 | 58, 38, 64 | 29, 64 | 22};
+// The bits of a chunk's number behind those that are known go on as a shift register of 7 bits.
+void orr_spread_fold(orr_spread *s, uint32_t units, const orr_gpu_array *known) {
+    *s = (orr_spread){.units = orr_divider_of(units / 2), .folded = true};
     uint32_t give = 1;
     for (int bit = 0; bit < ORR_CHUNK_BITS; bit++) {
-        if (bit < 20) {
-            give = known[bit];
+        if (bit < known->n) {
+            give = (uint32_t)known->at[bit];
         } else {
             give <<= 1;
             if (give >> 7) give ^= orr_polynomial(7);
@@ -52,6 +49,27 @@ static void fold_bits(orr_spread *s) {
     }
 }
 
+// Chunks of 128 KB are told apart by the half, the place, and bits 1 and 8 of their number: the seven other
+// bits must give seven that are independent.
+bool orr_spread_folds(const orr_gpu_array *known) {
+    static const uint8_t bits[] = {0, 2, 3, 4, 5, 6, 7};
+    uint32_t lead[7] = {0}; // by its highest bit
+    if (known->n < 9) return false;
+    for (size_t i = 0; i < sizeof bits; i++) {
+        uint32_t v = (uint32_t)known->at[bits[i]] & 127;
+        for (int b = 6; b >= 0 && v; b--) {
+            if (!(v >> b & 1)) continue;
+            if (!lead[b]) {
+                lead[b] = v;
+                break;
+            }
+            v ^= lead[b];
+        }
+        if (!v) return false;
+    }
+    return true;
+}
+
 void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     uint32_t bits = 0;
     while (1u << bits < units) bits++;
@@ -59,13 +77,7 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     s->xored = 1u << bits == units;
     s->plain = how == ORR_HASH_MODULO || units == 1;
     s->shuffled = how == ORR_HASH_SHUFFLE && units > 1 && units <= 256;
-    s->folded = how == ORR_HASH_FOLD && units % 2 == 0;
-    if (s->folded) {
-        s->units = orr_divider_of(units / 2);
-        memset(s->table, 0, sizeof s->table);
-        fold_bits(s);
-        return;
-    }
+    s->folded = false;
     if (s->shuffled) make_shuffles(s, units);
     if (how == ORR_HASH_SHUFFLE || how == ORR_HASH_FOLD) how = ORR_HASH_IPOLY;
     s->bits = s->xored ? bits : bits + 5 > 16 ? 16 : bits + 5;
@@ -104,7 +116,17 @@ bool orr_interleave_init(orr_interleave *i, const orr_gpu *g, orr_err *e) {
         i->groups = i->slices < i->channels ? i->slices : i->channels;
         i->units = i->slices < i->channels ? i->channels : i->slices;
     }
-    orr_spread_init(&i->spread, i->units, g->l2_hash);
+    bool folds = g->l2_hash == ORR_HASH_FOLD && g->l2_fold.n && i->units % 2 == 0;
+    if (folds && !orr_spread_folds(&g->l2_fold))
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: l2.fold puts two pieces of 128 KB into one place: its values 1, 3, 4, 5, 6, 7 and 8 "
+            "must be independent under XOR, and there must be 9 at least",
+            g->path);
+    if (folds)
+        orr_spread_fold(&i->spread, i->units, &g->l2_fold);
+    else
+        orr_spread_init(&i->spread, i->units, g->l2_hash);
     i->unit = orr_calloc(i->units, sizeof *i->unit);
     uint32_t unit = 0;
     for (uint64_t n = 0; n < i->groups; n++) {

@@ -22,12 +22,11 @@
 //   shuffle by one of 32 shuffles, which h chooses: chunks at a stride meet as by chance (up to 256 units;
 //           more: as ipoly): of 132 lines 4 KB apart the fullest of 96 units has five, where a rotation
 //           makes it three.
-//   fold    as an H200 does it, found by timing loads of one half's SMs on pairs of pieces (24,576 of 24,576
-//           pieces of 256 B in 6 MB are as below, and 32 of each of 128 pages of 2 MB, bits 8 to 27 of an
-//           address). A half of L2 is chosen by the parity of some bits, so that 4 KB lie in one; bits folded
-//           by XOR give one of 64 places in it, and these are dealt out modulo its slices, 64 more for each
-//           128 KB: slice = (64 x (chunk / 512) + place) mod (units / 2). 4 KB are on eight slices, 64 KB
-//           have one or two pieces of 512 B on each of 94. An even number of units; else as ipoly.
+//   fold    in two halves: a half of L2 is chosen by the parity of some bits of the chunk's number, bits
+//           folded by XOR give one of 64 places in it (l2.fold says what each bit gives), and these are dealt
+//           out modulo its slices, 64 more for each 512 chunks: slice = (64 x (chunk / 512) + place) mod
+//           (units / 2). An even number of units, and l2.fold; else as ipoly. As an H200 has it, 4 KB are on
+//           eight slices of one half, and 64 KB have one or two pieces of 512 B on each of 94.
 #ifndef ORR_INTERLEAVE_H
 #define ORR_INTERLEAVE_H
 
@@ -57,7 +56,10 @@ typedef struct orr_spread {
     uint16_t table[7][256]; // h is linear: XOR of what each byte of the round's number gives
 } orr_spread;
 
-void orr_spread_init(orr_spread *s, uint32_t units, int how); // units <= 4096; how: ORR_HASH_*
+void orr_spread_init(orr_spread *s, uint32_t units,
+                     int how); // units <= 4096; how: ORR_HASH_*; fold: as ipoly
+void orr_spread_fold(orr_spread *s, uint32_t units, const orr_gpu_array *known); // fold; units are even
+bool orr_spread_folds(const orr_gpu_array *known); // l2.fold: no two chunks have one place
 
 // The unit of a chunk, and in *round its place within the unit.
 static inline uint32_t orr_spread_unit(const orr_spread *s, uint64_t chunk, uint64_t *round) {

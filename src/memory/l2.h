@@ -53,8 +53,6 @@ typedef struct orr_l2_atomic_spec {
     uint64_t switching; // to another piece of memory
     uint64_t load;      // a load of the line that the last atomic was on
     uint64_t latency;   // until an atomic's result leaves, besides the time it takes its unit
-    uint64_t ahead;     // that the input may be ahead of a unit
-    uint32_t unit_mask; // units of a slice, less one
 } orr_l2_atomic_spec;
 
 typedef struct orr_l2_halves_spec { // two halves that keep copies of each other's lines
@@ -214,20 +212,16 @@ typedef struct orr_l2_port { // when each is free
     uint64_t busy;           // and how long that was so far
 } orr_l2_port;
 
-#define ORR_L2_UNITS  2 // for atomics
-#define ORR_L2_SUMS   8 // lines of sums that a unit has under way
-#define ORR_L2_RECENT 4 // micro/contention: four lines are as many as a slice's units work on at full speed
-typedef struct orr_l2_atomics {
-    uint64_t free[ORR_L2_UNITS];  // when all that has come so far is done
-    uint64_t piece[ORR_L2_UNITS]; // of the last atomic, + 1
+#define ORR_L2_SUMS 8           // lines of sums that the unit has under way
+typedef struct orr_l2_atomics { // the unit of a slice that does them
+    uint64_t free;              // when all that has come so far is done
+    uint64_t piece;             // of the last atomic, + 1
     // The last sums of floating-point numbers.
-    uint64_t sum_line[ORR_L2_UNITS][ORR_L2_SUMS], sum_until[ORR_L2_UNITS][ORR_L2_SUMS];
-    uint8_t sum_sectors[ORR_L2_UNITS][ORR_L2_SUMS];
-    uint64_t recent[ORR_L2_RECENT]; // lines of the last atomics, + 1
-    uint64_t line;                  // that the last atomic was on, + 1; 0: a load of it has come since
-    uint64_t
-        until[ORR_L2_UNITS]; // for the statistics: it works until then, or a sum waits for the one before
-    uint64_t worked[ORR_L2_UNITS]; // and how long that was so far
+    uint64_t sum_line[ORR_L2_SUMS], sum_until[ORR_L2_SUMS];
+    uint8_t sum_sectors[ORR_L2_SUMS];
+    uint64_t line;   // that the last atomic was on, + 1; 0: a load of it has come since
+    uint64_t until;  // for the statistics: it works until then, or a sum waits for the one before
+    uint64_t worked; // and how long that was so far
 } orr_l2_atomics;
 
 typedef struct orr_l2_merge { // a load that later ones of its GPC may be answered with
@@ -395,10 +389,6 @@ static inline uint64_t orr_l2_store_time(const orr_l2_spec *c, uint64_t whole, u
 static inline uint64_t orr_l2_barrier_time(const orr_l2_spec *c, uint64_t near, uint64_t far) {
     uint64_t takes = (near + 3 * far) * c->fence;
     return far && takes < c->halves.latency ? c->halves.latency : takes;
-}
-// Which of a slice's units for atomics a line has.
-static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
-    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;
 }
 static inline void orr_l2_serve(const orr_l2 *p, uint32_t sm, uint32_t live) {
     if (live && p->spec->serve) p->spec->serve(p->spec->serve_arg, sm, live);

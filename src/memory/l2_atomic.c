@@ -8,7 +8,7 @@
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-// How long an atomic takes a unit.
+// How long an atomic takes the unit.
 uint64_t orr_l2_atomic_time(const orr_l2_spec *c, uint64_t ops, uint64_t quarters) {
     return ops || quarters ? ops * c->atomic.op + quarters * c->atomic.op / 4 : c->atomic.op;
 }
@@ -19,36 +19,34 @@ uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late) {
     return far ? c->halves.latency : late ? 2 * c->halves.latency : 0;
 }
 
-// A unit works on an atomic from `t` on.
+// The unit works on an atomic from `t` on.
 static void start_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    uint32_t u = orr_l2_atomic_unit(p->spec, w->line);
     orr_l2_atomics *a = &p->slice[slice].atomics;
     orr_l2_serve(p, w->sm, w->live);
     uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
         uint32_t k = (uint32_t)(w->line ^ w->line >> 3) % ORR_L2_SUMS;
-        if (a->sum_line[u][k] == w->line && a->sum_sectors[u][k] & w->sectors && a->sum_until[u][k] > t)
-            wait = a->sum_until[u][k] - t;
-        a->sum_line[u][k] = w->line;
-        a->sum_sectors[u][k] = w->sectors;
-        a->sum_until[u][k] = t + wait + p->spec->atomic.again;
+        if (a->sum_line[k] == w->line && a->sum_sectors[k] & w->sectors && a->sum_until[k] > t)
+            wait = a->sum_until[k] - t;
+        a->sum_line[k] = w->line;
+        a->sum_sectors[k] = w->sectors;
+        a->sum_until[k] = t + wait + p->spec->atomic.again;
     }
     uint64_t work = orr_l2_atomic_time(p->spec, w->ops, w->quarters);
     if (p->spec->atomic.switching && !w->more) {
         // The sectors of another piece are read first, while the work goes on; its neighbour of 512 B is no
         // other one.
         uint64_t piece = (w->line >> p->spec->chunk_shift >> 2) + 1;
-        if (a->piece[u] != piece)
-            work = max(work, (uint64_t)orr_popc(w->sectors) * p->spec->atomic.switching);
-        a->piece[u] = piece;
+        if (a->piece != piece) work = max(work, (uint64_t)orr_popc(w->sectors) * p->spec->atomic.switching);
+        a->piece = piece;
     }
     uint64_t end = max(t + work, w->slow ? t + wait + p->spec->atomic.again : 0);
-    if (end > a->until[u]) {
-        a->worked[u] += end - max(t, a->until[u]);
-        a->until[u] = end;
+    if (end > a->until) {
+        a->worked += end - max(t, a->until);
+        a->until = end;
     }
     t += work;
-    a->free[u] = t;
+    a->free = t;
     t += wait;
     if (w->hit) orr_l2_note_time(p, t);
     if (w->kind != ORR_REQ_ATOMIC) {
@@ -66,6 +64,5 @@ static void start_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_wai
 
 // The sectors of an atomic are here.
 void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    uint32_t u = orr_l2_atomic_unit(p->spec, w->line);
-    start_atomic(p, slice, max(t, p->slice[slice].atomics.free[u]), w, out);
+    start_atomic(p, slice, max(t, p->slice[slice].atomics.free), w, out);
 }

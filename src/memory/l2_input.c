@@ -115,23 +115,13 @@ uint64_t orr_l2_ready_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
     // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
     // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
     if (p->spec->atomic.load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
-        return max(t, max(s->atomics.free[0], s->atomics.free[1]));
+        return max(t, s->atomics.free);
     if (r->kind < ORR_REQ_ATOMIC || r->kind == ORR_L2_INVALIDATE || r->line & ORR_L2_FAR) return t;
     if (p->spec->atomic.switching) return t; // atomics wait by themselves
-    uint64_t busy = s->atomics.free[orr_l2_atomic_unit(p->spec, r->line)];
-    return p->spec->atomic.unit_mask ? max(t, busy > p->spec->atomic.ahead ? busy - p->spec->atomic.ahead : 0)
-                                     : max(t, busy);
+    return max(t, s->atomics.free);
 }
 
 // ---- what it takes -----------------------------------------------------------------------------------
-
-// An atomic's sectors are read one after the other, unless its line is one of those that the units have.
-static uint64_t atomic_input_time(const orr_l2_spec *c, orr_l2_slice *s, uint64_t line, uint64_t sectors) {
-    uint64_t *at = &s->atomics.recent[line % ORR_L2_RECENT];
-    bool has = *at == line + 1;
-    *at = line + 1;
-    return has ? c->cycle / 2 : sectors * c->cycle;
-}
 
 // How long a store takes the port, with so much for a whole sector.
 static uint64_t store_input_time(const orr_l2_spec *c, const orr_l2_request *r, uint64_t sector) {
@@ -209,8 +199,7 @@ static uint64_t fence(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64
         return 2 * p->spec->fence;
     }
     const orr_l2_slice *s = &p->slice[slice];
-    uint64_t done = max(t, max(s->atomics.free[0], s->atomics.free[1])),
-             heard = done + orr_l2_ack_delay(p->spec, r->far, false);
+    uint64_t done = max(t, s->atomics.free), heard = done + orr_l2_ack_delay(p->spec, r->far, false);
     *ORR_PUSH(out) = (orr_reply){.time = heard, .sm = r->sm, .token = r->token};
     return p->spec->fence;
 }
@@ -242,8 +231,6 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     bool behind =
         p->spec->atomic.load && r->kind == ORR_REQ_READ && (r->behind || s->atomics.line == r->line + 1);
     uint64_t busy = 0; // if that is longer
-    if (r->kind >= ORR_REQ_ATOMIC && p->spec->atomic.unit_mask)
-        takes = p->spec->cycle / 2; // one for each unit
     if (r->kind == ORR_L2_INVALIDATE) {
         orr_l2_drop_line(p, slice, r->line);
         takes = 0;
@@ -274,8 +261,6 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
         if (r->kind == ORR_REQ_READ || !p->spec->atomic.switching) takes = max(takes, n * p->spec->sector);
         if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->spec->atomic.load);
         if (behind || r->kind >= ORR_REQ_ATOMIC) s->atomics.line = behind ? 0 : r->line + 1;
-        if (r->kind >= ORR_REQ_ATOMIC && p->spec->atomic.unit_mask)
-            takes = atomic_input_time(p->spec, s, r->line, n);
     }
     port->free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.

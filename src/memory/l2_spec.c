@@ -43,8 +43,6 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->atomic.switching = (uint64_t)llround(cycle * g->l2_atomic_switch);
     c->atomic.load = (uint64_t)llround(cycle * g->l2_atomic_load);
     c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
-    c->atomic.unit_mask = g->l2_atomic_units > 1;
-    c->atomic.ahead = (uint64_t)g->l2_atomic_ahead * c->cycle;
     c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->halves.copies = g->l2_copies && g->l2_partitions == 2;
     c->halves.acknowledge = c->halves.copies && g->l2_copy_told;

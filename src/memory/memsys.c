@@ -430,11 +430,9 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             sum->slice_busy += port->busy;
             if (port->busy > sum->slice_busiest) sum->slice_busiest = port->busy;
             const orr_l2_atomics *a = &p->slice[k].atomics;
-            for (int u = 0; u < ORR_L2_UNITS; u++) {
-                sum->atomics.busy += a->worked[u];
-                if (a->worked[u] > sum->atomics.busiest) sum->atomics.busiest = a->worked[u];
-                if (a->until[u] > sum->atomics.last) sum->atomics.last = a->until[u];
-            }
+            sum->atomics.busy += a->worked;
+            if (a->worked > sum->atomics.busiest) sum->atomics.busiest = a->worked;
+            if (a->until > sum->atomics.last) sum->atomics.last = a->until;
             for (uint32_t w = 0; w < 2 * p->words; w++)
                 sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].users[w % 2][w / 2]);
         }

@@ -49,6 +49,7 @@ typedef struct orr_mem_place { // one memory instruction, in one space
     uint32_t inst;
     uint8_t space;  // where it went: a generic instruction has one place for each space it can reach
     uint8_t bytes;  // per lane
+    uint8_t kept;   // what its regular accesses add is kept (profile.c)
     uint32_t lanes; // that can take part at all (ldmatrix: those that give row addresses)
 } orr_mem_place;
 

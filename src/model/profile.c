@@ -25,6 +25,23 @@ static bool is_branch(const orr_inst *i) {
     return (i->op == ORR_OP_BRA && i->guard >= 0) || (i->op == ORR_OP_BRX && i->imm > 1);
 }
 
+// What a regular access of this place adds is kept, and as what (count_regular): AS_SHARED + ORR_BANKS_*.
+enum { NOT_KEPT = 0, AS_GLOBAL = 1, AS_SHARED = 2 };
+
+static int banks_kind(const orr_inst *inst) {
+    bool atomic = inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED;
+    return inst->mods & ORR_M_COUNTS              ? ORR_BANKS_LOAD
+           : atomic                               ? ORR_BANKS_ATOMIC
+           : orr_ops[inst->op].flags & ORR_F_LOAD ? ORR_BANKS_LOAD
+                                                  : ORR_BANKS_STORE;
+}
+
+static uint8_t kept_as(const orr_inst *inst, uint8_t space) {
+    if (!(orr_ops[inst->op].flags & ORR_F_MEMORY) || orr_inst_lands(inst)) return NOT_KEPT;
+    if (inst->space == ORR_SPACE_GENERIC || space == ORR_SPACE_LOCAL) return NOT_KEPT;
+    return (uint8_t)(space == ORR_SPACE_SHARED ? AS_SHARED + banks_kind(inst) : AS_GLOBAL);
+}
+
 // Bytes per lane, and where they are, as the executor records them. ldmatrix and stmatrix: eight lanes for
 // each matrix give the address of a row of 16 bytes. cp.async: the address it reads in global memory.
 static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) {
@@ -44,6 +61,7 @@ static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) 
     default: break;
     }
     p.bytes = (uint8_t)(bytes < 1 ? 1 : bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes);
+    p.kept = kept_as(i, p.space);
     return p;
 }
 
@@ -112,14 +130,6 @@ void orr_profile_grow(orr_profile *p) {
 }
 
 // ---- memory -----------------------------------------------------------------------------------
-static int banks_kind(const orr_inst *inst) {
-    bool atomic = inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED;
-    return inst->mods & ORR_M_COUNTS              ? ORR_BANKS_LOAD
-           : atomic                               ? ORR_BANKS_ATOMIC
-           : orr_ops[inst->op].flags & ORR_F_LOAD ? ORR_BANKS_LOAD
-                                                  : ORR_BANKS_STORE;
-}
-
 static void add_stats(orr_mem_stats *to, const orr_mem_stats *n) {
     to->requests += n->requests;
     to->lanes += n->lanes;
@@ -179,63 +189,53 @@ static void count_generic(const orr_inst *inst, const orr_mem_place *place, cons
 // ---- regular accesses -------------------------------------------------------------------------
 // What a regular access adds depends on little: its steps, its lanes, and where in a line it begins. Most are
 // like one of a few before, so those are kept, by host thread, and no lane is looked at again.
-typedef struct regular_key {
-    int64_t stride, down;
-    uint32_t mask, lanes; // that took part, that can
-    uint8_t shift, begins, bytes, what;
-    uint32_t none; // no padding: keys are compared as bytes
-} regular_key;
 typedef struct regular {
-    regular_key key;
+    uint64_t key[3];   // steps; lanes that took part and that can; where it begins, bytes, place and form
+    uint64_t from, to; // where no sum of a lane's address wraps
     orr_mem_stats adds;
 } regular;
-enum {
-    REGULARS = 128,
-    NOT_KEPT = 0,
-    AS_GLOBAL = 1,
-    AS_SHARED = 2
-}; // regular_key.what; AS_SHARED + ORR_BANKS_*
+enum { REGULARS = 256 };
 
-static uint8_t kept_as(const orr_inst *inst, const orr_mem_place *place) {
-    if (!(orr_ops[inst->op].flags & ORR_F_MEMORY) || orr_inst_lands(inst)) return NOT_KEPT;
-    if (inst->space == ORR_SPACE_GENERIC || place->space == ORR_SPACE_LOCAL) return NOT_KEPT;
-    return (uint8_t)(place->space == ORR_SPACE_SHARED ? AS_SHARED + banks_kind(inst) : AS_GLOBAL);
-}
-
-// Do all its lanes lie where no sum of theirs wraps?
-static bool is_tame(const orr_trace_row *r, uint8_t what) {
+// Addresses at which all lanes lie where no sum of theirs wraps: from r->from up to r->to. False: there are
+// none.
+static bool is_tame(const orr_trace_row *row, uint8_t what, regular *r) {
     int64_t most = what >= AS_SHARED ? 1 << 20 : 1ll << 32;
-    uint64_t below = r->stride < 0 || r->down < 0 ? (uint64_t)most * 64 : 0;
-    if (r->stride > most || r->stride < -most || r->down > most || r->down < -most) return false;
-    return r->at >= below && r->at < (what >= AS_SHARED ? 1ull << 30 : 1ull << 62);
+    r->from = row->stride < 0 || row->down < 0 ? (uint64_t)most * 64 : 0;
+    r->to = what >= AS_SHARED ? 1ull << 30 : 1ull << 62;
+    if (row->stride > most || row->stride < -most || row->down > most || row->down < -most) return false;
+    return row->at >= r->from && row->at < r->to;
 }
 
-// False: it is not one of those that are kept, and nothing is counted.
-static bool count_regular(const orr_inst *inst, const orr_mem_place *place, orr_trace *t, orr_mem_stats *m) {
-    static _Thread_local regular kept[REGULARS];
-    orr_trace_row r;
+// Looks at the access and keeps what it adds, if it is tame. False: it is damaged.
+static __attribute__((noinline)) bool keep_regular(const orr_inst *inst, const orr_mem_place *place,
+                                                   orr_trace *t, orr_mem_stats *m, const uint64_t key[3],
+                                                   regular *at) {
     orr_trace before = *t;
-    uint8_t what = kept_as(inst, place);
-    if (what == NOT_KEPT || !orr_trace_regular(t, &r)) return false;
-    if (!r.mask) return true;
-    regular_key k = {
-        .stride = r.stride, .down = r.down, .mask = r.mask, .lanes = place->lanes, .shift = r.shift};
-    k.begins = (uint8_t)(r.at % ORR_LINE);
-    k.bytes = place->bytes;
-    k.what = what;
-    uint64_t h = (uint64_t)r.stride * 0x9e3779b97f4a7c15u ^ (uint64_t)r.down * 0xff51afd7ed558ccdu ^ r.mask;
-    h = (h ^ ((uint64_t)k.begins << 24 | (uint64_t)k.bytes << 16 | k.what)) * 0x9e3779b97f4a7c15u;
-    regular *at = &kept[h >> 57];
-    if (!is_tame(&r, what) || memcmp(&at->key, &k, sizeof k)) {
-        orr_access a;
-        *t = before;
-        if (!orr_trace_access(t, &a)) return false;
-        orr_mem_stats adds = {0};
-        count_access(inst, place, &a, &adds);
-        add_stats(m, &adds);
-        if (is_tame(&r, what)) *at = (regular){k, adds};
-        return true;
-    }
+    orr_trace_row row;
+    orr_access a;
+    regular now = {.key = {key[0], key[1], key[2]}};
+    bool tame = orr_trace_regular(&before, &row) && is_tame(&row, place->kept, &now);
+    if (!orr_trace_access(t, &a)) return false;
+    count_access(inst, place, &a, &now.adds);
+    add_stats(m, &now.adds);
+    if (tame) *at = now;
+    return true;
+}
+
+// False: it is not one of those that are kept, or damaged; nothing is counted.
+static inline bool count_regular(const orr_inst *inst, const orr_mem_place *place, orr_trace *t,
+                                 orr_mem_stats *m) {
+    static _Thread_local regular kept[REGULARS];
+    orr_trace_brief b;
+    if (place->kept == NOT_KEPT || !orr_trace_regular_brief(t, &b)) return false;
+    uint64_t key[3] = {b.steps, (uint64_t)place->lanes << 32 | b.mask,
+                       (uint64_t)b.head << 24 | (uint64_t)place->kept << 16 | (uint64_t)place->bytes << 8 |
+                           b.at % ORR_LINE};
+    uint64_t h = (key[0] ^ key[1] * 0xff51afd7ed558ccdu ^ key[2] << 17) * 0x9e3779b97f4a7c15u;
+    regular *at = &kept[h >> 56];
+    bool same = at->key[0] == key[0] && at->key[1] == key[1] && at->key[2] == key[2];
+    if (!same || b.at < at->from || b.at >= at->to) return keep_regular(inst, place, t, m, key, at);
+    t->at = b.end;
     add_stats(m, &at->adds);
     return true;
 }
@@ -273,8 +273,10 @@ bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *b
     open_branch open[ORR_WARP]; // their lanes are disjoint
     int nopen = 0;
     uint32_t block, mask;
-    int more;
-    while ((more = orr_trace_block(&t, p->nblocks, &block, &mask)) > 0) {
+    int more = 1;
+    while (orr_trace_block_brief(&t, p->nblocks, &block) ||
+           (more = orr_trace_block(&t, p->nblocks, &block, &mask)) > 0) {
+        mask = t.mask;
         int lanes = orr_popc(mask);
         blocks[block].runs[range[lanes]]++;
         blocks[block].lanes += (uint64_t)lanes;

@@ -320,11 +320,16 @@ static void one(runner *r, uint32_t i) {
     account(r, -computes, -talks);
     double to = play_sg.clock() * 1e9;
     if (to > from)
-        app_clock_note_of(r->who.rank, r->who.node * r->who.gpus + r->who.local % r->who.gpus, l->stream,
-                          talks      ? ENGINE_NCCL
-                          : computes ? ENGINE_KERNELS
-                                     : ENGINE_MPI,
-                          op->name, from, to, op->bytes);
+        app_clock_put((app_span){.name = op->name,
+                                 .stream = l->stream,
+                                 .device = r->who.node * r->who.gpus + r->who.local % r->who.gpus,
+                                 .rank = r->who.rank,
+                                 .engine = talks      ? ENGINE_NCCL
+                                           : computes ? ENGINE_KERNELS
+                                                      : ENGINE_MPI,
+                                 .from = from,
+                                 .to = to,
+                                 .bytes = op->bytes});
 }
 
 // ---- lanes ---------------------------------------------------------------------------------------------
@@ -338,6 +343,7 @@ static void lane_main(int argc, char **argv) {
     for (uint32_t turn = 0; q->left; turn++) {
         // What meets does so in the same order everywhere; a lane of it waits for its next one.
         while (!q->n || (strict && r->t->turn[q->heap[0]] != turn)) play_sg.acquire(q->sem);
+        app_cluster_stops();
         uint32_t i = take(r->t, q);
         q->left--;
         one(r, i);

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_FILE (1 << 18)
-#define REQUIRED NULL
+#define MAX_FILE  (1 << 18)
+#define MAX_DEPTH 8 // files that inherit from each other
+#define REQUIRED  NULL
 
 static const gpu_param node_params[ORR_NODE_PARAMS] = {
 #define PARAM(kind, key, field, unit, lo, hi, def, meaning)                                                  \
@@ -25,11 +26,13 @@ typedef struct reader {
     orr_node *node;
     orr_err *e;
     const char *file;
-    int line, depth;
+    const struct reader *heir; // the file that inherits from this one; NULL: none
+    int line;
+    bool begun; // a setting has been read
     gpu_evidence block;
 } reader;
 
-static bool read_file(reader *from, const char *path);
+static bool read_file(const reader *heir, const char *path);
 
 static bool bad(reader *r, const char *what, const char *name, size_t n) {
     return orr_fail(r->e, ORR_BAD_INPUT, "%s:%d: %s '%.*s'", r->file, r->line, what, n > 60 ? 60 : (int)n,
@@ -61,19 +64,34 @@ static bool is_name(const char *s) {
     return true;
 }
 
-// `inherit = "family/NAME"`: below the file's own folder, or below a nodes/ folder.
+static bool read_inherited(const reader *r, const char *path) {
+    int depth = 1;
+    for (const reader *f = r; f; f = f->heir, depth++)
+        if (!strcmp(f->file, path))
+            return orr_fail(r->e, ORR_BAD_INPUT, "%s:%d: %s inherits from itself", r->file, r->line, path);
+    if (depth > MAX_DEPTH)
+        return orr_fail(r->e, ORR_BAD_INPUT, "%s:%d: more than %d files inherit from each other", r->file,
+                        r->line, MAX_DEPTH);
+    return read_file(r, path);
+}
+
+// `inherit = "NAME"`: below the file's own folder, or below a nodes/ folder.
 static bool inherit(reader *r, char *value) {
     orr_arena *a = &r->node->arena;
     size_t n = strlen(value);
     if (n > 1 && value[0] == '"' && value[n - 1] == '"') value[n - 1] = 0, value++;
-    if (!is_name(value) || r->depth)
-        return bad(r, "a node inherits from one description, as \"family/nccl\", not", value, n);
+    if (r->begun)
+        return orr_fail(r->e, ORR_BAD_INPUT, "%s:%d: inherit must be the first setting of the file", r->file,
+                        r->line);
+    if (!is_name(value))
+        return bad(r, "inherit names a description, as \"dgx_h200\", without .conf, not", value,
+                   strlen(value));
     const char *slash = strrchr(r->file, '/');
     const char *own = slash ? orr_arena_strndup(a, r->file, (size_t)(slash - r->file)) : ".";
     for (int i = -1; i < 3; i++) {
         const char *dir = i < 0 ? own : folder(a, i);
         const char *path = orr_arena_printf(a, "%s/%s.conf", dir, value);
-        if (*dir && access(path, R_OK) == 0) return read_file(r, path);
+        if (*dir && access(path, R_OK) == 0) return read_inherited(r, path);
     }
     return bad(r, "there is no description to inherit from called", value, strlen(value));
 }
@@ -125,7 +143,9 @@ static bool read_line(reader *r, const char *s, const char *end) {
     if (quoted) return bad(r, "the closing quote is missing in", text, strlen(text));
     char *key = trimmed(a, text, eq), *value = trimmed(a, eq + 1, stop);
     char *note = *stop ? trimmed(a, stop + 1, stop + strlen(stop)) : (char *)"";
-    return strcmp(key, "inherit") == 0 ? inherit(r, value) : set(r, key, value, note);
+    if (!strcmp(key, "inherit")) return inherit(r, value);
+    r->begun = true;
+    return set(r, key, value, note);
 }
 
 static bool read_text(reader *r, const char *text, size_t n) {
@@ -140,12 +160,12 @@ static bool read_text(reader *r, const char *text, size_t n) {
     return true;
 }
 
-static bool read_file(reader *from, const char *path) {
+static bool read_file(const reader *heir, const char *path) {
     size_t n;
-    char *text = orr_read_file(path, MAX_FILE, &n, from->e);
+    char *text = orr_read_file(path, MAX_FILE, &n, heir->e);
     if (!text) return false;
-    reader r = {.node = from->node, .e = from->e, .depth = from->depth + 1};
-    r.file = orr_arena_strdup(&from->node->arena, path);
+    reader r = {.node = heir->node, .e = heir->e, .heir = heir};
+    r.file = orr_arena_strdup(&heir->node->arena, path);
     bool ok = read_text(&r, text, n);
     free(text);
     return ok;

@@ -123,8 +123,8 @@ static cl_command_queue new_queue(cl_context c, cl_device_id d, cl_command_queue
     q->properties = p;
     q->end = &q->first;
     c->head.refs++;
-    q->stream = (app_stream){.id = the_app.next_stream++, .flags = 1, .end = 0, .next = the_app.streams};
-    the_app.streams = &q->stream;
+    q->stream = (app_stream){.id = the_app.streams.next_id++, .flags = 1, .end = 0, .next = the_app.streams.first};
+    the_app.streams.first = &q->stream;
     cl_unlock();
     return q;
 }
@@ -162,7 +162,7 @@ cl_int cl_clReleaseCommandQueue(cl_command_queue q) {
     if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     cl_lock();
     if (!--q->head.refs) { // commands that wait hold a reference: there is none left
-        app_stream **s = &the_app.streams;
+        app_stream **s = &the_app.streams.first;
         while (*s && *s != &q->stream) s = &(*s)->next;
         if (*s) *s = q->stream.next;
         app_stream *legacy = &the_app.devices[0].legacy;

@@ -114,7 +114,7 @@ void cl_took(command *c, int engine, const char *name, uint64_t bytes, const voi
     app_stream *s = &c->event->queue->stream;
     double rate = engine == ENGINE_WITHIN ? a->gpu->dram_bandwidth / 2 : a->gpu->host_bandwidth; // bytes a ns
     double ns = rate > 0 ? (double)bytes / rate : 0, start = app_clock_start(s, engine);
-    app_clock_done(s, engine, name, start, ns, bytes, 0);
+    app_clock_done(s, engine, (app_span){.name = name, .from = start, .to = start + ns, .bytes = bytes});
     c->event->start = start;
     c->event->end = s->end;
     a->times.copies++;

@@ -180,8 +180,12 @@ static void behind_streams(orr_operators *o, const orr_operator *op, streams *s)
     if (mine) *mine = (stream){number, id, comm};
 }
 
-static bool add(orr_operators *o, nodes *all, const node *n, bool has_kernels, uint64_t *last_host,
-                streams *streams, orr_err *e) {
+typedef struct order {  // operators so far
+    uint64_t last_host; // UINT64_MAX: there is none
+    streams streams;
+} order;
+
+static bool add(orr_operators *o, nodes *all, const node *n, bool has_kernels, order *so_far, orr_err *e) {
     uint8_t kind = ORR_OP_HOST, what = 0;
     bool tensors_in = false;
     const json *types = json_get(json_get(n->v, "inputs"), "types");
@@ -204,10 +208,10 @@ static bool add(orr_operators *o, nodes *all, const node *n, bool has_kernels, u
     if (kind >= ORR_OP_SEND && kind <= ORR_OP_COLLECTIVE) op->group = group_of(o, all, n);
     if (n->gpu) {
         if (n->parent >= 0) read_dep(o, (uint64_t)n->parent);
-        behind_streams(o, op, streams);
+        behind_streams(o, op, &so_far->streams);
     } else {
-        if (*last_host != UINT64_MAX) read_dep(o, *last_host);
-        *last_host = (uint64_t)n->id;
+        if (so_far->last_host != UINT64_MAX) read_dep(o, so_far->last_host);
+        so_far->last_host = (uint64_t)n->id;
     }
     const json *waits = json_get(n->v, "inter_thread_dep");
     if (waits && waits->type == JSON_NUMBER) read_dep(o, (uint64_t)json_int(waits, 0));
@@ -226,8 +230,7 @@ bool read_pytorch(orr_operators *o, const json *root, orr_err *e) {
     nodes all = {0};
     bool ok = collect(o, list, &all, e), has_kernels = false;
     for (size_t i = 0; ok && i < all.at.n; i++) has_kernels |= all.at.at[i].gpu;
-    uint64_t last_host = UINT64_MAX;
-    streams streams = {0};
+    order so_far = {.last_host = UINT64_MAX};
     ORR_VEC(node) kernels = {0};
     for (size_t i = 0; ok && i < all.at.n; i++) {
         const node *n = &all.at.at[i];
@@ -241,13 +244,12 @@ bool read_pytorch(orr_operators *o, const json *root, orr_err *e) {
         if (wrapper(n) || (n->parent_of_ops && !n->parent_of_gpu && !comm)) continue;
         const node *p = find(&all, n->parent);
         if (comm && p && read_collective(p->name, &kind, &what)) continue; // it is that one
-        ok = add(o, &all, n, has_kernels, &last_host, &streams, e);
+        ok = add(o, &all, n, has_kernels, &so_far, e);
     }
     if (kernels.n) qsort(kernels.at, kernels.n, sizeof *kernels.at, by_time);
-    for (size_t i = 0; ok && i < kernels.n; i++)
-        ok = add(o, &all, &kernels.at[i], true, &last_host, &streams, e);
+    for (size_t i = 0; ok && i < kernels.n; i++) ok = add(o, &all, &kernels.at[i], true, &so_far, e);
     free(kernels.at);
-    free(streams.at);
+    free(so_far.streams.at);
     free(all.at.at);
     return ok;
 }

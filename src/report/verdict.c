@@ -28,6 +28,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MORE 500 // characters of a further sentence
+
 static const double BUSY = 60, MOSTLY_OVERHEAD = 50, ENOUGH_ACTIVE = 60; // percent
 static const double STANDS_OUT = 1.25; // the busiest slice of L2 over the average
 static const double SPREAD = 1.5;      // sectors of global accesses over what they could be
@@ -310,7 +312,7 @@ static void append(orr_verdict *v, const char *s) {
 
 // What bounds an SM that has a block: a part of it that is busy then, or what its warps wait for.
 static void say_working_sm(const orr_gpu *g, const orr_launch_result *l, const orr_use *use, int n,
-                           const orr_verdict *v, char *to, size_t size) {
+                           const orr_verdict *v, char to[MORE]) {
     int most = -1;
     for (int i = 0; i < n; i++) {
         bool of_sm = use[i].bound == ORR_BOUND_COMPUTE || use[i].bound == ORR_BOUND_L1 ||
@@ -320,13 +322,13 @@ static void say_working_sm(const orr_gpu *g, const orr_launch_result *l, const o
     double busy = most >= 0 && v->active_percent > 0 ? 100 * use[most].percent / v->active_percent : 0;
     char wait[100], warps[260];
     if (busy >= BUSY) {
-        snprintf(to, size, "An SM that has work is bound by its %s, at %.0f %% of the peak",
+        snprintf(to, MORE, "An SM that has work is bound by its %s, at %.0f %% of the peak",
                  strcmp(use[most].name, "issue") ? use[most].name : "issue of instructions", busy);
         return;
     }
     say_wait(g, l, v, wait, sizeof wait);
     say_warps(g, l, warps, sizeof warps);
-    snprintf(to, size, "On an SM that has work warps wait %s %.0f %% of the time%s. %s",
+    snprintf(to, MORE, "On an SM that has work warps wait %s %.0f %% of the time%s. %s",
              waiting_for(v->stall), v->stall_percent, wait, warps);
 }
 
@@ -409,7 +411,7 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
         snprintf(v->resource, sizeof v->resource, "%s", use[most].name);
         v->percent = use[most].percent;
     }
-    char more[500];
+    char more[MORE];
     const char *rests = NULL; // on a resource; NULL: on what warps wait for
     if (!n || !l->warp_insts) {
         v->bound = ORR_BOUND_NONE;
@@ -428,7 +430,7 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
     } else if (v->active_percent < ENOUGH_ACTIVE) {
         v->bound = ORR_BOUND_PARALLELISM;
         say_parallelism(g, l, v);
-        say_working_sm(g, l, use, n, v, more, sizeof more);
+        say_working_sm(g, l, use, n, v, more);
         append(v, more);
     } else {
         v->bound = v->stall == ORR_STALL_BARRIER ? ORR_BOUND_BARRIER : ORR_BOUND_LATENCY;

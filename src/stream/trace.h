@@ -223,4 +223,52 @@ typedef struct orr_trace_row {
 // of it as before: orr_trace_access says which.
 bool orr_trace_regular(orr_trace *t, orr_trace_row *r);
 
+// The same without reading its numbers: two accesses whose steps are the same bytes, of the same form and
+// with the same lanes, lie alike. False: it is another form, damaged, or near the end of the trace.
+typedef struct orr_trace_brief {
+    uint64_t at;    // the first one's address
+    uint64_t steps; // all bytes behind that
+    uint32_t mask;
+    uint8_t head;       // the event's first byte
+    const uint8_t *end; // where the event ends
+} orr_trace_brief;
+
+static inline bool orr_trace_regular_brief(const orr_trace *t, orr_trace_brief *b) {
+    static const uint8_t numbers[8] = {0, 0, 1, 0,
+                                       3, 0, 0, 0}; // by form; a byte that is one of the row's length
+    const uint8_t *p = t->at;
+    if (t->end - p < 1 + 4 + 8 + 8) return false;
+    uint8_t head = *p++, form = head & 7;
+    b->head = head;
+    b->mask = t->mask;
+    if (head & ORR_TRACE_MASKED) {
+        memcpy(&b->mask, p, 4);
+        p += 4;
+    }
+    if (head > 15 || form == 0 || form == 3 || form > 4 || !b->mask || b->mask & ~t->mask) return false;
+    memcpy(&b->at, p, 8);
+    p += 8;
+    b->steps = 0;
+    if (form != 1) {
+        uint64_t last; // bytes that end a number
+        memcpy(&b->steps, p, 8);
+        last = ~b->steps & 0x8080808080808080u;
+        for (int n = numbers[form]; n > 1; n--) last &= last - 1;
+        if (!last) return false;
+        last &= 0 - last; // the top bit of the last byte
+        b->steps &= last | (last - 1);
+        p += __builtin_ctzll(last) / 8 + 1;
+    }
+    b->end = p;
+    return true;
+}
+
+// The next block of code, as orr_trace_block finds it, where its event is one byte. False: ask
+// orr_trace_block.
+static inline bool orr_trace_block_brief(orr_trace *t, uint32_t nblocks, uint32_t *block) {
+    if (t->at == t->end || (*t->at & 129) || *t->at >> 1 >= nblocks) return false;
+    *block = *t->at++ >> 1;
+    return true;
+}
+
 #endif

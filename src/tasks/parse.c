@@ -307,14 +307,18 @@ static bool apply_sets(tasks_parser *p, const char *const *sets, int nsets) {
     return true;
 }
 
-orr_tasks *orr_tasks_parse_rank(const char *path, const char *text, size_t n, const char *const *sets,
-                                int nsets, const orr_task_rank *place, orr_err *e) {
+orr_tasks *orr_tasks_parse_rank(const orr_tasks_text *of, const orr_task_rank *place, orr_err *e) {
     tasks_parser *p = orr_calloc(1, sizeof *p);
-    *p = (tasks_parser){
-        .path = path, .at = text, .end = text + n, .line = 1, .e = e, .place = *place, .gpu = -1};
+    *p = (tasks_parser){.path = of->path,
+                        .at = of->text,
+                        .end = of->text + of->n,
+                        .line = 1,
+                        .e = e,
+                        .place = *place,
+                        .gpu = -1};
     orr_tasks *t = p->t = orr_calloc(1, sizeof *t);
-    bool ok = n <= MAX_TEXT || tasks_bad(p, "a task list has at most 1 MiB");
-    ok = ok && apply_place(p) && apply_sets(p, sets, nsets);
+    bool ok = of->n <= MAX_TEXT || tasks_bad(p, "a task list has at most 1 MiB");
+    ok = ok && apply_place(p) && apply_sets(p, of->sets, of->nsets);
     while (ok && p->at < p->end) {
         ok = statement(p);
         if (ok && !tasks_at_end(p))
@@ -324,7 +328,7 @@ orr_tasks *orr_tasks_parse_rank(const char *path, const char *text, size_t n, co
     for (int i = 0; ok && i < p->nnames; i++)
         if (!p->names[i].met) {
             ok = orr_fail(e, ORR_BAD_INPUT, "--set %s=%lld: %s has no such name; let %s = ... would make one",
-                          p->names[i].text, (long long)p->names[i].value, path, p->names[i].text);
+                          p->names[i].text, (long long)p->names[i].value, of->path, p->names[i].text);
         }
     if (ok && p->k) ok = tasks_bad(p, "the last kernel has no end");
     if (ok && p->depth_around) ok = tasks_bad(p, "the last repeat or if has no end");
@@ -339,7 +343,8 @@ static const orr_task_rank alone = {.ranks = 1, .nodes = 1, .gpus = 64, .alone =
 
 orr_tasks *orr_tasks_parse(const char *path, const char *text, size_t n, const char *const *sets, int nsets,
                            orr_err *e) {
-    return orr_tasks_parse_rank(path, text, n, sets, nsets, &alone, e);
+    return orr_tasks_parse_rank(
+        &(orr_tasks_text){.path = path, .text = text, .n = n, .sets = sets, .nsets = nsets}, &alone, e);
 }
 
 bool orr_tasks_probe(const char *path) {
@@ -356,7 +361,8 @@ orr_tasks *orr_tasks_load_rank(const char *path, const char *const *sets, int ns
     size_t n;
     char *text = orr_read_file(path, MAX_TEXT, &n, e);
     if (!text) return NULL;
-    orr_tasks *t = orr_tasks_parse_rank(path, text, n, sets, nsets, place, e);
+    orr_tasks *t = orr_tasks_parse_rank(
+        &(orr_tasks_text){.path = path, .text = text, .n = n, .sets = sets, .nsets = nsets}, place, e);
     free(text);
     return t;
 }

@@ -28,8 +28,13 @@ typedef struct orr_task_rank {
 // The list of one rank of several (orrery cluster). The others are of one rank alone.
 orr_tasks *orr_tasks_load_rank(const char *path, const char *const *sets, int nsets, const orr_task_rank *r,
                                orr_err *e);
-orr_tasks *orr_tasks_parse_rank(const char *path, const char *text, size_t n, const char *const *sets,
-                                int nsets, const orr_task_rank *r, orr_err *e);
+typedef struct orr_tasks_text {
+    const char *path, *text; // what messages call it; it need not end in 0
+    size_t n;
+    const char *const *sets;
+    int nsets;
+} orr_tasks_text;
+orr_tasks *orr_tasks_parse_rank(const orr_tasks_text *t, const orr_task_rank *r, orr_err *e);
 // The line of the first statement that takes several GPUs or ranks; 0: there is none.
 int orr_tasks_of_ranks(const orr_tasks *t);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +25,7 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
                             int *);
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 int cudaMalloc(void **, size_t), cudaMallocManaged(void **, size_t, unsigned), cudaFree(void *);
+int cudaLaunchHostFunc(handle, void (*)(void *), void *);
 int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
 int cudaMemcpyPeerAsync(void *, int, const void *, int, size_t, handle);
 int cudaMemcpyFromSymbol(void *, const void *, size_t, size_t, int);
@@ -333,6 +335,34 @@ static void test_threads(void) {
     printf("wrong: %d\n", wrong_in[0] + wrong_in[1] + wrong_in[2] + wrong_in[3]);
 }
 
+// Who waits for its turn in CUDA has it before the one that comes again.
+static char turns[3];
+static volatile int waiting; // the thread that waits
+static void note_turn(void *who) { turns[strlen(turns)] = *(const char *)who; }
+static void *second(void *unused) {
+    waiting = (int)syscall(SYS_gettid);
+    cudaLaunchHostFunc(NULL, note_turn, "2");
+    return unused;
+}
+static void in_first(void *thread) { // within a call
+    char path[64], state = 0;
+    pthread_create(thread, NULL, second, NULL);
+    while (!waiting) usleep(100);
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", waiting);
+    while (state != 'S') { // it sleeps
+        FILE *f = fopen(path, "r");
+        if (!f || fscanf(f, "%*d %*s %c", &state) != 1) return;
+        fclose(f);
+    }
+}
+static void test_turns(void) {
+    pthread_t thread;
+    cudaLaunchHostFunc(NULL, in_first, &thread);
+    cudaLaunchHostFunc(NULL, note_turn, "1");
+    pthread_join(thread, NULL);
+    printf("turns: %s\n", turns);
+}
+
 // 4 MiB over 8 GPUs, and as halves: 16 bits, each step rounded.
 // A copy of 64 MiB from GPU to GPU, by the host's clock: what --clock says it tells.
 static void test_clock(void) {
@@ -530,6 +560,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[2], "kernel")) test_kernel();
     if (!strcmp(argv[2], "nccl")) test_nccl();
     if (!strcmp(argv[2], "threads")) test_threads();
+    if (!strcmp(argv[2], "turns")) test_turns();
     if (!strcmp(argv[2], "managed")) test_managed();
     if (!strcmp(argv[2], "train")) test_train();
     if (!strcmp(argv[2], "time")) test_time();

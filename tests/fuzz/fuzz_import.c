@@ -13,8 +13,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const char *trace = cut ? cut + 4 : NULL;
     orr_text conf = {0}, notes = {0};
     orr_err e = {0};
-    bool ok =
-        orr_accel_import_text(text, length, trace, trace ? n - length - 4 : 0, "fuzz", &conf, &notes, &e);
+    bool ok = orr_accel_import_text(&(orr_accel_text){.name = "fuzz",
+                                                      .gpgpusim = text,
+                                                      .gpgpusim_n = length,
+                                                      .trace = trace,
+                                                      .trace_n = trace ? n - length - 4 : 0},
+                                    &conf, &notes, &e);
     if (ok == (e.status != 0) || (!ok && !e.text[0]) || (!ok && conf.n)) abort();
     if (ok) {
         orr_gpu *g = orr_gpu_parse("fuzz.conf", conf.s, conf.n, NULL, 0, &e);

@@ -131,7 +131,10 @@ static bool names_a_file(const stmt *st) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     orr_err e = {0};
     const char *sets[] = {"n=7"};
-    orr_script *s = orr_script_parse("fuzz.launch", (const char *)data, n, NULL, sets, n % 5 == 0, &e);
+    orr_script *s = orr_script_parse(
+        &(orr_script_text){
+            .path = "fuzz.launch", .text = (const char *)data, .n = n, .sets = sets, .nsets = n % 5 == 0},
+        &e);
     if (!s && (!e.status || !e.text[0])) abort(); // refused without a reason
     if (!s) return 0;
     if (!names_a_file(s->stmts)) {

@@ -35,7 +35,8 @@ static void look_at_steps(const orr_tasks *t) {
 static void as_a_rank(const char *text, size_t n) {
     orr_err e = {0};
     const orr_task_rank third = {.rank = 3, .ranks = 5, .node = 1, .nodes = 3, .gpus = 2, .local = 1};
-    orr_tasks *t = orr_tasks_parse_rank("fuzz.tasks", text, n, NULL, 0, &third, &e);
+    orr_tasks *t =
+        orr_tasks_parse_rank(&(orr_tasks_text){.path = "fuzz.tasks", .text = text, .n = n}, &third, &e);
     if (!t == !e.status) abort();
     if (!t) return;
     look_at_steps(t);

@@ -211,15 +211,18 @@ typedef unsigned __int128 u128;
     static __attribute__((noinline)) void name##_v##N##_each(warp *w, const uop *u) {                        \
         uint8_t *host[ORR_WARP];                                                                             \
         if (!locate_each(w, u, sizeof(T) * N, host)) return;                                                 \
+        D *to[N];                                                                                            \
+        for (int e = 0; e < N; e++) to[e] = INTO(e, D);                                                      \
         for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
             int i = orr_ffs(m);                                                                              \
             const T *from = (const T *)(const void *)host[i];                                                \
-            for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                          \
+            for (int e = 0; e < N; e++) to[e][i] = (D)from[e];                                               \
         }                                                                                                    \
     }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \
         place p;                                                                                             \
         const T *from;                                                                                       \
+        D *to[N];                                                                                            \
         const uint32_t *lane = w->lane;                                                                      \
         switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
         case PLACE_ADJACENT:                                                                                 \
@@ -266,16 +269,18 @@ typedef unsigned __int128 u128;
             }                                                                                                \
             return;                                                                                          \
         case PLACE_OFFSETS:                                                                                  \
+            for (int e = 0; e < N; e++) to[e] = INTO(e, D);                                                  \
             for (int i = 0; i < ORR_WARP; i++) {                                                             \
                 from = (const T *)(const void *)(p.at + p.words[i]);                                         \
-                for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                      \
+                for (int e = 0; e < N; e++) to[e][i] = (D)from[e];                                           \
             }                                                                                                \
             return;                                                                                          \
         case PLACE_LANES:                                                                                    \
+            for (int e = 0; e < N; e++) to[e] = INTO(e, D);                                                  \
             for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
                 int i = orr_ffs(m);                                                                          \
                 from = (const T *)(const void *)(p.at + p.words[i]);                                         \
-                for (int e = 0; e < N; e++) INTO(e, D)[i] = (D)from[e];                                      \
+                for (int e = 0; e < N; e++) to[e][i] = (D)from[e];                                           \
             }                                                                                                \
             return;                                                                                          \
         default: name##_v##N##_each(w, u); return;                                                           \
@@ -341,11 +346,13 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
 #define STORE_N(name, T, S, N)                                                                               \
     static __attribute__((noinline)) void name##_v##N##_each(warp *w, const uop *u) {                        \
         uint8_t *host[ORR_WARP];                                                                             \
+        const S *from[N];                                                                                    \
         if (!locate_each(w, u, sizeof(T) * N, host)) return;                                                 \
+        for (int e = 0; e < N; e++) from[e] = SRC_N(w, u, 1 + e, S);                                         \
         for (uint32_t m = w->exec; m; m &= m - 1) {                                                          \
             int i = orr_ffs(m);                                                                              \
             T *to = (T *)(void *)host[i];                                                                    \
-            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[i];                                 \
+            for (int e = 0; e < N; e++) to[e] = (T)from[e][i];                                               \
         }                                                                                                    \
     }                                                                                                        \
     static void name##_v##N(warp *w, const uop *u) {                                                         \

@@ -33,13 +33,6 @@ typedef struct place {
 } place;
 
 // ---- the shape of a row ---------------------------------------------------------------------
-// The addresses of u's base rows, without the displacement.
-static inline uint64_t address_of(const warp *w, const uop *u, int lane) {
-    if (u->a.cls == ORR_D) return SRC_A(w, u, uint64_t)[lane];
-    uint64_t low = SRC_A(w, u, uint32_t)[lane];
-    return u->pair ? (uint64_t)SRC_N(w, u, u->nsrc - 1, uint32_t)[lane] << 32 | low : low;
-}
-
 // Is there no carry out of the low word in n steps?
 static inline bool steps_fit(uint32_t first, uint32_t step, int n) {
     int64_t last = (int64_t)first + (int64_t)n * (int32_t)step;
@@ -207,21 +200,43 @@ INLINE int locate_wide(warp *w, const uop *u, uint32_t bytes, place *p) {
 }
 
 // ---- lane by lane ---------------------------------------------------------------------------
-// A few lanes against one range of addresses, [lo, lo + size).
+// A few lanes against one range of addresses; their addresses are `words` (or, `wide`, doublewords), with
+// high words if there are any.
+INLINE bool locate_in(warp *w, const uop *u, uint32_t bytes, range r, uintptr_t to, const uint32_t *words,
+                      const uint32_t *high, const uint64_t *wide, uint8_t *host[ORR_WARP]) {
+    uint64_t disp = (uint64_t)(int64_t)u->disp, bad = 0, limit = r.size - bytes;
+    if (r.size < bytes) return false;
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        uint64_t at = wide   ? wide[i] + disp
+                      : high ? ((uint64_t)high[i] << 32 | words[i]) + disp
+                             : (uint32_t)(words[i] + disp);
+        bad |= (at - r.lo > limit ? 1u : 0u) | (at & (bytes - 1));
+        host[i] = (uint8_t *)(to + (uintptr_t)at);
+    }
+    return !bad;
+}
+
+static __attribute__((noinline)) void note_hosts(warp *w, uint8_t *const host[ORR_WARP], uintptr_t to) {
+    uint64_t addr[ORR_WARP];
+    for (uint32_t m = w->exec; m; m &= m - 1) addr[orr_ffs(m)] = (uint64_t)((uintptr_t)host[orr_ffs(m)] - to);
+    orr_trace_put_access(w->trace, w->exec, addr);
+}
+
 static __attribute__((noinline)) bool locate_few(warp *w, const uop *u, uint32_t bytes, bool shared,
                                                  uint8_t *host[ORR_WARP]) {
     range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
     uintptr_t to = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
-    uint64_t disp = (uint64_t)(int64_t)u->disp, bad = 0, limit = r.size - bytes, addr[ORR_WARP];
-    if (r.size < bytes) return false;
-    for (uint32_t m = w->exec; m; m &= m - 1) {
-        int i = orr_ffs(m);
-        uint64_t at = addr[i] = shared ? (uint32_t)(address_of(w, u, i) + disp) : address_of(w, u, i) + disp;
-        bad |= (at - r.lo > limit ? 1u : 0u) | (at & (bytes - 1));
-        host[i] = (uint8_t *)(to + (uintptr_t)at);
-    }
-    if (!bad && w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
-    return !bad;
+    const uint32_t *words = SRC_A(w, u, uint32_t);
+    bool ok;
+    if (shared)
+        ok = locate_in(w, u, bytes, r, to, words, NULL, NULL, host);
+    else if (u->pair)
+        ok = locate_in(w, u, bytes, r, to, words, SRC_N(w, u, u->nsrc - 1, uint32_t), NULL, host);
+    else
+        ok = locate_in(w, u, bytes, r, to, NULL, NULL, SRC_A(w, u, uint64_t), host);
+    if (ok && w->trace && u->traced) note_hosts(w, host, to);
+    return ok;
 }
 
 static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WARP]); // ldst.c

@@ -197,8 +197,18 @@ static uint64_t allocate(orr_mem *m, uint64_t bytes, const char *name, uint64_t 
     return lo;
 }
 
+// The pages of 2 MB that are all this allocation's may be such on the host, too: a warp's lanes are in many
+// places at once, each of which the host's processor must find.
+static void in_large_pages(const orr_mem *m, uint64_t addr, uint64_t bytes) {
+    uintptr_t at = (uintptr_t)m->host + (uintptr_t)(addr - m->base);
+    uintptr_t from = (at + PAGE - 1) & ~(uintptr_t)(PAGE - 1),
+              to = (at + (uintptr_t)bytes) & ~(uintptr_t)(PAGE - 1);
+    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE); // where there are none, nothing is lost
+}
+
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
     uint64_t addr = allocate(m, bytes, name, m->packed % TILE, e);
+    if (addr) in_large_pages(m, addr, bytes);
     if (addr && bytes < LARGE) m->packed += bytes ? (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1) : ALIGN;
     return addr;
 }

@@ -80,9 +80,10 @@ static void look_at_lanes(mem_inst *k, const orr_access *a, uint32_t bytes, bool
 
 // How long a slice works on an atomic (l2.atomic_words), in its operations: its passes one after the other.
 static void count_passes(machine *m, const orr_tinst *i) {
+    orr_atomic_spec s = orr_atomic_spec_of(m->gpu);
     for (uint32_t n = 0; n < m->inst.lines.lines; n++) {
-        uint32_t quarters = orr_atomic_quarters(&m->inst.access, i->bytes, i->atomic,
-                                                m->inst.lines.line[n].line, m->gpu->l2_atomic_again);
+        uint32_t quarters =
+            orr_atomic_quarters(&s, &m->inst.access, i->bytes, i->atomic, m->inst.lines.line[n].line);
         m->inst.lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
 }

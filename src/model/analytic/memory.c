@@ -378,7 +378,8 @@ static void add_hot(sampler *s, uint64_t line, double lanes) {
 // Operations that an atomic's lanes on a line are to the unit; it reads the sectors of another piece than the
 // last one's first, as l2_atomic.c has it.
 static double operations(sampler *s, const orr_tinst *i, const orr_access *x, const orr_line_access *l) {
-    double n = orr_atomic_quarters(x, i->bytes, i->atomic, l->line, s->gpu->l2_atomic_again) / 4.0;
+    orr_atomic_spec spec = orr_atomic_spec_of(s->gpu);
+    double n = orr_atomic_quarters(&spec, x, i->bytes, i->atomic, l->line) / 4.0;
     uint64_t piece = (l->line >> s->m->l2.chunk_shift >> 2) + 1;
     double read = piece != s->piece ? orr_popc(l->sectors) * s->gpu->l2_atomic_switch : 0;
     s->piece = piece;

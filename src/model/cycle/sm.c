@@ -335,7 +335,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, d->behind_yield);
     if (i->sass == ORR_SASS_CCTL && i->imm) {
         l1_drop(&s->l1);
-        if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
+        if (port_counts_stores(&s->port)) fence_invalidated(&s->fence);
     }
     if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
     if (i->sass == ORR_SASS_UTMACCTL) tma_maps_prefetch(&s->tma.maps, s->clock.now);
@@ -352,7 +352,7 @@ static void wait_for_code(sm *s, warp *w) {
     const orr_tinst *next = &c->program->insts[w->pc.at];
     uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->clock.now, w->front);
     if (t > w->front) {
-        w->front = t;
+        w->front = w->until.code = t;
         w->front_why = ORR_STALL_FETCH;
     }
     if (!next->constant || !c->core.constants.cold || next->tclass == ORR_TC_CONST) return;
@@ -383,6 +383,7 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
     // In a trace the lanes of an EXIT are those that end: others go on behind it.
     bool same = w->pc.mask & d->mask || c->program->kernel->grows;
     if (i->tclass == ORR_TC_BRANCH && !w->yielded && (!behind || !same)) switch_lanes(s, w, i);
+    if (w->front_why == ORR_STALL_BRANCH) w->until.jump = w->front;
     if (!c->core.fetch.perfect) wait_for_code(s, w);
     return true;
 }
@@ -414,6 +415,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     w->fences = d.i->kind == ORR_TK_FENCE && d.i->imm >= 1;
     uint32_t stall = ORR_CTRL_STALL(d.i->ctrl); // 0 where nobody knows
     if (stall > 1) w->front = now + stall;
+    w->until = (warp_front){.stall = w->front};
     if (c->program->control) q->yield = !ORR_CTRL_YIELD(d.i->ctrl);
     if (d.i->kind == ORR_TK_PRODUCT)
         multiply(s, q, w, &d);

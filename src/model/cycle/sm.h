@@ -60,6 +60,15 @@ typedef struct warp_memory { // accesses of a warp that are under way
     uint64_t landed;         // when the last of the others is there
 } warp_memory;
 
+// What a warp's next instruction waits for before anything that it depends on counts: each until its cycle,
+// one after the other as the pipeline has them, though some of them pass at the same time. 0, or past: no
+// wait.
+typedef struct warp_front {
+    uint64_t stall; // the stall count of the instruction before
+    uint64_t jump;  // that was a branch: where it goes
+    uint64_t code;  // being fetched; until `front` of the warp it is what `front_why` says
+} warp_front;
+
 typedef struct warp_registers { // that a warp has asked for and that are not there (setmaxnreg)
     uint64_t since;             // when it first asked
     uint32_t inst;              // the instruction, + 1; 0: none are missing
@@ -89,6 +98,7 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     bool yielded;     // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
     bool again;       // its block of code has been executed
     uint64_t through; // when it is past the last barrier
+    warp_front until;
     warp_memory memory;
     uint64_t fetched;           // code line it fetched last, + 1
     uint64_t age;               // order of arrival on the SM
@@ -207,7 +217,7 @@ typedef struct sm {
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     bool fresh;            // nothing has run on it since it was prepared for a launch
     uint32_t id;
-    uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
+    uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_further)
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)

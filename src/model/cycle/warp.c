@@ -86,7 +86,7 @@ bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i) {
 // memory as long as that takes; one for the block 11 cycles). Else it begins when all of that is there.
 static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     const lsu_warp *l = &s->lsu.warp[warp_id(w)];
-    bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->asks;
+    bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->probes;
     if (answers ? w->memory.inflight : l->queued) return NEVER;
     uint64_t t = answers ? w->memory.landed : 0;
     bool in_line = i->kind == ORR_TK_FENCE && i->imm >= 1 && counts;
@@ -158,6 +158,25 @@ static uint64_t within(uint64_t t, uint64_t from, uint64_t until) {
     return t < from ? from : t > until ? until : t;
 }
 
+// Cycles in which it could not have issued. A warp is at one stage at a time: its stall count passes, then
+// its branch is resolved, then code is there, and only then does what it depends on count, as Nsight Compute
+// has it.
+static void account_waits(sm *s, const warp *w, uint64_t from, uint64_t until) {
+    const struct {
+        uint64_t until;
+        uint8_t why;
+    } stages[] = {{w->until.stall, ORR_STALL_WAIT},
+                  {w->until.jump, ORR_STALL_BRANCH},
+                  {w->until.code, ORR_STALL_FETCH},
+                  {w->front, w->front_why},
+                  {until, w->why}};
+    for (size_t k = 0; k < sizeof stages / sizeof *stages && from < until; k++) {
+        uint64_t to = within(stages[k].until, from, until);
+        if (to > from) charge(s, w->pc.at, (enum orr_stall)stages[k].why, to - from);
+        from = to;
+    }
+}
+
 // Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or
 // free and another warp was chosen. When the unit took its last instruction is known; before that, one that
 // takes an instruction every n cycles was free in one of n.
@@ -175,14 +194,16 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
         return;
     }
     uint64_t dep = w->ready > until ? until : w->ready < from ? from : w->ready;
-    if (dep > from) charge(s, w->pc.at, (enum orr_stall)w->why, dep - from);
+    account_waits(s, w, from, dep);
     uint64_t rest = until - dep;
     if (!rest) return;
     const orr_tinst *i = &s->c->program->insts[w->pc.at];
     uint64_t room = s->lsu.room;
     if (i->kind == ORR_TK_MEM && room > dep) {
         uint64_t n = room > until ? rest : room - dep;
-        charge(s, w->pc.at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);
+        // Behind accesses of shared memory it is the queue of all, which Nsight Compute calls MIO.
+        bool shared = i->space == ORR_SPACE_SHARED || s->lsu.nshared;
+        charge(s, w->pc.at, shared ? ORR_STALL_MIO : ORR_STALL_LG, n);
         rest -= n;
         if (!rest) return;
     }
