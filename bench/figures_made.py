@@ -29,6 +29,9 @@ TITLES = {
     "launch": "short kernels, blocks that start and end",
 }
 
+# Models of the kernels for Hopper (docs/how/hopper.md).
+HOPPER = {"cycle": [], "ptx": ["--source", "ptx"], "abstract": ["--model", "abstract"], "analytic": ["--model", "analytic"]}
+
 # A kernel, the one that does what the advice says, and the ideals that mean that (docs/guides/explain.md).
 EIGHT_SMS = ["--set", "sm.count=8", "--set", "tpc.count=4", "--set", "gpc.count=1"]
 PAIRS = [
@@ -115,7 +118,7 @@ def accuracy(read):
     rows.append(correlation_row("unseen, machine code", read("unseen_cycle")))
     rows.append(correlation_row("unseen, PTX", read("unseen_ptx")))
     rows.append(correlation_row("features, machine code", read("features_cycle")))
-    rows.append(correlation_row("hopper, small, machine code", read("hopper_cycle")))
+    rows.append(correlation_row("hopper, machine code", read("hopper_cycle")))
     return table(CORRELATION, rows)
 
 
@@ -384,6 +387,25 @@ def opencl_limits(rows):
                  f"{max(native):.0f} times as fast as this cycle model.")
 
 
+def hopper(read):
+    """docs/how/hopper.md: the plot, and a row for each model and size."""
+    labels = {"cycle": "cycle, machine code", "ptx": "cycle, PTX", "abstract": "abstract and partial, machine code",
+              "analytic": "analytic, machine code"}
+    rows = []
+    for name, label in labels.items():
+        r = read("hopper_" + name)
+        for size in ("small", "medium"):
+            all_of = [(kernel, m, p) for _, s, kernel, m, p in r["kernels"] if s == size]
+            off = {kernel: 100 * (p / m - 1) for kernel, m, p in all_of}
+            worst = max(off, key=lambda k: abs(off[k]))
+            rows.append([f"{label}, {size}", percent(sum(map(abs, off.values())) / len(off)),
+                         f"{statistics.correlation([m for _, m, _ in all_of], [p for _, _, p in all_of]):.3f}",
+                         f"{worst} {signed(off[worst])}", when(r)])
+        rows.append([f"{label}, both", percent(r["cycles"]["mape"]), f"{r['cycles']['pearson']:.3f}", "", when(r)])
+    return "![kernels for Hopper: predicted against measured cycles](../img/hopper.svg)\n\n" + \
+        table(["18 kernels", "mean error", "correlation", "furthest off", "measured at"], rows)
+
+
 FIGURES = {
     "opencl": opencl,
     "opencl kernels": opencl_kernels,
@@ -399,6 +421,7 @@ FIGURES = {
     "explain pairs": explain_pairs,
     "peers": peers,
     "gv100": gv100,
+    "hopper": hopper,
     "published": published,
     "nccl": nccl,
     "workers": workers,
@@ -448,7 +471,8 @@ def plots(read):
     """Path -> SVG, of all results that are there."""
     made = {}
     for name, title, result in [("workloads", "the bundled workloads at small", "workloads_small_cycle"),
-                                ("unseen", "kernels that nobody tuned to", "unseen_cycle")] + \
+                                ("unseen", "kernels that nobody tuned to", "unseen_cycle"),
+                                ("hopper", "kernels for Hopper", "hopper_cycle")] + \
                                [(n, TITLES[n], "micro_" + n) for n in COMPONENTS]:
         points = [(m, p) for _, _, _, m, p in (known(read, result) or {"kernels": []})["kernels"] if m and p]
         if points:

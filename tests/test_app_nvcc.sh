@@ -65,3 +65,19 @@ nvcc -cudart shared -gencode arch=compute_75,code=compute_75 first.o second.o -o
 "$orrery" app -q --model functional ./parts >out || { cat out; exit 1; }
 grep -qx 'parts, wrong: 0, calls: 74' out || { cat out; exit 1; }
 echo "all right: ${names[*]} children parts"
+# Textures' rarer forms leave what an H200 left, but for one coordinate at the edge of a cube's face, and levels that slopes
+# make, which it computes with fewer bits (mip-).
+cuda=$(dirname "$(command -v nvcc)")/..
+g++ -O1 -w "$source/micro/hopper/textures.cc" -I"$cuda/include" -L"$build/cuda" -l:libcuda.so.1 -o textures
+for part in "plain 1556" "slopes 508"; do
+    read -r part lines <<<"$part"
+    python3 "$source/micro/hopper/textures.py" "$part" >part.ptx
+    ptxas -arch=sm_90a part.ptx -o part.cubin
+    grep -o 'entry [a-z0-9_]*' part.ptx | cut -c7- >part.names
+    for module in part.ptx part.cubin; do
+        "$orrery" app -q --model functional ./textures $module part.names /dev/null >out || { tail -1 out; exit 1; }
+        awk -v lines="$lines" 'NR == FNR { if (!/^#/) want[$1 " " $2] = $3; next }
+            $3 != "begins" { n++; if (want[$2 " " $3] != $4 && !($2 ~ /slope/ && /mip-/)) { wrong++; if (!/cube.*u8n/) odd = 1 } }
+            END { exit n != lines || wrong > 6 || odd }' "$source/hardware/h200/textures.txt" out || { echo "$part, $module: not what an H200 left"; exit 1; }
+    done
+done

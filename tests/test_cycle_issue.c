@@ -558,6 +558,19 @@ static void test_dispatch(void **state) {
     }
 }
 
+// What stands still is the scheduler, while the unit is busy with the instruction, here for 4 cycles: a stall
+// count of 6 has waited for both cycles already, one of 5 for one of them. EXIT is issued at that cycle.
+static void test_dispatch_stalls(void **state) {
+    (void)state;
+    static const int exits[] = {[1] = 3, [2] = 4, [3] = 5, [4] = 6, [5] = 6, [6] = 6, [7] = 7};
+    for (int stall = 1; stall <= 7; stall++) {
+        kern *k = kern_new(1, 32);
+        more(k, "FFMA R4 <- R1 | stall %d", stall);
+        more(k, "EXIT | stall 1");
+        assert_int_equal(cycles_of(GPU("op.fp32.dispatch=2", "op.fp32.interval=4"), k), exits[stall] + 1);
+    }
+}
+
 // IADD3 could have FFMA's result after 10 cycles; where it must be 14 old IADD3 waits 4 and EXIT with it. An
 // old register costs nothing.
 static void test_settled(void **state) {
@@ -681,6 +694,7 @@ int main(void) {
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_dispatch_stalls),
         cmocka_unit_test(test_settled),
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),

@@ -84,8 +84,17 @@ wrong "the descriptor of B leads to .* in shared memory, where nothing has been 
 wrong "a race: the descriptor of B leads to .*, where a bulk copy is under way: nobody has waited" "arrives grid 1 block 128 args x, 1"
 wrong "a race: the bulk copy reads .* in shared memory, where another one is under way" "arrives grid 1 block 128 args x, 5"
 wrong "a race: the tensor map .* has changed since the thread block used it" "changed grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), x, 0"
+race="a race: it reads 0x[0-9a-f]* in shared memory, where a bulk copy is under way: nobody has waited for its mbarrier"
+wrong "$race" "touches grid 1 block 128 args x, 0"
+wrong "$race" "touches grid 1 block 128 args x, 16"
+wrong "${race/reads/writes}" "touches grid 1 block 128 args x, 2"
+wrong "${race/reads/writes}" "touches grid 1 block 128 args x, 8"
+race="a race: the bulk copy writes 0x[0-9a-f]* in shared memory, which a product of warps 0 to 3 still reads"
+wrong "$race" "overwrites grid 1 block 128 args x, 2"
+wrong "$race" "overwrites grid 1 block 128 args x, 4"
+wrong "$race" "overwrites grid 1 block 128 args x, 5"
 for module in ptx cubin; do
-    for launch in "arrives grid 1 block 128 args x, 3" "changed grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), x, 1"; do
+    for launch in "touches grid 1 block 128 args x, "{1,3,4,6,9,12,17} "overwrites grid 1 block 128 args x, "{0,1,3} "arrives grid 1 block 128 args x, 3" "changed grid 1 block 1 args tensor(x dims 64, 64 box 16, 16), x, 1"; do
         printf 'module "%s"\nbuffer x f32[4096]\nlaunch %s\n' "$PWD/faults/faults.$module" "$launch" >"$tmp/good.launch"
         "$ORRERY" run "$tmp/good.launch" -q >/dev/null || { echo "nothing is wrong: $module, $launch"; exit 1; }
     done

@@ -38,15 +38,25 @@ for name in $(sed -n 's/^W(\(.*\))$/\1/p' "$source/tests/hopper/new/list.def"); 
     done
 done
 
-# Exact where no warp tries again: in kernels with setmaxnreg a warp that asks for registers does so until others have given
-# theirs back, and how often depends on time (3.1 % fewer here at most, in gemm_persistent).
+# Exact where an H200 repeats its own count. In the others warps ask for registers (setmaxnreg) until somebody has given his
+# back, which takes as many tries as it takes time: the functional model has one. hopper_counts.csv has them measured again.
 "$orrery" correlate "$source/hardware/h200/hopper.csv" --csv "$dir/counts" -q -- --gpu h200 --model functional --size small \
     >/dev/null 2>"$dir/err" || complain "correlate: $(head -1 "$dir/err")"
-awk -F, '$1 == "kernel" && $10 == "smsp__inst_executed.sum" {
+awk -F, 'FNR == 1 { file++; for (i = 1; i <= NF; i++) if ($i == "smsp__inst_executed.sum") at = i; next }
+file < 3 && $2 == "small" && $at != "" { # what was measured, of each kernel
+    if (!($6 in least) || $at < least[$6]) least[$6] = $at
+    if ($at > most[$6]) most[$6] = $at
+    runs[$6]++
+    next
+}
+file == 3 && $1 == "kernel" && $10 == "smsp__inst_executed.sum" {
     n++
-    if ($15 == "" || $15 > 0 || $15 < -3.2) { print "FAILED: " $5 ": instructions " $15 " % off"; bad = 1 }
     exact += $15 == 0
-} END { if (n != 18 || exact < 12) { print "FAILED: " exact + 0 " of " n + 0 " kernels exact"; bad = 1 } exit bad }' "$dir/counts" || failed=1
+    if ($15 == 0) next
+    printf "%s: %d instructions without tries, %+.1f %%; an H200 has %d to %d in %d runs\n", $5, $14, $15, least[$5], most[$5], runs[$5]
+    if ($15 == "" || $15 > 0 || $15 < -3.2 || least[$5] == most[$5]) { print "FAILED: " $5 ": instructions " $15 " % off"; bad = 1 }
+} END { if (n != 18 || exact < 12) { print "FAILED: " exact + 0 " of " n + 0 " kernels exact"; bad = 1 } exit bad }' \
+    "$source/hardware/h200/hopper.csv" "$source/hardware/h200/hopper_counts.csv" "$dir/counts" || failed=1
 
 # Through CUDA's driver: clusters as a launch attribute, tensor maps made by the program.
 build=${BUILD:?the build folder}

@@ -140,6 +140,7 @@ typedef struct tblock {
     uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
     ORR_VEC(flight) flights;   // copies under way
+    uint32_t *read_by;         // who last multiplied by each 16 bytes of `shared`; NULL: nobody has
     ORR_VEC(used_map) maps;
     uint32_t next_let; // the warp whose try fails next when all are held
     uint32_t vain;     // such tries since somebody last arrived
@@ -224,6 +225,13 @@ void orr_copy_begins(tblock *tb, const mbar_count *c, uint32_t from, uint32_t by
 void orr_copies_land(tblock *tb, const mbar_count *c); // somebody has seen that the phase is over
 const flight *orr_copy_over(const tblock *tb, uint32_t from,
                             uint32_t end); // NULL: none has any of these bytes
+
+// Of an access that lanes make at `host`: false after a fault, where a copy is under way.
+bool orr_copies_apart(warp *w, const uop *u, uint32_t bytes, uint8_t *const host[ORR_WARP]);
+// Where and how the warp's next product is to mark each 16 bytes of shared memory that it reads; NULL: not.
+uint32_t *orr_product_reads(warp *w, uint32_t *mark);
+void orr_products_over(warp *w, uint32_t allowed); // the warp waits until so many groups of them are left
+bool orr_product_left(const tblock *tb, uint32_t from, uint32_t bytes, uint32_t *at, uint32_t *group);
 
 // run/maps.c
 bool orr_map_known(tblock *tb, uint64_t addr,

@@ -152,6 +152,12 @@ typedef struct warp_polls { // its turns among others (run/poll.c)
     bool yields;            // it gave way because it polled: its other lanes go on first
 } warp_polls;
 
+typedef struct warp_products { // of a group of four warps (ops/wgmma.c)
+    uint32_t n;                // that it has executed
+    uint32_t over;             // of them, those that it has waited for (run/flights.c)
+    uint32_t groups, ends[8];  // groups of them, and with which product the last ones ended
+} warp_products;
+
 typedef struct warp_tries { // waits for an mbarrier (run/arrive.c)
     const uop *paused;      // in front of a try that it waits at; NULL: it does not
     bool held, let;         // until the phase is over; it may go on
@@ -189,7 +195,7 @@ struct warp {
     uint32_t turn;
     warp_polls polls;
     warp_tries tries;
-    uint32_t products;            // of a group of warps that it has executed (ops/wgmma.c)
+    warp_products products;
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads, and looks at flags

@@ -81,6 +81,13 @@ static inline bool orr_tinst_lands(const orr_tinst *i) {
     return i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16;
 }
 
+// How much longer than its stall count says an instruction keeps its warp (op.CLASS.dispatch). Its scheduler
+// stands still while its unit is busy with it; a stall count that goes beyond that has waited for it already.
+static inline uint32_t orr_tinst_held(const orr_tinst *i) {
+    uint32_t stall = ORR_CTRL_STALL(i->ctrl), beyond = stall > i->interval ? stall - i->interval : 0;
+    return i->dispatch > beyond ? i->dispatch - beyond : 0;
+}
+
 // The lanes that take part in an access, of those that the stream has.
 static inline uint32_t orr_tinst_lanes(const orr_tinst *i, uint32_t mask) {
     return i->flags & ORR_TF_ELECTS && (!i->imm || mask == UINT32_MAX) ? mask & (0u - mask) : mask;

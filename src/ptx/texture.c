@@ -7,9 +7,10 @@
 static const struct {
     const char *word;
     uint8_t shape, coordinates; // as machine code numbers shapes; of the place, without the layer
-    bool layered;
-} shapes[] = {{"1d", 0, 1, false}, {"2d", 1, 2, false}, {"3d", 2, 3, false},  {"cube", 3, 3, false},
-              {"a1d", 4, 1, true}, {"a2d", 5, 2, true}, {"acube", 7, 3, true}};
+    bool layered, samples;      // the coordinates begin with a sample's number, then the layer
+} shapes[] = {{"1d", 0, 1, false, false},   {"2d", 1, 2, false, false},  {"3d", 2, 3, false, false},
+              {"cube", 3, 3, false, false}, {"a1d", 4, 1, true, false},  {"a2d", 5, 2, true, false},
+              {"acube", 7, 3, true, false}, {"2dms", 1, 2, false, true}, {"a2dms", 5, 2, true, true}};
 
 static int shape_of(lowering *l) {
     for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
@@ -40,9 +41,11 @@ static void element(lowering *l, const ptx_opd *o, uint32_t n, uint8_t type) {
 
 // Handle, x, y, z, layer of [a, {c}].
 static void place(lowering *l, const ptx_opd *o, int shape, uint8_t type) {
-    if (o->kind != O_ADDR || o->n != 2) ptx_unsupported(l, "a texture with a sampler of its own");
+    if (o->kind != O_ADDR || o->n != 2)
+        ptx_unsupported(l, "a sampler of its own, which CUDA's driver does not take either");
     const ptx_opd *at = &ptx_kids(l, o)[1];
-    uint32_t first = shapes[shape].layered, need = shapes[shape].coordinates;
+    uint32_t layer = shapes[shape].samples, first = layer + shapes[shape].layered,
+             need = shapes[shape].coordinates;
     if (ptx_elements(l, at) < first + need) ptx_refuse(l, "%u coordinates are needed", first + need);
     handle(l, o);
     for (uint32_t n = 0; n < 3; n++)
@@ -50,8 +53,8 @@ static void place(lowering *l, const ptx_opd *o, int shape, uint8_t type) {
             element(l, at, first + n, type);
         else
             ptx_src_operand(l, ptx_imm(ORR_W, 0));
-    if (first)
-        element(l, at, 0, ORR_T_U32);
+    if (shapes[shape].layered)
+        element(l, at, layer, ORR_T_U32);
     else
         ptx_src_operand(l, ptx_imm(ORR_W, 0));
 }
@@ -98,16 +101,35 @@ static void end(lowering *l, uint8_t type) {
     ptx_emit(l, then, &p, 1, &yes, 1);
 }
 
-// Behind what else an instruction has, from operand `at` on: {offsets}.
+static orr_operand worked_out(lowering *l, uint8_t op, uint8_t type, orr_operand a, uint64_t b) {
+    orr_inst in = {.op = op, .type = type, .vec = 1, .guard = -1, .target = -1};
+    orr_operand d = ptx_temp(l, ORR_W);
+    ptx_emit(l, in, &d, 1, (orr_operand[]){a, ptx_imm(ORR_W, b)}, 2);
+    return d;
+}
+
+// The level that stands for a sample (exec/sass/texture.c): textures have one.
+static orr_operand sample(lowering *l, const ptx_opd *place) {
+    ptx_opd number = ptx_element(l, &ptx_kids(l, place)[1], 0);
+    orr_operand any = worked_out(l, ORR_OP_MIN, ORR_T_U32, ptx_read(l, &number, ORR_W, ORR_T_U32), 1);
+    return worked_out(l, ORR_OP_SHL, ORR_T_B32, any, 8);
+}
+
+// Behind what else an instruction has, from operand `at` on: {offsets}, and what depth is compared with,
+// which is nothing to a texture that CUDA makes (docs/how/textures.md). The offset of one dimension is given
+// to machine code as it is, which takes its bits 4 to 7 for that of the second.
 static void offsets(lowering *l, uint32_t at, int shape) {
-    if (at == l->n) return;
-    if (l->o[at].kind != O_VEC || at + 1 != l->n) ptx_unsupported(l, "a comparison of depth");
+    if (at == l->n || l->o[at].kind != O_VEC) return;
     if (ptx_elements(l, &l->o[at]) < shapes[shape].coordinates) ptx_refuse(l, "too few offsets");
     for (uint32_t n = 0; n < 3; n++)
-        if (n < shapes[shape].coordinates)
+        if (n < shapes[shape].coordinates) {
             element(l, &l->o[at], n, ORR_T_S32);
-        else
+        } else if (n == 1 && shapes[shape].shape == 0) {
+            ptx_opd one = ptx_element(l, &l->o[at], 0);
+            ptx_src_operand(l, worked_out(l, ORR_OP_SHR, ORR_T_S32, ptx_read(l, &one, ORR_W, ORR_T_S32), 4));
+        } else {
             ptx_src_operand(l, ptx_imm(ORR_W, 0));
+        }
     l->in.imm |= ORR_TEX_OFFSETS;
 }
 
@@ -119,6 +141,8 @@ void ptx_l_tex(lowering *l) {
     int shape = shape_of(l);
     begin(l);
     bool integers = l->in.stype == ORR_T_S32 || l->in.stype == ORR_T_U32;
+    if (shapes[shape].samples && (!integers || level || grad))
+        ptx_refuse(l, "samples have integer coordinates");
     if (!integers && l->in.stype != ORR_T_F32) ptx_unsupported(l, "coordinates of this type");
     uint8_t type = l->in.type;
     if (type != ORR_T_F32 && type != ORR_T_U32 && type != ORR_T_S32 && type != ORR_T_B32 &&
@@ -129,8 +153,16 @@ void ptx_l_tex(lowering *l) {
     place(l, &l->o[1], shape, l->in.stype);
     l->in.sub = grad ? ORR_TEX_GRADIENT : ORR_TEX_LEVEL;
     l->in.imm = shapes[shape].shape | (integers ? ORR_TEX_INTEGERS : 0);
+    // Slopes and a depth in one dimension: an H200 leaves zero, as what is outside does.
+    if (grad && !shapes[shape].shape && l->n > least && l->o[l->n - 1].kind != O_VEC) {
+        l->in.sub = ORR_TEX_LEVEL, l->in.imm |= ORR_TEX_INTEGERS;
+        ptx_src_operand(l, ptx_imm(ORR_W, 256));
+        return end(l, type);
+    }
     if (level)
         ptx_src(l, &l->o[2], ORR_W, l->in.stype);
+    else if (shapes[shape].samples)
+        ptx_src_operand(l, sample(l, &l->o[1]));
     else
         ptx_src_operand(l, ptx_imm(ORR_W, integers ? 0 : 0xc2000000)); // -32: the first
     for (uint32_t n = 0; grad && n < shapes[shape].coordinates; n++) {
@@ -179,7 +211,7 @@ void ptx_l_txq(lowering *l) { // txq, suq: d, [a] {, level}
     ptx_begin(l);
     size_t n = 0;
     while (n < sizeof what / sizeof *what && !ptx_has(l->op, what[n])) n++;
-    if (n == sizeof what / sizeof *what) ptx_unsupported(l, "this query");
+    if (n == sizeof what / sizeof *what) ptx_unsupported(l, "CUDA's driver does not answer this either");
     l->in.sub = (uint8_t)n;
     ptx_dst(l, &l->o[0], ORR_W);
     handle(l, &l->o[1]);

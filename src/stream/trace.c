@@ -46,20 +46,26 @@ int orr_trace_block(orr_trace *t, uint32_t nblocks, uint32_t *block, uint32_t *m
     return 1;
 }
 
+// Of any number of differences 32 are read, where the trace goes on so far: loops of a known length are
+// vector code.
 static bool get_offsets(orr_trace *t, int size, uint64_t base, orr_access *a) {
     uint32_t rest = a->mask & (a->mask - 1);
-    size_t n = (size_t)orr_popc(rest);
-    int64_t off[ORR_WARP];
+    size_t n = (size_t)orr_popc(rest), bytes = n << size;
+    int64_t off[ORR_WARP], last[ORR_WARP] = {0};
+    if (size < 1 || size > 3 || (size_t)(t->end - t->at) < bytes) return false;
+    const void *from = t->at;
+    if ((size_t)(t->end - t->at) < (size_t)ORR_WARP << size) from = memcpy(last, t->at, bytes);
+    t->at += bytes;
     if (size == 1) {
         int16_t small[ORR_WARP];
-        if (!get_bytes(t, small, n * 2)) return false;
-        for (size_t i = 0; i < n; i++) off[i] = small[i];
+        memcpy(small, from, sizeof small);
+        for (int i = 0; i < ORR_WARP; i++) off[i] = small[i];
     } else if (size == 2) {
         int32_t small[ORR_WARP];
-        if (!get_bytes(t, small, n * 4)) return false;
-        for (size_t i = 0; i < n; i++) off[i] = small[i];
-    } else if (size != 3 || !get_bytes(t, off, n * 8)) {
-        return false;
+        memcpy(small, from, sizeof small);
+        for (int i = 0; i < ORR_WARP; i++) off[i] = small[i];
+    } else {
+        memcpy(off, from, sizeof off);
     }
     a->addr[orr_ffs(a->mask)] = base;
     if (n == 31) {

@@ -75,10 +75,11 @@ static inline int orr_trace_rows(const uint64_t addr[32], uint64_t stride) {
     return off ? 0 : orr_ffs((uint32_t)row);
 }
 
-// Differences to the first lane: the smallest size that holds all.
+// Differences to the first lane: the smallest size that holds all. All 32 are written, whatever their number:
+// there is room, and loops of a known length are vector code.
 static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t rest, uint64_t base,
                                          const uint64_t addr[32]) {
-    int64_t off[32];
+    int64_t off[32] = {0};
     uint64_t wide = 0;
     int n = 0;
     if (rest == 0xfffffffeu) {
@@ -87,24 +88,22 @@ static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t res
     } else {
         for (uint32_t m = rest; m; m &= m - 1) off[n++] = (int64_t)(addr[orr_ffs(m)] - base);
     }
-    for (int i = 0; i < n; i++) wide |= (uint64_t)(off[i] < 0 ? ~off[i] : off[i]);
+    for (int i = 0; i < 32; i++) wide |= (uint64_t)(off[i] ^ (off[i] >> 63));
     if (wide < 1u << 15) {
         int16_t small[32];
-        for (int i = 0; i < n; i++) small[i] = (int16_t)off[i];
-        // cppcheck-suppress uninitvar ; one or two lanes are always regular, so n is more than 1
-        memcpy(p, small, (size_t)n * 2);
+        for (int i = 0; i < 32; i++) small[i] = (int16_t)off[i];
+        memcpy(p, small, sizeof small);
         *head |= 1 << 4;
         return p + n * 2;
     }
     if (wide < 1u << 31) {
         int32_t small[32];
-        for (int i = 0; i < n; i++) small[i] = (int32_t)off[i];
-        // cppcheck-suppress uninitvar
-        memcpy(p, small, (size_t)n * 4);
+        for (int i = 0; i < 32; i++) small[i] = (int32_t)off[i];
+        memcpy(p, small, sizeof small);
         *head |= 2 << 4;
         return p + n * 4;
     }
-    memcpy(p, off, (size_t)n * 8);
+    memcpy(p, off, sizeof off);
     *head |= 3 << 4;
     return p + n * 8;
 }

@@ -82,6 +82,18 @@ static uint8_t *global_at(const request *r, uint64_t addr, uint64_t bytes) {
     return NULL;
 }
 
+// What is written is not to be what a product still reads.
+static bool unread(const request *r, const tblock *tb, const uint8_t *to, uint32_t bytes) {
+    uint32_t at, first;
+    if (to < tb->shared || to >= tb->shared + tb->prog->shared_bytes) return true;
+    if (!orr_product_left(tb, (uint32_t)(to - tb->shared), bytes, &at, &first)) return true;
+    orr_fault(r->w, r->u, r->lane,
+              "a race: the bulk copy writes 0x%x in shared memory, which a product of warps %u to %u still "
+              "reads: none of them has waited for it",
+              at, first, first + 3);
+    return false;
+}
+
 // Bytes have come to `to` and the `room` behind it, in the block that has them.
 static bool complete(const request *r, uint64_t addr, uint32_t bytes, const uint8_t *to, uint32_t room) {
     tblock *tb;
@@ -94,6 +106,7 @@ static bool complete(const request *r, uint64_t addr, uint32_t bytes, const uint
     if (bad) return wrong(r, bad);
     *at = mbar_close(b);
     orr_mbar_done(r->w, host, (old ^ *at) >> MBAR_PHASE);
+    if (!unread(r, tb, to, room)) return false;
     if (to >= tb->shared && to < tb->shared + tb->prog->shared_bytes)
         orr_mbar_brings(r->w, host, (uint32_t)(to - tb->shared), room);
     return true;

@@ -74,13 +74,16 @@ static double sane(float c) {
     return c > 0x1p40f ? 0x1p40 : c < -0x1p40f ? -0x1p40 : (double)c;
 }
 
+static bool is_cube(const orr_texture *t) { return t->shape == ORR_TEX_CUBE || t->shape == ORR_TEX_ACUBE; }
+
 // GATHERED: a coordinate beyond the edge is not moved to it, its texels are. `offset` is of texels.
 enum { NEAREST, FILTERED, GATHERED };
 static axis along(const orr_texture *t, int n, int32_t size, float c, int32_t offset, int how) {
     uint8_t mode = t->address[n];
-    if (!t->normalized && (mode == ORR_TEX_WRAP || mode == ORR_TEX_MIRROR)) mode = ORR_TEX_CLAMP;
+    bool normalized = t->normalized || is_cube(t); // on a face they always are
+    if (!normalized && (mode == ORR_TEX_WRAP || mode == ORR_TEX_MIRROR)) mode = ORR_TEX_CLAMP;
     double x = sane(c);
-    if (t->normalized) {
+    if (normalized) {
         // Whole turns do not matter, however many; the rest has 21 bits.
         // (Just left of 0 is the last texel, down to -2^-33 at least; -2^-59 was seen to be 0.)
         if (mode == ORR_TEX_WRAP) x = fabs(x) < 0x1p40 && fabs(x) > 0x1p-48 ? x - floor(x) : 0;
@@ -326,10 +329,11 @@ static void add_level(footprint *f, const layer *l, uint32_t level, const float 
     int dims = dims_of(t->shape);
     uint32_t size[3] = {v->width, v->height, v->depth};
     for (int n = 0; n < 3; n++)
-        // A 1D texture has one row, and above it whatever the second address mode says.
+        // A 1D texture has one row, and above it whatever the second address mode says; a layered one has
+        // not.
         ax[n] = n < dims ? along(t, n, (int32_t)size[n], c[n], f->offset[n], t->linear)
-                : n == 1 ? along(t, n, 1, 0, 0, t->linear)
-                         : (axis){.frac = 0};
+                : n == 1 && t->shape == ORR_TEX_1D ? along(t, n, 1, 0, f->offset[1], t->linear)
+                                                   : (axis){.frac = 0};
     uint32_t back = dims == 3 ? (ax[2].frac * share + 127) >> 8 : 0;
     if (share > back) add_slice(f, l, level, ax, ax[2].at[0], share - back);
     if (back) add_slice(f, l, level, ax, ax[2].at[1], back);
@@ -374,6 +378,12 @@ static uint32_t layer_of(const orr_texture *t, uint32_t layer) {
     return layer < n ? layer : n - 1;
 }
 
+// The layer that is a cube's face, and where on it.
+static uint32_t face_at(const orr_texture *t, const orr_tex_at *a, float on[2]) {
+    uint32_t cube = t->shape == ORR_TEX_ACUBE ? layer_of(t, a->layer * 6) / 6 : 0;
+    return layer_of(t, cube * 6 + face_of(a->c, on));
+}
+
 // Everything but the sums: coordinates by shape, levels, slices.
 static uint64_t gathered(const orr_texture *t, const uint8_t *host, const orr_tex_at *a, footprint *f) {
     float c[3] = {a->c[0], a->c[1], a->c[2]};
@@ -381,12 +391,7 @@ static uint64_t gathered(const orr_texture *t, const uint8_t *host, const orr_te
     f->slices = 0;
     f->offset = a->offset;
     if (t->shape == ORR_TEX_A1D || t->shape == ORR_TEX_A2D) number = layer_of(t, a->layer);
-    if (t->shape == ORR_TEX_CUBE || t->shape == ORR_TEX_ACUBE) {
-        float on[2];
-        uint32_t cube = t->shape == ORR_TEX_ACUBE ? layer_of(t, a->layer * 6) / 6 : 0;
-        number = layer_of(t, cube * 6 + face_of(a->c, on));
-        c[0] = on[0], c[1] = on[1];
-    }
+    if (is_cube(t)) number = face_at(t, a, c);
     int32_t level = t->nlevels > 1 ? fixed_level(t, a->level) : 0;
     layer on = {.t = t, .host = host, .n = number};
     axis ax[3];
@@ -443,11 +448,12 @@ uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex
                         uint32_t out[4]) {
     static const uint8_t order[4] = {2, 3, 1, 0}; // below left, below right, above right, above left
     axis ax[3];
+    float c[2] = {a->c[0], a->c[1]};
+    uint32_t layer = t->shape == ORR_TEX_A2D ? layer_of(t, a->layer) : is_cube(t) ? face_at(t, a, c) : 0;
     for (int n = 0; n < 3; n++)
-        ax[n] = n < 2 ? along(t, n, (int32_t)(n ? t->level[0].height : t->level[0].width), a->c[n],
-                              a->offset[n], GATHERED)
+        ax[n] = n < 2 ? along(t, n, (int32_t)(n ? t->level[0].height : t->level[0].width), c[n], a->offset[n],
+                              GATHERED)
                       : (axis){.frac = 0};
-    uint32_t layer = t->shape == ORR_TEX_A2D ? layer_of(t, a->layer) : 0;
     for (int n = 0; n < 4; n++) {
         int q = order[n];
         texel e = fetched(t, host, 0, (int32_t[3]){ax[0].at[q & 1], ax[1].at[q >> 1], 0}, layer);
@@ -456,13 +462,22 @@ uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex
     return touched(t, 0, ax, layer, 1);
 }
 
-float orr_tex_gradient(const orr_texture *t, int dims, const float dx[3], const float dy[3]) {
-    double sx = 0, sy = 0;
-    uint32_t size[3] = {t->level[0].width, t->level[0].height, t->level[0].depth};
-    for (int n = 0; n < dims; n++) {
-        double scale = t->normalized ? size[n] : 1;
-        sx += (double)dx[n] * dx[n] * scale * scale;
-        sy += (double)dy[n] * dy[n] * scale * scale;
+// How a place on a face of a cube (0 to 1) differs, where the direction differs by d.
+static void on_its_face(const float c[3], const float d[3], double to[2]) {
+    int m = fabsf(c[2]) >= fabsf(c[0]) && fabsf(c[2]) >= fabsf(c[1]) ? 2 : fabsf(c[1]) >= fabsf(c[0]);
+    double far = c[m], along_it = d[m];
+    for (int n = 0, k = 0; n < 3; n++)
+        if (n != m) to[k++] = far != 0 ? (d[n] * far - c[n] * along_it) / (far * far) / 2 : 0;
+}
+
+float orr_tex_gradient(const orr_texture *t, const float at[3], const float dx[3], const float dy[3]) {
+    const uint32_t size[3] = {t->level[0].width, t->level[0].height, t->level[0].depth};
+    double x[3] = {dx[0], dx[1], dx[2]}, y[3] = {dy[0], dy[1], dy[2]}, sx = 0, sy = 0;
+    if (is_cube(t)) on_its_face(at, dx, x), on_its_face(at, dy, y);
+    for (int n = 0; n < dims_of(t->shape); n++) {
+        double scale = t->normalized || is_cube(t) ? size[n] : 1;
+        sx += x[n] * x[n] * scale * scale;
+        sy += y[n] * y[n] * scale * scale;
     }
     double rho = sx > sy ? sx : sy;
     return rho > 0 ? (float)(log2(rho) / 2) : -32.0f;

@@ -173,6 +173,8 @@ bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
     if (w->step && (w->step->values || w->step->addr))
         return orr_step_address(w, u, addr, space, bytes, host) == STEP_AGAIN;
     if (!resolve(w, u, addr, space, bytes, host)) return false;
+    bool shared = space == ORR_SPACE_SHARED || space == ORR_SPACE_GENERIC;
+    if (shared && (w->tb->flights.n || w->tb->cluster) && !orr_copies_apart(w, u, bytes, host)) return false;
     if (w->trace && u->traced && w->tb->cluster && space == ORR_SPACE_SHARED) {
         uint64_t own[ORR_WARP]; // what mapa made of the block's own addresses is one of them
         uint32_t tag = orr_cluster_tag(w->tb, w->tb->rank);

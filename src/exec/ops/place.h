@@ -78,7 +78,16 @@ static inline void find_shape(const uint32_t *lo, const uint32_t *hi, row_shape 
         off |= (lo[i] ^ (first + i * step)) | (lo[i + 16] ^ (second + i * step));
     s->kind = off || !steps_fit(first, step, 15) || !steps_fit(second, step, 15) ? SHAPE_ANY : SHAPE_ROWS;
     s->down = (int64_t)second - first;
-    find_extent(lo, s);
+    if (s->kind == SHAPE_ANY) {
+        find_extent(lo, s);
+        return;
+    }
+    uint32_t last = lo[15], end = lo[ORR_WARP - 1]; // of the rows
+    uint32_t low = first < last ? first : last, high = first < last ? last : first;
+    uint32_t low2 = second < end ? second : end, high2 = second < end ? end : second;
+    s->least = low < low2 ? low : low2;
+    s->most = high > high2 ? high : high2;
+    s->low = step | (second - first);
 }
 
 // Displacements with which words `least` to `most` lie in [lo, lo + size); `base` is added to the words.
@@ -161,6 +170,13 @@ INLINE int lay_out(warp *w, const uop *u, const row_shape *s, uint32_t bytes, ui
     return s->step ? PLACE_ADJACENT_SOME : PLACE_SAME_SOME;
 }
 
+// May a bulk copy be under way where an access of shared memory goes? The long way is exact about it.
+static __attribute__((noinline)) bool near_copy(const warp *w, const row_shape *s, int64_t disp,
+                                                uint32_t bytes) {
+    int64_t from = (int64_t)s->least + disp - w->tb->tag, end = (int64_t)s->most + disp - w->tb->tag + bytes;
+    return orr_copy_over(w->tb, (uint32_t)from, (uint32_t)end) != NULL;
+}
+
 INLINE int locate_words(warp *w, const uop *u, uint32_t bytes, place *p) {
     row_shape *s = &w->shapes[u->shape];
     if (s->stamp != w->entered || u->shape == SHAPES) {
@@ -170,6 +186,7 @@ INLINE int locate_words(warp *w, const uop *u, uint32_t bytes, place *p) {
     int64_t d = u->disp;
     if ((d < s->from || d + bytes > s->to) && !elsewhere(w, u, s, bytes)) return PLACE_FAULT;
     if (((s->first + (uint32_t)d) | s->low) & (bytes - 1)) return PLACE_FAULT;
+    if (u->way == WAY_SHARED && w->tb->flights.n && near_copy(w, s, d, bytes)) return PLACE_FAULT;
     if (w->trace && u->traced && !note_shape(w, u, s)) return PLACE_FAULT;
     return lay_out(w, u, s, bytes, s->at + (uintptr_t)d, p);
 }
@@ -227,6 +244,7 @@ static __attribute__((noinline)) bool locate_few(warp *w, const uop *u, uint32_t
                                                  uint8_t *host[ORR_WARP]) {
     range r = shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
     uintptr_t to = shared ? (uintptr_t)w->tb->shared - w->tb->tag : w->worker->memory;
+    if (shared && w->tb->flights.n) return false;
     const uint32_t *words = SRC_A(w, u, uint32_t);
     bool ok;
     if (shared)

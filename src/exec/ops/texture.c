@@ -57,14 +57,13 @@ static orr_tex_at asked(const warp *w, const uop *u, int lane) {
     return a;
 }
 
-static float gradient(const warp *w, const uop *u, int lane, const orr_texture *t, uint32_t shape) {
+static float gradient(const warp *w, const uop *u, int lane, const orr_texture *t, const orr_tex_at *a) {
     float d[2][3] = {{0}};
-    int dims = shape == ORR_TEX_1D || shape == ORR_TEX_A1D   ? 1
-               : shape == ORR_TEX_2D || shape == ORR_TEX_A2D ? 2
-                                                             : 3;
-    if (t->shape == ORR_TEX_1D || t->shape == ORR_TEX_A1D) dims = 1;
+    int dims = a->shape == ORR_TEX_1D || a->shape == ORR_TEX_A1D   ? 1
+               : a->shape == ORR_TEX_2D || a->shape == ORR_TEX_A2D ? 2
+                                                                   : 3;
     for (int n = 0; n < 2 * dims; n++) memcpy(&d[n & 1][n / 2], &SRC_N(w, u, 6 + n, uint32_t)[lane], 4);
-    return orr_tex_gradient(t, dims, d[0], d[1]);
+    return orr_tex_gradient(t, a->c, d[0], d[1]);
 }
 
 static void tex(warp *w, const uop *u) {
@@ -75,7 +74,7 @@ static void tex(warp *w, const uop *u) {
         int lane = orr_ffs(m);
         if (!find(w, u, lane, &s)) return;
         orr_tex_at a = asked(w, u, lane);
-        if (u->inst->sub == ORR_TEX_GRADIENT) a.level = gradient(w, u, lane, s.t, a.shape);
+        if (u->inst->sub == ORR_TEX_GRADIENT) a.level = gradient(w, u, lane, s.t, &a);
         addr[lane] = u->inst->sub == ORR_TEX_GATHER
                          ? orr_tex_gather(s.t, s.host, &a, u->imm >> 8 & 3, out[lane])
                          : orr_tex_sample(s.t, s.host, &a, out[lane]);

@@ -76,7 +76,8 @@ typedef struct reader {
     const uop *u;
     char which; // A or B
     bool exact;
-    uint32_t least, most; // of what was read: [least, most)
+    uint32_t least, most;  // of what was read: [least, most)
+    uint32_t *marks, mark; // of what products read (run/flights.c)
 } reader;
 
 // The 16 bytes at `at`, or NULL after a fault: outside of shared memory, where a bulk copy is under way, or,
@@ -114,6 +115,7 @@ static const uint8_t *chunk_of(reader *r, uint32_t at) {
     }
     r->least = at < r->least ? at : r->least;
     r->most = at + CHUNK > r->most ? at + CHUNK : r->most;
+    if (r->marks) r->marks[at / CHUNK] = r->mark;
     return tb->shared + at;
 }
 
@@ -147,6 +149,7 @@ static bool read_matrix(reader *d, uint64_t desc, uint32_t rows, uint32_t bytes,
     if (d->u->inst->mods & (d->which == 'A' ? ORR_M_A_COL : ORR_M_TRANS)) read = read_columns;
     uint32_t first = d->which == 'A' ? d->w->index % 4 * ROWS : 0;
     d->least = UINT32_MAX;
+    d->marks = orr_product_reads(d->w, &d->mark);
     if (!read(d, &g, first, rows, bytes, out)) return false;
     d->exact = orr_copy_over(d->w->tb, d->least, d->most) != NULL;
     return !d->exact || read(d, &g, first, rows, bytes, out);
@@ -357,6 +360,11 @@ static void write_d(warp *w, const oper *regs, const wg *p) {
     }
 }
 
+static void group_ends(warp *w) {
+    warp_products *p = &w->products;
+    p->ends[p->groups++ % (sizeof p->ends / sizeof *p->ends)] = p->n;
+}
+
 // ---- the handler ----------------------------------------------------------------------------------
 // Destinations: D. Sources: D as it was; four registers of A, or its descriptor; B's descriptor; the
 // predicate scale-d, false: D as it was counts as zero; of a sparse A its metadata and the selector.
@@ -395,7 +403,8 @@ static void wgmma(warp *w, const uop *u) {
     else
         multiply_floats(w->tb->worker, &p, desc);
     write_d(w, u->all, &p);
-    w->products++;
+    w->products.n++;
+    if (i->disp & ORR_WG_ENDS) group_ends(w);
     orr_gates_open(w->tb);
 }
 
@@ -404,13 +413,17 @@ bool orr_wgmma_holds(const warp *w) {
     const tblock *tb = w->tb;
     uint32_t first = w->index & ~3u;
     for (uint32_t n = first; n < first + 4 && n < tb->prog->nwarps; n++)
-        if (tb->warps[n].live && tb->warps[n].products < w->products) return true;
+        if (tb->warps[n].live && tb->warps[n].products.n < w->products.n) return true;
     return false;
 }
 
 static void group_sync(warp *w, const uop *u) {
-    if (u->inst->sub != ORR_WG_FENCE) return;
-    w->products++;
+    switch (u->inst->sub) {
+    case ORR_WG_COMMIT: group_ends(w); return;
+    case ORR_WG_WAIT: orr_products_over(w, (uint32_t)u->inst->imm); return;
+    default: break;
+    }
+    w->products.n++;
     orr_gates_open(w->tb);
 }
 

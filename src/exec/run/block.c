@@ -283,6 +283,8 @@ static tblock *start_block(worker *k, uint64_t index) {
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
     tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
     tb->mbars.n = tb->flights.n = tb->maps.n = 0;
+    free(tb->read_by);
+    tb->read_by = NULL;
     tb->faulted = false;
     tb->releases = 0;
     tb->next = NULL;
@@ -361,6 +363,7 @@ static void free_block(tblock *tb) {
     free(tb->local);
     free(tb->mbars.at);
     free(tb->flights.at);
+    free(tb->read_by);
     free(tb->maps.at);
     free(tb->traces);
     free(tb->views);

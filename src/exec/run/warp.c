@@ -697,7 +697,8 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->tries.paused = NULL;
     w->tries.held = w->tries.let = false;
     w->polls.budget = POLL_QUANTUM;
-    w->products = w->cluster_phase = 0;
+    w->products = (warp_products){.n = 0};
+    w->cluster_phase = 0;
     w->insts = w->thread_insts = w->ticks = 0;
     w->joins.n = w->frames.n = 0;
     w->joins.free = w->frames.free = -1;

@@ -172,13 +172,15 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
     uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
-    if (!name || address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING || back >= p->barriers) {
+    bool slopes = name && orr_sass_is_slopes(name);
+    bool system = name && address >= ORR_CODE_SYSTEM(0) && address < ORR_CODE_MISSING;
+    if ((!slopes && !system) || back >= p->barriers) {
         orr_fault(w, u, orr_ffs(lanes), "call of '%s', which nobody has", name ? name : "?");
         return false;
     }
     uint32_t was = w->exec;
     set_exec(w, lanes);
-    bool ok = orr_sass_syscall(w, u, lanes, which);
+    bool ok = slopes ? orr_sass_slopes(w, u, lanes, name) : orr_sass_syscall(w, u, lanes, which);
     set_exec(w, was);
     const uint32_t *r20 = (const uint32_t *)(const void *)(w->bank[BANK_W] + back);
     for (uint32_t m = lanes; m; m &= m - 1) to[orr_ffs(m)] = r20[orr_ffs(m)];

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "exec/ops/pair.h"
+#include "exec/ops/wgmma.h"
 #include "exec/sass/memory.h"
 #include "exec/tensormap.h"
 
@@ -84,6 +85,9 @@ static bool group_product(translator *m) {
     if (desc->value & 4) like.mods |= ORR_M_A_COL;
     if (desc->value & 8) like.mods |= ORR_M_TRANS;
     if (m_mod(m, ORR_SM_SAT)) like.mods |= ORR_M_SATFINITE;
+    const orr_arg *last = &m->c->args[m->c->nargs - 1];
+    if (last->kind == ORR_ARG_WORD && last->sub == ORR_SM_GSB && last->subval == ORR_SV_GSB_GSB0)
+        like.disp |= ORR_WG_ENDS;
     oper o[2 * 128 + 9];
     for (int i = 0; i < nd; i++) o[at++] = m_dst(m, 0, i);
     for (int i = 0; i < nd; i++) o[at++] = m_src(m, c, i);

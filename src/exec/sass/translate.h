@@ -131,6 +131,9 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
 // Lanes call a function of the device runtime (ORR_SYS_*) at instruction u: arguments are in R4 and up, the
 // result goes to R4. They go on at R20 (which is for the caller to do). False after a fault.
 bool orr_sass_syscall(warp *w, const uop *u, uint32_t lanes, unsigned which);
+// texture.c: tex.grad of shapes that machine code has not, as functions of the driver.
+bool orr_sass_is_slopes(const char *name);
+bool orr_sass_slopes(warp *w, const uop *u, uint32_t lanes, const char *name);
 
 // ---- running --------------------------------------------------------------------------------
 bool orr_sass_translate(decoded *p, orr_err *e);       // orr_decode for machine code: uops, blocks, constants

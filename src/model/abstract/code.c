@@ -248,7 +248,7 @@ static uint64_t step_of(const machine *m, const acode *c, uint32_t n) {
     uint64_t step = 1;
     if (i->kind == ORR_TK_BRANCH && m->c->branch.wait > step) step = m->c->branch.wait;
     if (ORR_CTRL_STALL(i->ctrl) > step) step = ORR_CTRL_STALL(i->ctrl);
-    if (!m->collector) step += i->hold + i->dispatch;
+    if (!m->collector) step += i->hold + orr_tinst_held(i);
     if (i->kind == ORR_TK_BRANCH && i->sass == ORR_SASS_BSYNC) step += m->c->branch.jump;
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && step < c->latency[n])

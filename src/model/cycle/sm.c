@@ -53,7 +53,7 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     units_occupy_parts(&s->units, w->sched, i->unit, now + start);
     q->operand_wait = start + i->dispatch;
     q->operand_cycles += start + i->dispatch;
-    w->front += start + i->dispatch + i->hold; // others of the scheduler do not wait for `hold`
+    w->front += start + orr_tinst_held(i) + i->hold; // others of the scheduler do not wait for `hold`
     d->lost = d->start = start + i->hold + d->queued;
 }
 
