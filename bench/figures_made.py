@@ -342,6 +342,51 @@ def transcript(name, first=1, last=None):
     return made
 
 
+def opencl_rows(read):
+    return read("opencl")["kernels"]
+
+
+def accuracy_of(rows, key):
+    return 100 - sum(abs(100 * x[key] / x["cycles"] - 100) for x in rows) / len(rows)
+
+
+def opencl(read):
+    """docs/guides/opencl.md: source-level simulation beside the cycle model, one Fermi SM with perfect memory."""
+    parts = []
+    for label, rows in (("the paper's benchmarks at its sizes", [x for x in opencl_rows(read) if x["paper"]]),
+                        ("others of PolyBench and Rodinia", [x for x in opencl_rows(read) if not x["paper"]]), ("all", opencl_rows(read))):
+        near = sum(abs(x["predicted"] / x["cycles"] - 1) <= 0.1 for x in rows)
+        better = sum(abs(x["predicted"] - x["cycles"]) <= abs(x["optimistic"] - x["cycles"]) for x in rows)
+        insts = 100 - sum(abs(100 * x["counted_insts"] / x["insts"] - 100) for x in rows) / len(rows)
+        parts.append([label, len(rows), percent(accuracy_of(rows, "predicted")), percent(accuracy_of(rows, "optimistic")),
+                      f"{better}", f"{near}", percent(insts)])
+    return table(["", "kernels", "accuracy", "the bound alone", "nearer than the bound", "within 10 %", "warp instructions"], parts) + \
+        "\n\n" + prose(f"Run at {when(read('opencl'))}: `{read('opencl')['command']}`.")
+
+
+def seconds(x):
+    return f"{x:.4f}" if x < 0.01 else f"{x:.3f}" if x < 1 else f"{x:.1f}"
+
+
+def opencl_kernels(read):
+    """The same, kernel by kernel: the paper's table II and its run times."""
+    parts = []
+    for x in sorted(opencl_rows(read), key=lambda x: (not x["paper"], x["program"], x["kernel"])):
+        parts.append([f"{x['program']}: {x['kernel']}", f"{x['warps']:,}", *(signed(100 * x[k] / x["cycles"] - 100) for k in ("predicted", "optimistic")),
+                      f"{x['expected_conflicts'] / x['conflicts']:.2f}" if x["conflicts"] >= 100 else "-",
+                      *(seconds(x[k]) for k in ("native", "annotated", "with_prediction", "simulated")),
+                      f"{x['annotated'] / x['native']:.1f}", f"{x['simulated'] / x['with_prediction']:.0f}"])
+    return table(["kernel", "warps", "error", "of the bound", "conflicts, expected by counted", "native, s", "annotated", "with prediction",
+                  "cycle model", "slower", "sooner"], parts) + "\n\n" + opencl_limits(opencl_rows(read))
+
+
+def opencl_limits(rows):
+    slower, native = [x["annotated"] / x["native"] for x in rows], [x["simulated"] / x["native"] for x in rows]
+    return prose(f"Annotated kernels take {statistics.median(slower):.1f} times as long as they are in the median, {max(slower):.1f} times at most. "
+                 f"The paper's thousand times are out of reach of any prediction here: PoCL itself, without a counter, is {min(native):.0f} to "
+                 f"{max(native):.0f} times as fast as this cycle model.")
+
+
 def hopper(read):
     """docs/how/hopper.md: the plot, and a row for each model and size."""
     labels = {"cycle": "cycle, machine code", "ptx": "cycle, PTX", "abstract": "abstract and partial, machine code",
@@ -362,6 +407,8 @@ def hopper(read):
 
 
 FIGURES = {
+    "opencl": opencl,
+    "opencl kernels": opencl_kernels,
     "exactness": exactness,
     "accuracy": accuracy,
     "furthest small": furthest("workloads_small_cycle"),

@@ -278,6 +278,12 @@ static void test_fills(void **state) {
     fill_is("buffer x f32[2] list inf, -inf", (uint32_t[]){0x7f800000, 0xff800000}, 8);
     fill_is("let i = 3\nbuffer x s8[2] expr i", (int8_t[]){0, 1}, 2);
     fill_is("buffer x u16[2] expr i - 1", (uint16_t[]){0xffff, 0}, 4);
+    // What is the same for all elements is worked out before them, but for what could fail: nobody may ask
+    // for it.
+    fill_is("let n = 70\nbuffer x s32[3] expr i < n - 66 ? max(2, n - 69) * 2 + i : 1 << n",
+            (int32_t[]){4, 5, 6}, 12);
+    fill_is("let n = 70\nbuffer x s32[3] expr (n & 3) << (n >> 5) | !n | (n > 1 && 0.5) + i * -n",
+            (int32_t[]){9, -69, -131}, 12);
     // IEEE 754 half: the largest, its tie with infinity, subnormals and their ties to even
     fill_is("buffer x f16[] list 65504, 65519, 65520, 1.0/3, 1.0/16777216, 1.0/33554432, 1.5/33554432, -2",
             (uint16_t[]){0x7bff, 0x7bff, 0x7c00, 0x3555, 0x0001, 0x0000, 0x0001, 0xc000}, 16);
@@ -289,6 +295,7 @@ static void test_fills(void **state) {
 
     fails(2, "buffer x u8[2] list 1, 256", "256 does not fit the element type u8");
     fails(2, "buffer x u8[2] value nan", "does not fit");
+    fails(2, "let n = 70\nbuffer x s32[3] expr i < 2 ? i : 1 << n", "dir/t.launch:2: a shift by 70");
     fails(2, "buffer x s32[3] list 1, 2", "the list has 2 values and 'x' has 3 elements");
     fails(2, "buffer x s32[0]", "the number of elements is 0");
     fails(2, "buffer x s32[1 << 62]", "must be 1 to");

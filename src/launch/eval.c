@@ -21,8 +21,13 @@ static value real(double f) { return (value){.kind = V_FLOAT, .f = f}; }
 static value wrapped(uint64_t u) { return integer((int64_t)u); }
 static double as_double(value v) { return v.kind == V_INT ? (double)v.i : v.f; }
 
-static value number(run *r, const expr *x) {
-    value v = orr_eval(r, x);
+// Half of all nodes are leaves.
+static inline value operand(run *r, const expr *x) {
+    return x->op == X_CONST ? x->v : x->op == X_I ? integer(r->i) : orr_eval(r, x);
+}
+
+static inline value number(run *r, const expr *x) {
+    value v = operand(r, x);
     if (v.kind == V_BUF) {
         stop(r, ORR_BAD_INPUT, x->line,
              "buffer '%s' stands where a number is needed; read an element with %s[e]",
@@ -106,7 +111,7 @@ static value point(run *r, const expr *x, value buf, value by) {
 }
 
 static value arithmetic(run *r, const expr *x) {
-    value a = orr_eval(r, x->a), b = orr_eval(r, x->b);
+    value a = operand(r, x->a), b = operand(r, x->b);
     if (a.kind == V_INT && b.kind == V_INT) {
         switch (x->op) {
         case X_ADD: return wrapped((uint64_t)a.i + (uint64_t)b.i);
@@ -181,7 +186,7 @@ value orr_eval(run *r, const expr *x) {
     case X_XOR: a = whole(r, x->a, "^"); return integer(a ^ whole(r, x->b, "^"));
     case X_ANDAND: return integer(truth(number(r, x->a)) && truth(number(r, x->b)));
     case X_OROR: return integer(truth(number(r, x->a)) || truth(number(r, x->b)));
-    case X_COND: return orr_eval(r, truth(number(r, x->a)) ? x->b : x->c);
+    case X_COND: return operand(r, truth(number(r, x->a)) ? x->b : x->c);
     case X_ABS:
         v = number(r, x->a);
         if (v.kind == V_INT) return v.i < 0 ? wrapped(0 - (uint64_t)v.i) : v;
@@ -221,3 +226,54 @@ int64_t orr_eval_int(run *r, const expr *x, const char *what, int64_t lo, int64_
 double orr_eval_double(run *r, const expr *x) { return as_double(number(r, x)); }
 
 bool orr_eval_true(run *r, const expr *x) { return truth(number(r, x)); }
+
+// ---- what is the same for all elements --------------------------------------------------------
+static bool is_known(const expr *x) { return !x || x->op == X_CONST; }
+static bool is_whole(const expr *x) { return !x || x->v.kind == V_INT; }
+
+// Of an operation on known numbers: has it a value whatever they are?
+static bool cannot_fail(const expr *x) {
+    switch (x->op) {
+    case X_NEG:
+    case X_NOT:
+    case X_ADD:
+    case X_SUB:
+    case X_MUL:
+    case X_LT:
+    case X_LE:
+    case X_GT:
+    case X_GE:
+    case X_EQ:
+    case X_NE:
+    case X_ANDAND:
+    case X_OROR:
+    case X_COND:
+    case X_MIN:
+    case X_MAX:
+    case X_ABS: return true;
+    case X_BITNOT:
+    case X_AND:
+    case X_OR:
+    case X_XOR: return is_whole(x->a) && is_whole(x->b);
+    case X_SHL:
+    case X_SHR: return is_whole(x->a) && is_whole(x->b) && x->b->v.i >= 0 && x->b->v.i <= 63;
+    default: return false;
+    }
+}
+
+expr *orr_fold(run *r, expr *x, folding *f) {
+    bool var = x->op == X_VAR;
+    if (f->n == sizeof f->at / sizeof *f->at || (!var && !x->a)) return x;
+    if (var && r->vars[x->slot].kind != V_INT && r->vars[x->slot].kind != V_FLOAT) return x;
+    expr *y = &f->at[f->n++];
+    *y = *x;
+    if (!var) {
+        y->a = orr_fold(r, x->a, f);
+        if (x->b) y->b = orr_fold(r, x->b, f);
+        if (x->c) y->c = orr_fold(r, x->c, f);
+        if (!is_known(y->a) || !is_known(y->b) || !is_known(y->c) || !cannot_fail(y)) return y;
+    }
+    value v = orr_eval(r, y);
+    *y = (expr){.op = X_CONST, .line = x->line, .v = v};
+    return y;
+}

@@ -162,6 +162,16 @@ static void make_iota(run *r, const maker *m, uint64_t first, uint64_t n, uint8_
     }
 }
 
+static void make_expr(run *r, maker *m, uint64_t first, uint64_t n, uint8_t *out) {
+    uint32_t size = orr_elem_bytes(m->type);
+    folding f = {.n = 0};
+    const expr *x = n > 1 ? orr_fold(r, m->f->a, &f) : m->f->a;
+    for (uint64_t k = 0; k < n; k++) {
+        r->i = (int64_t)(first + k);
+        store(r, m, x, true, out + k * size);
+    }
+}
+
 void orr_maker_make(run *r, maker *m, uint64_t first, uint64_t n, void *to) {
     uint8_t *out = to;
     uint32_t size = orr_elem_bytes(m->type);
@@ -180,12 +190,7 @@ void orr_maker_make(run *r, maker *m, uint64_t first, uint64_t n, void *to) {
     case FILL_LIST:
         for (uint64_t k = 0; k < n; k++) store(r, m, m->f->list[first + k], false, out + k * size);
         break;
-    case FILL_EXPR:
-        for (uint64_t k = 0; k < n; k++) {
-            r->i = (int64_t)(first + k);
-            store(r, m, m->f->a, true, out + k * size);
-        }
-        break;
+    case FILL_EXPR: make_expr(r, m, first, n, out); break;
     default: memset(out, 0, n * size); break;
     }
 }

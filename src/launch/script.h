@@ -277,6 +277,13 @@ value orr_eval(run *r, const expr *x);
 int64_t orr_eval_int(run *r, const expr *x, const char *what, int64_t lo, int64_t hi);
 double orr_eval_double(run *r, const expr *x);
 bool orr_eval_true(run *r, const expr *x);
+// An expression for many elements: what is the same for all of them, and cannot fail, is worked out once. The
+// nodes that differ from x's are in `f`; when there are no more, the rest is left as it is.
+typedef struct folding {
+    expr at[64];
+    uint32_t n;
+} folding;
+expr *orr_fold(run *r, expr *x, folding *f);
 const char *orr_value_text(value v, char buf[80]);
 
 // fill.c

@@ -272,8 +272,9 @@ cl_int cl_clGetKernelSubGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_sub_gro
     case CL_KERNEL_MAX_NUM_SUB_GROUPS: ANSWER(size_t, (most + 31) / 32);
     case CL_KERNEL_COMPILE_NUM_SUB_GROUPS: ANSWER(size_t, 0);
     case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT: {
-        size_t want = sizes && nin >= sizeof(size_t) ? sizes[0] * 32 : 0,
-               answer[3] = {want <= most ? want : 0, 1, 1};
+        size_t want = sizes && nin >= sizeof(size_t) ? sizes[0] : 0;
+        bool fits = want && want <= most / 32;
+        size_t answer[3] = {fits ? want * 32 : 0, fits, fits}; // no size does: 0 in each dimension
         return cl_answer(answer, room && room < sizeof answer ? room : sizeof answer, room, value, size);
     }
     default: return CL_INVALID_VALUE;

@@ -4,15 +4,16 @@
 // instance of it, each finds the others there. The paper's optimistic bound is the larger of path and the sum
 // of all uses, which is what happens when everybody fits between everybody else. What a warp waits otherwise
 // is the paper's second question, asked there for register banks and here for every resource: with the
-// others' load u_o and all load u, the wait for a server with a fixed time of service is u_o / (2 (1 - u))
-// services (Pollaczek and Khinchine, M/D/1). All loads fall as the warp is slowed down, so the slowdown s is
-// the solution of
+// others' load u_o, the wait for a server with a fixed time of service is u_o / (2 (1 - u_o)) services
+// (Pollaczek and Khinchine, M/D/1): warps are few and each comes again, and one that comes finds what is
+// there without it (the arrival theorem: Sevcik and Mitrani, JACM 1981; Reiser and Lavenberg, JACM 1980). All
+// loads fall as the warp is slowed down, so the slowdown s is the solution of
 //
-//     s = 1 + sum over resources of  k (u_o / s) / (2 (1 - u / s)),     k = use / path of one warp
+//     s = 1 + sum over resources of  k (u_o / s) / (2 (1 - u_o / s)),     k = use / path of one warp
 //
-// (warps that a barrier has let go come together: then k is that of all of them, and u_o all others'), which
-// is larger than every u, so no resource is ever overdrawn, and close to the largest of 1 and u when
-// the warps are many.
+// and no less than the load u of any resource by all warps, so none is ever overdrawn. (Warps that a barrier
+// has let go come together: then k is that of all of them, and the load before the fraction's bar that of all
+// others.)
 //
 // Thread blocks go to the SMs in grid order and to whoever is free first. On an SM all resident warps make
 // progress at the speed 1 / s(n); how many there are changes as blocks come and go, so ends of grids and
@@ -69,7 +70,8 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
 
 // ---- how much slower a warp is among n --------------------------------------------------------------
 typedef struct load {
-    double k, all, others; // of a warp's time, and those that come with it; of all warps', at full speed
+    double k;                 // of a warp's time, and of those that come with it
+    double all, others, seen; // of all warps', of those that come apart, of all but one; at full speed
 } load;
 
 static int loads(const an_machine *m, const an_demand *d, double n, double active, load out[RES_MAX]) {
@@ -82,7 +84,7 @@ static int loads(const an_machine *m, const an_demand *d, double n, double activ
         double own = m->count[r] > 0 ? d->batch / m->count[r] : d->batch;
         if (own < 1) own = 1;
         if (own > sharing) own = sharing;
-        out[at++] = (load){k * own, k * sharing, k * (sharing - own)};
+        out[at++] = (load){k * own, k * sharing, k * (sharing - own), k * (sharing - 1)};
     }
     return at;
 }
@@ -97,7 +99,7 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
     for (int round = 0; round < 40; round++) {
         double s = (low + high) / 2, wait = 1;
         for (int r = 0; r < count; r++) {
-            double free = 1 - l[r].all / s;
+            double free = 1 - l[r].seen / s;
             wait += free > 1e-12 ? l[r].k * (l[r].others / s) / (2 * free) : 1e12;
         }
         if (wait > s)

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const cl_icd_dispatch *below;
 static cl_icd_dispatch table;
@@ -35,6 +36,47 @@ static noted_kernel *kernel_of(cl_kernel k) {
     for (noted_kernel *x = kernels; x; x = x->next)
         if (x->kernel == k) return x;
     return NULL;
+}
+
+// ---- where they count -------------------------------------------------------------------------------
+// One buffer for all kernels of a context: each launch is waited for before the next. Touching memory for the
+// first time costs as much as counting, so where the device is a CPU it has large pages.
+static struct {
+    cl_context context;
+    cl_mem mem; // NULL: there is none
+    void *host; // its memory, ours; NULL: the device's
+    uint64_t bytes;
+} counts;
+
+static void drop_counts(void) {
+    if (counts.mem) below->clReleaseMemObject(counts.mem);
+    free(counts.host);
+    memset(&counts, 0, sizeof counts);
+}
+
+static bool make_room(cl_command_queue q, uint64_t bytes) {
+    enum { PAGE = 2 << 20 };
+    cl_context c;
+    cl_device_id d;
+    cl_device_type type = 0;
+    cl_int error;
+    if (bytes > (uint64_t)2 << 30) return false;
+    if (below->clGetCommandQueueInfo(q, CL_QUEUE_CONTEXT, sizeof c, &c, NULL)) return false;
+    if (counts.context == c && counts.bytes >= bytes) return true;
+    drop_counts();
+    if (!below->clGetCommandQueueInfo(q, CL_QUEUE_DEVICE, sizeof d, &d, NULL))
+        below->clGetDeviceInfo(d, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (type & CL_DEVICE_TYPE_CPU && bytes >= PAGE) {
+        bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+        counts.host = aligned_alloc(PAGE, bytes);
+        if (counts.host) madvise(counts.host, bytes, MADV_HUGEPAGE);
+    }
+    counts.mem = below->clCreateBuffer(c, CL_MEM_READ_WRITE | (counts.host ? CL_MEM_USE_HOST_PTR : 0), bytes,
+                                       counts.host, &error);
+    counts.context = c;
+    counts.bytes = bytes;
+    if (error) drop_counts();
+    return !error;
 }
 
 // ---- programs ---------------------------------------------------------------------------------------
@@ -186,10 +228,10 @@ static cl_int layer_clReleaseKernel(cl_kernel k) {
     for (noted_kernel **x = &kernels; *x && refs == 1; x = &(*x)->next)
         if ((*x)->kernel == k) {
             below->clReleaseKernel((*x)->twin);
-            if ((*x)->counts) below->clReleaseMemObject((*x)->counts);
             *x = (*x)->next; // what the result names stays
             break;
         }
+    if (!kernels) drop_counts();
     pthread_mutex_unlock(&lock);
     return below->clReleaseKernel(k);
 }
@@ -248,28 +290,15 @@ static bool shape(cl_uint dims, const size_t *global, const size_t *local, size_
     return l->items != 0;
 }
 
-// A buffer for its counters; the one of the last launch where that is large enough.
-static bool make_room(noted_kernel *k, cl_command_queue q, uint64_t bytes) {
-    cl_context c;
-    cl_int error;
-    if (bytes > (uint64_t)2 << 30) return false;
-    if (k->room >= bytes) return true;
-    if (k->counts) below->clReleaseMemObject(k->counts);
-    below->clGetCommandQueueInfo(q, CL_QUEUE_CONTEXT, sizeof c, &c, NULL);
-    k->counts = below->clCreateBuffer(c, CL_MEM_READ_WRITE, bytes, NULL, &error);
-    k->room = error ? 0 : bytes;
-    return k->counts != NULL;
-}
-
 static cl_int predict(noted_kernel *k, cl_command_queue q, noted_launch *l, uint64_t bytes) {
     cl_int error = CL_SUCCESS;
     orr_err e = {0};
-    void *counts =
-        below->clEnqueueMapBuffer(q, k->counts, CL_TRUE, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &error);
+    void *mapped =
+        below->clEnqueueMapBuffer(q, counts.mem, CL_TRUE, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &error);
     if (error) return error;
-    l->counts = counts;
+    l->counts = mapped;
     if (!predict_launch(k, l, &e)) app_say("%s", e.text);
-    error = below->clEnqueueUnmapMemObject(q, k->counts, counts, 0, NULL, NULL);
+    error = below->clEnqueueUnmapMemObject(q, counts.mem, mapped, 0, NULL, NULL);
     if (!error) error = below->clFinish(q);
     return error;
 }
@@ -289,8 +318,8 @@ static cl_int launch_twin(noted_kernel *k, cl_command_queue q, const asked *a) {
     noted_launch l;
     if (!shape(a->dims, a->global, a->local, own, &l)) return NOT_COUNTED;
     uint64_t counters = k->function->ncounters, bytes = (counters ? counters : 1) * l.items * 4;
-    if (!make_room(k, q, bytes)) return NOT_COUNTED;
-    cl_mem m = k->counts;
+    if (!make_room(q, bytes)) return NOT_COUNTED;
+    cl_mem m = counts.mem;
     cl_event done;
     below->clSetKernelArg(k->twin, k->nargs, sizeof m, &m);
     below->clFinish(q); // so that what is timed is the kernel

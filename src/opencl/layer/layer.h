@@ -44,8 +44,6 @@ typedef struct noted_kernel {
     orr_match match;
     uint32_t *order; // segments, those that others follow from first
     uint32_t norder;
-    void *counts;  // cl_mem: what its last launch counted; NULL: it has not been launched
-    uint64_t room; // bytes of that
     uint32_t nargs;
     noted_arg args[64];
     struct noted_kernel *next;
