@@ -296,6 +296,39 @@ def workers(read):
         "\n\n" + prose(f"{r['what'].capitalize()}; {r['machine']}; run at {when(r)}: `{r['command']}`.")
 
 
+def pairs(read):
+    """docs/how/together.md: pairs of kernels on an H200, and what the models say of them."""
+    r = read("pairs")
+    models = list(r["models"])
+    rows = [[x["pair"], f"{x['us']:.1f}"] + [f"{r['models'][m]['errors'][x['pair']]:+.1f}" for m in models] for x in r["rows"]]
+    every = {m: [abs(e) for e in r["models"][m]["errors"].values()] for m in models}
+    rows.append(["mean", ""] + [f"{sum(e) / len(e):.1f}" for e in every.values()])
+    rows.append(["within 10 %", f"of {len(r['rows'])}"] + [str(sum(x <= 10 for x in e)) for e in every.values()])
+    made = "; ".join(f"{m} at {when(r['models'][m])}" for m in models)
+    return table(["pair", "H200, us"] + [f"{m}, %" for m in models], rows) + "\n\n" + prose(f"`{r['command']}`: {made}.")
+
+
+def tasks(read):
+    """docs/how/partial.md: task lists that were made of kernels."""
+    r = read("tasks")
+    names = {"sass": "machine code", "ptx": "PTX"}
+    every = {s: list(x.values()) for s, x in r["sources"].items()}
+    furthest = {s: sorted(x.items(), key=lambda i: -abs(i[1]))[:6] for s, x in r["sources"].items()}
+    rows = [["mean"] + [f"{sum(map(abs, e)) / len(e):.1f} % apart" for e in every.values()],
+            ["within 15 %"] + [f"{sum(abs(x) <= 15 for x in e)} of {len(e)}" for e in every.values()],
+            ["furthest"] + [", ".join(f"{n} {x:+.1f} %" for n, x in f) for f in furthest.values()]]
+    return table([""] + [names[s] for s in every], rows) + "\n\n" + prose(f"Run at {when(r)}: `{r['command']}`.")
+
+
+def cluster(read):
+    """docs/guides/cluster.md: how a program scales over ranks, and what simulating it costs."""
+    r = read("cluster")
+    rows = [[str(x["ranks"]), str(x["nodes"]), f"{x['ms']:.3f}", f"{r['rows'][0]['ms'] / x['ms']:.1f}", x["bound_by"], f"{x['mpi_percent']:.0f}",
+             f"{x['processor']:.1f}", str(x["mib"])] for x in r["rows"]]
+    return table(["ranks", "nodes", "simulated, ms", "speed-up", "bound by", "in MPI, %", "seconds of processors", "MiB"], rows) + \
+        "\n\n" + prose(f"{r['what']}; {r['machine']}; run at {when(r)}: `{r['command']}`.")
+
+
 def transcript(name, first=1, last=None):
     def made(read):
         r = read("output_" + name)
@@ -321,6 +354,9 @@ FIGURES = {
     "published": published,
     "nccl": nccl,
     "workers": workers,
+    "pairs": pairs,
+    "tasks": tasks,
+    "cluster": cluster,
     "triton": triton,
     "pytorch": pytorch,
 }

@@ -147,6 +147,15 @@ rc=0 # who waits for ever is named
 printf 'host 5\nif rank == 0\n recv 4K from 1\nend\n' >stuck.tasks
 "$orrery" cluster -q -n 2 stuck.tasks >got 2>err || rc=$?
 [ $rc -eq 1 ] && grep -q 'rank 0 waits for ever at line 3' err || { cat err; fail "a rank that waits for ever: $rc"; }
+# Ctrl-C stops a list that only launches what is known and sends messages, and what is done is reported
+printf 'kernel k threads 256\n 0: sp x 8\nend\nrepeat 100000000\n launch k grid 132\n allreduce 4\nend\n' >many.tasks
+TMPDIR=$dir timeout 100 "$orrery" cluster -n 4 many.tasks >got 2>err &
+until compgen -G "$dir/orrery-cluster-*/platform.xml" >/dev/null; do sleep 0.1; done
+sleep 2
+for p in $(pgrep -P $!); do kill -INT "$p"; done
+rc=0
+wait $! || rc=$?
+[ $rc -eq 130 ] && grep -q 'bound by' err && grep -q 'stopped; this is what' err || { cat got err; fail "Ctrl-C: status $rc"; }
 printf 'if rank == 1\n dance\nend\n' >bad.tasks
 refused cluster -n 2 bad.tasks
 grep -q 'bad.tasks:2: ' err || { cat err; fail "the line of what is wrong"; }

@@ -137,13 +137,13 @@ static uint64_t loading(const char *spread, int at) {
     return cycles;
 }
 
-// The TPCs of a GPC, two SMs each: with a spread of 25 cycles the second is 7.5 further than the first, the
-// third
-// 15. A block on each of the first SMs: the last of three is on the second TPC, of five on the third.
-static uint64_t of_tpcs(uint32_t sms, const char *spread) {
+// The TPCs of a GPC, two SMs each: the second is 7 cycles further than the first, the third 15, the fourth as
+// near as the first. A block on each of the first SMs: the last of three is on the second TPC, of five on the
+// third.
+static uint64_t of_tpcs(uint32_t sms, const char *further) {
     kern *k = kern_new(sms, 32);
     more(k, "LDG R1 <- R2 @0\nFFMA R3 <- R1\nEXIT");
-    ran x = {.g = GPU("sm.count=32", "tpc.count=16", "gpc.count=2", "launch.order=tpc", spread)};
+    ran x = {.g = GPU("sm.count=32", "tpc.count=16", "gpc.count=2", "launch.order=tpc", further)};
     warm(&x, 0, 1 << 16);
     launch(&x, k, 1);
     uint64_t cycles = x.cycles;
@@ -152,11 +152,11 @@ static uint64_t of_tpcs(uint32_t sms, const char *spread) {
     return cycles;
 }
 
-static void test_tpc_spread(void **state) {
+static void test_tpc_further(void **state) {
     (void)state;
-    assert_int_equal(of_tpcs(1, "l2.tpc_spread=25"), of_tpcs(1, "l2.tpc_spread=0"));
-    assert_int_equal(of_tpcs(3, "l2.tpc_spread=25"), of_tpcs(3, "l2.tpc_spread=0") + 7);
-    assert_int_equal(of_tpcs(5, "l2.tpc_spread=25"), of_tpcs(5, "l2.tpc_spread=0") + 15);
+    assert_int_equal(of_tpcs(1, "l2.tpc_further=0, 7, 15 cycles"), of_tpcs(1, "l2.tpc_further="));
+    assert_int_equal(of_tpcs(3, "l2.tpc_further=0, 7, 15 cycles"), of_tpcs(3, "l2.tpc_further=") + 7);
+    assert_int_equal(of_tpcs(5, "l2.tpc_further=0, 7, 15 cycles"), of_tpcs(5, "l2.tpc_further=") + 15);
 }
 
 static void test_spread(void **state) {
@@ -738,7 +738,7 @@ int main(void) {
         cmocka_unit_test(test_port),
         cmocka_unit_test(test_gpc_port),
         cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_spread),
+        cmocka_unit_test(test_tpc_further),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_store_port),
         cmocka_unit_test(test_all_stores),

@@ -120,10 +120,22 @@ void app_no_time(void) {
 }
 
 // The ranks of a cluster are stopped by a file, because SimGrid's smpirun ends with the first signal.
-static bool cluster_watch(void *line, const orr_status *s) {
+static bool stop_is_there(void) {
     char path[4200];
     snprintf(path, sizeof path, "%s/stop", the_app.asked.forms);
-    return (!isatty(STDERR_FILENO) || orr_progress_line(line, s)) && access(path, F_OK) != 0;
+    return access(path, F_OK) == 0;
+}
+static bool cluster_watch(void *line, const orr_status *s) {
+    return (!isatty(STDERR_FILENO) || orr_progress_line(line, s)) && !stop_is_there();
+}
+
+// Who only sends messages, or launches what is known, has nobody who watches: it looks itself, now and then.
+static bool asked_to_stop(void) {
+    static double next;
+    double now = orr_seconds();
+    if (the_app.progress.stopped || now < next) return the_app.progress.stopped;
+    next = now + 0.1;
+    return !the_app.asked.quiet && the_app.asked.forms && stop_is_there();
 }
 
 // The GPU of --node, unless --gpu says another.
@@ -499,7 +511,7 @@ void app_cluster_abort(int rank, int status) {
 }
 
 void app_cluster_stops(void) {
-    if (!app_in_cluster() || !the_app.progress.stopped) return;
+    if (!app_in_cluster() || !asked_to_stop()) return;
     the_app.progress.stopped = false; // what is queued is not asked for any more
     close_device();
     fflush(NULL);

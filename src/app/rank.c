@@ -182,6 +182,7 @@ void app_mpi_count(int rank, const char *name, double seconds, uint64_t bytes, b
 
 double app_mpi_begin(const char *name) {
     if (!in_rank()) return 0;
+    app_cluster_stops();
     app_rank_self()->inside = name;
     return simgrid.clock();
 }

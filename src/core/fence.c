@@ -16,10 +16,10 @@ void fence_spec_read(fence_spec *s, const orr_gpu *g) {
                       .system = at_least_one(orr_fence_cycles(g, 3, false)),
                       .errbar = (uint64_t)(orr_fence_cycles(g, 2, false) - orr_fence_cycles(g, 2, true)),
                       .store = (uint64_t)g->core_fence_store,
-                      .join = (uint64_t)g->core_fence_join,
-                      .drop = g->core_fence_drop,
-                      .ask = (uint64_t)g->core_fence_ask,
-                      .asks = g->core_fence_ask > 0,
+                      .merge = (uint64_t)g->core_fence_join,
+                      .invalidate = g->core_fence_drop,
+                      .probe = (uint64_t)g->core_fence_ask,
+                      .probes = g->core_fence_ask > 0,
                       .waits_for_atomics = g->core_fence_store > 0};
 }
 
@@ -61,18 +61,18 @@ static void round_at(fence_unit *f, uint64_t when) {
 // either, and is one that waited for another.
 static void over(fence_unit *f, bool empty) {
     const fence_spec *s = f->spec;
-    uint64_t t = latest(f->clock->now + s->store, f->heard);
+    uint64_t t = latest(f->clock->now + s->store, f->answered);
     if (!empty) t = latest(t, f->from + s->gpu);
     f->state = IDLE;
-    f->heard = 0;
+    f->answered = 0;
     if (f->port->epoch_until != NEVER) port_next_epoch(f->port);
     for (size_t n = 0; n < f->with.n; n++) release(f, f->with.at[n], t);
-    if (f->next.n) round_at(f, latest(t, f->l1_free) + (uint64_t)(s->drop * (double)f->with.n));
+    if (f->next.n) round_at(f, latest(t, f->l1_free) + (uint64_t)(s->invalidate * (double)f->with.n));
     f->with.n = 0;
 }
 
 static void over_when_all(fence_unit *f) {
-    if (f->state == ON && !f->port->unacked[f->epoch] && !f->asking) over(f, false);
+    if (f->state == ON && !f->port->unacked[f->epoch] && !f->probing) over(f, false);
 }
 
 static void begin_round(fence_unit *f) {
@@ -80,14 +80,14 @@ static void begin_round(fence_unit *f) {
     f->state = ON;
     f->from = f->clock->now;
     f->epoch = p->epoch;
-    p->epoch_until = f->from + f->spec->join; // of those that still come to it
-    if (f->spec->asks) f->asking += port_ask_slices(p);
-    if (!p->unacked[p->epoch] && !f->asking) over(f, true);
+    p->epoch_until = f->from + f->spec->merge; // of those that still come to it
+    if (f->spec->probes) f->probing += port_ask_slices(p);
+    if (!p->unacked[p->epoch] && !f->probing) over(f, true);
 }
 
 static void join_round(fence_unit *f, uint32_t warp) {
     uint64_t now = f->clock->now;
-    bool with = f->state == ON && now <= f->from + f->spec->join;
+    bool with = f->state == ON && now <= f->from + f->spec->merge;
     if (with || (f->state == IDLE && f->l1_free <= now))
         *ORR_PUSH(&f->with) = warp;
     else
@@ -96,8 +96,8 @@ static void join_round(fence_unit *f, uint32_t warp) {
         begin_round(f);
     else if (f->state == IDLE)
         round_at(f, f->l1_free);
-    else if (with && f->spec->asks)
-        f->asking += port_ask_slices(f->port); // where it has been since the round began
+    else if (with && f->spec->probes)
+        f->probing += port_ask_slices(f->port); // where it has been since the round began
 }
 
 void fence_round(fence_unit *f) {
@@ -115,20 +115,20 @@ uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope, bool bare) {
     if (scope < 1) return t;
     if (bare) t -= s->errbar;
     port_close(p);
-    bool counts = port_counts_stores(p), asks = counts && s->asks;
+    bool counts = port_counts_stores(p), probes = counts && s->probes;
     if (!counts && now < w->stored) t = latest(t, w->stored + s->store);
-    if (!asks && s->waits_for_atomics && w->atomic_trip) t = latest(t, now + w->atomic_trip + s->store);
+    if (!probes && s->waits_for_atomics && w->atomic_trip) t = latest(t, now + w->atomic_trip + s->store);
     w->atomic_trip = 0;
     if (counts) t += latest(f->l1_free, now) - now;
-    bool rounds = counts && (f->state != IDLE || p->unacked[0] || p->unacked[1] || (asks && p->visited.n));
+    bool rounds = counts && (f->state != IDLE || p->unacked[0] || p->unacked[1] || (probes && p->visited.n));
     if (!w->reductions && !rounds) return t;
     f->floor[warp] = t; // reductions are not done before L2 says so
     if (!w->reductions) join_round(f, warp);
     return NEVER;
 }
 
-void fence_dropped(fence_unit *f) {
-    f->l1_free = latest(f->l1_free, f->clock->now) + (uint64_t)f->spec->drop;
+void fence_invalidated(fence_unit *f) {
+    f->l1_free = latest(f->l1_free, f->clock->now) + (uint64_t)f->spec->invalidate;
 }
 
 // ---- acknowledgements ---------------------------------------------------------------------------
@@ -137,8 +137,8 @@ void fence_store_acknowledged(fence_unit *f, uint32_t epoch) {
 }
 
 void fence_slice_acknowledged(fence_unit *f, uint64_t when) {
-    f->asking--;
-    f->heard = latest(f->heard, when + f->spec->ask);
+    f->probing--;
+    f->answered = latest(f->answered, when + f->spec->probe);
     over_when_all(f);
 }
 

@@ -5,14 +5,14 @@
 // runs as fast as lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all
 // SMs and small, so the way to L2 is no traffic.
 //
-// With profiler.warm_code code that ran before is in the SM's cache, or rather is filled there in order when
-// a kernel starts: the first line launch.code_latency after it was asked for, the others launch.code_interval
-// after each other, unless one is asked for that much earlier that memory has it sooner. That is as much as
-// half of the SM's cache; lines behind it come when they are asked for, the first time from memory where the
+// With profiler.warm_code the SM's cache is filled with the kernel's code, in order, when the kernel starts:
+// the first line is there launch.code_latency after a warp has asked for it, the others launch.code_interval
+// after each other, unless a warp asks for one so early that memory has it sooner. At most half of the SM's
+// cache is filled so. Lines behind that come when they are asked for, the first time from memory where the
 // caches were flushed (l2.flush), else from L2.
 //
-// A jump asks for its line when the branch is done. A line that the scheduler executed lately
-// (icache.recent) it has at once; else a jump takes icache.recent_latency although the cache has the line.
+// A jump asks for its line when the branch is done. A line that the scheduler has executed lately
+// (icache.recent) is there at once; any other takes icache.recent_latency, although the cache has it.
 // Straight code does not wait.
 //
 // Invariants: lines are numbered from 1; `when` of a line that a cache holds is the cycle from which it can

@@ -9,9 +9,7 @@ void tma_spec_read(tma_spec *s, const orr_gpu *g) {
     *s = (tma_spec){.interval = g->tma_interval,
                     .latency = whole_cycles(g->tma_latency),
                     .store_latency = whole_cycles(g->tma_store_latency),
-                    .tensor = whole_cycles(g->tma_tensor),
                     .map_miss = whole_cycles(g->tma_map_miss),
-                    .each = whole_cycles(g->tma_each),
                     .requests = (uint32_t)g->tma_requests,
                     .perfect = g->memory == ORR_MEMORY_PERFECT,
                     .l2_latency = whole_cycles(g->l2_latency)};
@@ -106,8 +104,7 @@ void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now) {
     *c = *copy;
     c->ready = now;
     c->load = c->kind == TMA_LOAD ? ++t->loads : 0;
-    if (c->map)
-        c->ready = latest(now + t->spec->tensor, tma_maps_ready(&t->maps, t->spec->map_miss, c->map, now));
+    if (c->map) c->ready = latest(now, tma_maps_ready(&t->maps, t->spec->map_miss, c->map, now));
     t->n.copies++;
     t->n.bytes += c->bytes;
     if (!c->row || t->spec->perfect) { // all of it is outside the tensor
@@ -184,7 +181,6 @@ void tma_turn(tma_unit *t) {
     if (out && t->next < (double)left) t->next = (double)left;
     if (c->sent) {
         if (++t->first == t->queue.n) t->first = t->queue.n = 0;
-        t->next += (double)t->spec->each;
         if (out) finish(t, at, (uint64_t)t->next + t->spec->store_latency);
     }
     if (t->first != t->queue.n && t->open < t->spec->requests) turn_at(t, (uint64_t)t->next);

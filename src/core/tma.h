@@ -23,13 +23,12 @@
 #define TMA_DIMS 4 // of rows in a box
 
 typedef struct tma_spec {
-    double interval;           // cycles for a line
-    uint64_t latency;          // from the last line of a load until who waits for it goes on
-    uint64_t store_latency;    // from the last packet of a store until its warp knows that it has been read
-    uint64_t tensor, map_miss; // more for a box of a tensor; for a tensor map that is not there
-    uint64_t each;             // cycles from one copy to the next at least
-    uint32_t requests;         // unanswered, at most
-    bool perfect;              // there is no memory: copies take the latency of L2
+    double interval;        // cycles for a line
+    uint64_t latency;       // from the last line of a load until who waits for it goes on
+    uint64_t store_latency; // from the last packet of a store until its warp knows that it has been read
+    uint64_t map_miss;      // more for a tensor map that is not there
+    uint32_t requests;      // unanswered, at most
+    bool perfect;           // there is no memory: copies take the latency of L2
     uint64_t l2_latency;
 } tma_spec;
 

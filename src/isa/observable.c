@@ -76,7 +76,7 @@ static bool decided_by_load(const orr_kernel *k, uint32_t b, uint32_t i) {
     return false;
 }
 
-static bool looks_first(const orr_kernel *k) {
+static bool guards_reduction(const orr_kernel *k) {
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
             const orr_inst *in = &k->insts[i];
@@ -90,7 +90,7 @@ uint32_t orr_kernel_observable(const orr_kernel *k) {
     uint32_t why = 0;
     if (k->grows) return 0;
     for (uint32_t n = 0; n < k->ninsts; n++) why |= orr_inst_observable(k, n);
-    return looks_first(k) ? why | ORR_OBS_LOOK : why;
+    return guards_reduction(k) ? why | ORR_OBS_GUARD : why;
 }
 
 // ---- plain loads of what is stored ----------------------------------------------------------------
@@ -137,7 +137,7 @@ void orr_observable_text(const orr_kernel *k, orr_text *t) {
         {ORR_OBS_ATOMIC, "uses the results of atomics"},
         {ORR_OBS_POLL, "looks at what other threads write"},
         {ORR_OBS_SHARED, "uses the results of atomics of shared memory"},
-        {ORR_OBS_LOOK, "looks at a word before it reduces it"},
+        {ORR_OBS_GUARD, "looks at a word before it reduces it"},
         {ORR_OBS_CLOCK, "reads the clock or sleeps"},
         {ORR_OBS_RACE, "may race through plain loads and stores, which is looked at when it is launched"},
     };

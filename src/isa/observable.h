@@ -12,7 +12,7 @@ enum orr_observable {
     ORR_OBS_POLL = 2,   // a volatile or strong load of global memory
     ORR_OBS_SHARED = 4, // an atomic of shared memory whose result is used
     ORR_OBS_CLOCK = 8,  // a clock is read
-    ORR_OBS_LOOK = 16,  // a load decides whether the word that it has loaded is reduced
+    ORR_OBS_GUARD = 16, // a load decides whether the word that it has loaded is reduced
     ORR_OBS_RACE = 32,  // a plain load finds what a plain store of another warp has left (orr_launch_races)
 };
 

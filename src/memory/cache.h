@@ -1,7 +1,9 @@
-// Tags of a sectored cache of any shape: what is in it, least recently used first out. No time in here.
-// A cache may have room for fewer lines than it has tags (orr_cache_share): then a new line takes the place
-// of the oldest of its set when that is full, else that of the oldest of another set, each in turn. Sets next
-// to each other are not so in that order: a walk over addresses does not run along with it.
+// Tags of a sectored cache of any shape, which evicts what was used least recently. Nothing here knows time.
+//
+// A cache may have room for fewer lines than it has tags (orr_cache_share): then a new line evicts the oldest
+// of its set when the set is full, else the oldest of another set. Other sets take turns at that, in an order
+// in which neighbours do not follow each other, so that accesses to ascending addresses do not run along with
+// it.
 //
 // Sectors have valid, dirty and pending bits; `partial` masks of partly written sectors are kept by those
 // caches that need them. A set of up to ORR_CACHE_PACKED ways has a compact head: sixteen bits of each tag,

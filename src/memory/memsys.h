@@ -18,7 +18,7 @@
 
 enum orr_request_kind {
     ORR_REQ_READ,   // answered
-    ORR_REQ_WRITE,  // not answered, but acknowledged where `told` says so
+    ORR_REQ_WRITE,  // not answered, but acknowledged where `acks` says so
     ORR_REQ_ATOMIC, // answered
     ORR_REQ_REDUCE, // the same; an acknowledgement has no sectors, and comes when it is done
     ORR_REQ_FENCE,  // acknowledged when what came before it has been taken, and atomics are done

@@ -123,13 +123,14 @@ double play_time(const orr_tasks *list, const orr_task_step *s) {
         return ns;
     }
     orr_err e = {0};
-    orr_work w = {.threads = a->asked.threads};
+    orr_work w = {.threads = a->asked.threads, .progress = &a->progress};
     orr_step x;
     if (!orr_launch_possible(a->gpu, &s->launch, &e)) play_fail(e.text);
     orr_step_open(&x, &w, list, s, a->gpu);
     orr_work given = w;
     bool ok = a->model->run(a->gpu, &given, &a->result, &e);
     orr_step_close(&x, &w);
+    app_cluster_stops();
     if (!ok) play_fail(e.text);
     ns = a->result.launches.n ? a->result.launches.at[a->result.launches.n - 1].time_ns : 0;
     if (!(ns >= 0)) ns = 0; // a model without time

@@ -268,6 +268,7 @@ static void all_steps(player *p) {
                 depth--;
         } else {
             play_at(p->who.rank, s->line);
+            app_cluster_stops();
             step(p, s);
         }
     }

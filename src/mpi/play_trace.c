@@ -343,6 +343,7 @@ static void lane_main(int argc, char **argv) {
     for (uint32_t turn = 0; q->left; turn++) {
         // What meets does so in the same order everywhere; a lane of it waits for its next one.
         while (!q->n || (strict && r->t->turn[q->heap[0]] != turn)) play_sg.acquire(q->sem);
+        app_cluster_stops();
         uint32_t i = take(r->t, q);
         q->left--;
         one(r, i);

@@ -117,7 +117,7 @@ typedef struct memory_options { // what a task of memory says after its space
     const char *mnemonic;
     bool global, local; // its space
     bool strided, common, together, everywhere;
-    uint64_t bytes, stride, reuse, copies, l1, l2, stall;
+    uint64_t bytes, stride, reuse, copies, l1, l2, stall, lanes;
     uint16_t src[MAX_DEPS];
     int nsrc;
 } memory_options;
@@ -169,11 +169,13 @@ static bool memory_option(tasks_parser *p, memory_options *o) {
         if (!o->global) return tasks_bad(p, "l1 and l2 are for global memory");
         return tasks_amount(p, l1 ? "l1, in percent," : "l2, in percent,", 0, 100, l1 ? &o->l1 : &o->l2);
     }
+    if (tasks_take_word(p, "lanes")) return tasks_amount(p, "lanes", 1, 32, &o->lanes);
     if (tasks_take_word(p, "x")) return tasks_amount(p, "x", 1, MAX_TASKS, &o->copies);
     uint64_t had = (uint64_t)o->nsrc + o->stall;
     if (!dependences(p, o->src, &o->nsrc) || !stalls(p, &o->stall)) return false;
     return had != (uint64_t)o->nsrc + o->stall ||
-           tasks_fail(p, "after, stride, reuse, l1, l2, x or stall is expected, not", p->at, tasks_word(p));
+           tasks_fail(p, "after, stride, reuse, l1, l2, lanes, x or stall is expected, not", p->at,
+                      tasks_word(p));
 }
 
 static bool memory_options_read(tasks_parser *p, memory_options *o) {
@@ -191,7 +193,7 @@ static bool memory_options_read(tasks_parser *p, memory_options *o) {
 }
 
 static bool memory_task(tasks_parser *p, int access) {
-    memory_options o = {.bytes = 4, .copies = 1};
+    memory_options o = {.bytes = 4, .copies = 1, .lanes = 32};
     if (!memory_space(p, access, &o) || !memory_options_read(p, &o)) return false;
     char text[24];
     snprintf(text, sizeof text, "%s%s", o.mnemonic,
@@ -220,6 +222,7 @@ static bool memory_task(tasks_parser *p, int access) {
                                              .everywhere = o.everywhere,
                                              .l1 = (uint8_t)o.l1,
                                              .l2 = (uint8_t)o.l2,
+                                             .lanes = (uint8_t)o.lanes,
                                              .inst = inst,
                                              .runs = runs};
         k->accesses += runs;

@@ -23,6 +23,7 @@ typedef struct task_mem { // how a task touches memory
     bool together;        // all warps of a block use the same data at the same time,
     bool everywhere;      // those of all blocks do
     uint8_t l1, l2;       // percent of its accesses that find their data there
+    uint8_t lanes;        // threads of a warp that take part
     uint32_t inst;        // of the kernel
     uint64_t runs;        // times that a warp does it
 } task_mem;

@@ -47,6 +47,7 @@ static uint64_t in_l1(const maker *m, const task_mem *a, uint64_t row) {
 
 static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
     const task_mem *a = &m->k->mems.at[which];
+    if (a->lanes < 32) mask &= (1u << a->lanes) - 1;
     uint8_t space = m->k->kernel.insts[a->inst].space;
     uint64_t row = a->stride * 32, at = 0, turn = m->done[which]++;
     uint64_t who = a->everywhere ? 0 : a->together ? warp / m->nwarps : warp;
@@ -180,7 +181,7 @@ uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
     for (size_t i = 0; i < k->mems.n; i++) {
         const task_mem *m = &k->mems.at[i];
         h = mix(mix(mix(mix(h, m->bytes), m->stride), m->reuse), m->runs * 2 + m->common);
-        h = mix(h, m->l1 * 256u + m->l2 * 2u + m->together + m->everywhere * 65536u);
+        h = mix(h, m->l1 * 256u + m->l2 * 2u + m->together + m->everywhere * 65536u + m->lanes * 131072u);
     }
     for (size_t i = 0; i < k->items.n; i++)
         h = mix(mix(h, (uint64_t)k->items.at[i].kind),

@@ -27,7 +27,7 @@
 enum { MOST_TURNS = 65536 };
 
 typedef struct seen { // an access of the kernel
-    uint64_t n, sectors, lines, passes, phases;
+    uint64_t n, lanes, sectors, lines, passes, phases;
     uint64_t leaders, lead_sectors, l1, l2; // of those that do not do what the warp before did in this turn
     uint64_t step, steps;                   // from lane to lane, in most accesses: a vote
     uint64_t hash;
@@ -200,6 +200,7 @@ static bool read_access(const reading *r, way *x, const orr_tblock *b, uint32_t 
         seen *s = &f->accesses[i];
         uint32_t turn = x->turns[i]++;
         s->n++;
+        s->lanes += (uint64_t)__builtin_popcount(a.mask);
         int space = in->space == ORR_SPACE_GENERIC && a.mask
                         ? orr_generic_space(a.addr[__builtin_ctz(a.mask)])
                         : in->space;
@@ -453,6 +454,12 @@ static uint32_t power(double x) { // of two, the nearest
     return p;
 }
 
+// An atomic takes its slice of L2 for each of its threads.
+static unsigned lanes_of(const seen *s, bool atomic, double full) {
+    double lanes = s->n ? (double)s->lanes / (double)s->n * full : 32;
+    return atomic && lanes < 31.5 ? (lanes < 1.5 ? 1 : (unsigned)(lanes + 0.5)) : 32;
+}
+
 static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_text *out) {
     const char *space = space_word(t, s);
     unsigned bytes = power((double)t->bytes) > 16 ? 16 : power((double)t->bytes);
@@ -476,7 +483,8 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
     if (strcmp(space, "global") != 0 || !s->n) return;
     double sectors = (double)s->sectors / (double)s->n;
     if (sectors >= 1.5) sectors *= m->f->full;
-    unsigned stride = (unsigned)(sectors + 0.5); // 32 lanes of so many bytes touch so many sectors
+    unsigned lanes = lanes_of(s, atomic, m->f->full);
+    unsigned stride = (unsigned)(32 * sectors / lanes + 0.5); // lanes of so many bytes touch so many sectors
     if (sectors < 1.5 || !s->sectors) stride = 0;
     if (stride > 24 && stride <= 33) { // each lane its own sector: then as many lines
         double lines = (double)s->lines / (double)s->n * m->f->full;
@@ -485,6 +493,7 @@ static void memory_words(const emit *m, const orr_tinst *t, const seen *s, orr_t
     if (stride > 32 && sectors > 33) stride = bytes; // wide
     if (s->steps * 2 > s->n && s->step > 32 && s->step <= 1u << 16) stride = (unsigned)s->step;
     if (stride != bytes) orr_text_add(out, " stride %u", stride);
+    if (lanes < 32) orr_text_add(out, " lanes %u", lanes);
     if (!s->sectors) {
         orr_text_add(out, " l1 100");
         return;
@@ -659,7 +668,7 @@ static void write_limits(const profile *f, double uneven, orr_text *out) {
     if (orr_kernel_orders(k))
         orr_text_add(out, "    # its threads wait for each other (it %s): in a list nobody does\n",
                      why.s ? why.s : "swaps what others write");
-    else if (orr_kernel_observable(k) & (ORR_OBS_ATOMIC | ORR_OBS_POLL | ORR_OBS_LOOK))
+    else if (orr_kernel_observable(k) & (ORR_OBS_ATOMIC | ORR_OBS_POLL | ORR_OBS_GUARD))
         orr_text_add(out,
                      "    # what it does depends on when its threads do it (it %s): a list has one way\n",
                      why.s ? why.s : "");

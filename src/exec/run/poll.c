@@ -1,15 +1,14 @@
-// What code polls: accesses by which threads see what others do while they run.
+// Which code polls: its accesses see what other threads write while they run.
 //
 // The executor has no time. Where thread blocks see each other they run in turns, in grid order (grid.c): a
 // warp goes on until it ends, waits at a barrier or has used up its quantum (warp.c), then the next warp of
 // the block, and when all of them have done nothing but poll, or have had ROUNDS quanta, the next resident
-// block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access; one
-// that looks at a flag (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since
-// looking again before anybody else has run is of no use. Eight looks in vain, one after the other, of a loop
-// of PTX that does nothing else than look and sleep let lanes through that wait at joins, as one of them may
-// have to raise the flag. So
-// every race has one outcome, the same on every host, and it is not that of any GPU. Models with time execute
-// such kernels as they are timed instead (exec/step.h).
+// block (block.c). A quantum is POLL_QUANTUM blocks of code that have an atomic or a volatile access. One
+// that polls (a volatile or strong load of memory, a test of an mbarrier) uses up all of it, since polling
+// again before anybody else has run is of no use. Eight polls in vain, one after the other, of a loop of PTX
+// that does nothing else than poll and sleep let the lanes go on that wait at joins, as one of them may have
+// to raise the flag. So every race has one outcome, the same on every host, and it is not that of any GPU.
+// Models with time execute such kernels as they are timed instead (exec/step.h).
 //
 // A loop of one block around a compare and swap with the same values every time takes a lock. Lanes of its
 // warp that wait for those in it are let through as soon as it goes round: one of them may have the lock.
@@ -19,13 +18,13 @@
 
 #include "exec/sass/translate.h"
 
-// Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
+// Machine code polls what other warps of the block write by "LD.E.STRONG.SM".
 static bool is_strong(const orr_kernel *k, const orr_inst *in) {
     return k->code.insts && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
 }
 
-// Does it look at what others may write, and change nothing?
-static bool looks(const orr_kernel *k, uint32_t i) {
+// Does it read what others may write, and change nothing?
+static bool is_poll(const orr_kernel *k, uint32_t i) {
     const orr_inst *in = &k->insts[i];
     bool memory = in->space == ORR_SPACE_GLOBAL || in->space == ORR_SPACE_GENERIC;
     if (in->op == ORR_OP_LD) return ((in->mods & ORR_M_VOLATILE) && memory) || is_strong(k, in);
@@ -77,8 +76,8 @@ static bool is_quiet(const orr_kernel *k, uint32_t b, bool *waits) {
         const orr_inst *in = &k->insts[i];
         uint16_t flags = orr_ops[in->op].flags;
         *waits |=
-            looks(k, i) || in->op == ORR_OP_NANOSLEEP || (in->op == ORR_OP_LD && in->mods & ORR_M_VOLATILE);
-        if (flags & (ORR_F_STORE | ORR_F_ATOMIC) && !looks(k, i)) return false;
+            is_poll(k, i) || in->op == ORR_OP_NANOSLEEP || (in->op == ORR_OP_LD && in->mods & ORR_M_VOLATILE);
+        if (flags & (ORR_F_STORE | ORR_F_ATOMIC) && !is_poll(k, i)) return false;
         if (flags & (ORR_F_CALL | ORR_F_BARRIER)) return false;
     }
     return true;
@@ -183,7 +182,7 @@ void orr_polls(decoded *p) {
     for (uint32_t b = 0; b < k->nblocks; b++) {
         xblock *x = &p->blocks[b];
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-            x->only_polls |= looks(k, i);
+            x->only_polls |= is_poll(k, i);
         x->only_polls |= x->spins;
         x->polls |= x->only_polls;
         x->locks = !k->code.insts && locks(k, b);

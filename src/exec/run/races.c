@@ -80,7 +80,9 @@ static void save(page *p, uint32_t n, const uint8_t *line) {
     p->saved |= 1ull << n;
 }
 
-static void come(line_history *l, const warp *w) {
+// An access of the warp follows: what earlier accesses were moves to where other warps and blocks have
+// theirs.
+static void accessed_by(line_history *l, const warp *w) {
     uint64_t block = w->tb->index + 1;
     if (l->block != block) {
         move(&l->blocks, &l->before);
@@ -102,7 +104,7 @@ static void touch(watch *x, const warp *w, uint64_t line, byte_set bytes, bool s
     if (!p) return; // the executor says what is wrong with it
     uint32_t n = (uint32_t)((line - x->from) / LINE % PAGE_LINES);
     line_history *l = &p->line[n];
-    come(l, w);
+    accessed_by(l, w);
     if (stores) {
         save(p, n, orr_mem_at(w->worker->mem, line));
         x->found |= meet(l->blocks.loaded, bytes) || meet(l->others.loaded, bytes);

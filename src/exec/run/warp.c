@@ -18,7 +18,7 @@
 
 #include "exec/sass/translate.h"
 
-#define LOOK 500 // that clocks of a warp move on when it looks at a flag, about what memory takes
+#define POLL_CLOCKS 500 // that clocks of a warp move on when it polls, about what memory takes
 #define PATIENCE                                                                                             \
     512 // blocks with an atomic or a volatile access before lanes that wait at joins are let through,
 #define SPINS     8 // or so many rounds of a loop that only polls: an H200 hands over after some 300 cycles
@@ -586,7 +586,7 @@ bool orr_warp_meets(warp *w, frag *f) {
 bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     bool again = x->locks && f->state == FRAG_READY && &w->tb->prog->blocks[f->pc] == x;
     if (!x->polls) return false;
-    if (x->only_polls) w->ticks += LOOK;
+    if (x->only_polls) w->ticks += POLL_CLOCKS;
     bool found = x->spins && f->state == FRAG_READY && w->tb->prog->blocks[f->pc].spin_loop != x->spin_loop;
     if (found)
         w->polls.polled = 0;

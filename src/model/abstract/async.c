@@ -167,7 +167,7 @@ static void landed(acore *s, const tma_copy *c, uint64_t done) {
         if (rank == b->async.rank)
             abt_async_arrived(s, b, offset, 1, done);
         else if (rank < b->async.size)
-            abt_cluster_arrive(m, b, rank, offset, 1, done + (uint64_t)m->gpu->cluster_cast);
+            abt_cluster_arrive(m, b, rank, offset, 1, done);
     }
 }
 
@@ -207,7 +207,6 @@ void abt_async_send(acore *s, uint64_t stop) {
             x->last = latest(x->last, answer);
             a->next = t + spec->interval;
         }
-        a->next += (double)spec->each;
         async_copy done = *x;
         if (++a->first == a->queue.n) a->first = a->queue.n = 0;
         landed(s, &done.copy, done.last + spec->latency);
@@ -223,7 +222,7 @@ static uint64_t store_lines(acore *s, tma_copy *c, uint64_t ready) {
         double leaves = abt_lines_bulk_store(s, &x, t, c->kind == TMA_REDUCE);
         t = leaves > t + spec->interval ? leaves : t + spec->interval;
     }
-    s->async.out = t + (double)spec->each;
+    s->async.out = t;
     return (uint64_t)t + spec->store_latency;
 }
 
@@ -234,7 +233,7 @@ static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
     c->ready = now;
     c->slot = w->block;
     c->block = s->blocks.at[w->block].buf->index;
-    if (c->map) c->ready = latest(now + spec->tensor, tma_maps_ready(&a->maps, spec->map_miss, c->map, now));
+    if (c->map) c->ready = latest(now, tma_maps_ready(&a->maps, spec->map_miss, c->map, now));
     s->n.tma.bytes += c->bytes;
     uint64_t done = c->ready + spec->l2_latency + spec->latency;
     if (c->kind == TMA_STORE || c->kind == TMA_REDUCE) {

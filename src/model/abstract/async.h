@@ -45,9 +45,9 @@ typedef struct async_block { // of a thread block
     async_place mates[ORR_CLUSTER_MOST];
     // the cluster's barrier: warps that have arrived, blocks that have, that have ended, phases that are over
     uint32_t came, heard, gone, over;
-    uint32_t waiting;    // warps
-    uint64_t last, told; // when the last warp arrived; when the last block's arrival is known here
-    uint64_t over_at;    // when the last phase was over
+    uint32_t waiting;     // warps
+    uint64_t last, known; // when the last warp arrived; when the last block's arrival is known here
+    uint64_t over_at;     // when the last phase was over
 } async_block;
 
 typedef struct async_copy { // a bulk load whose requests have not all left

@@ -26,11 +26,11 @@ static void heard(acore *s, ablock *b, bool gone, uint64_t when) {
     async_block *a = &b->async;
     a->gone += gone;
     a->heard += !gone;
-    a->told = latest(a->told, when);
+    a->known = latest(a->known, when);
     if (!a->heard || a->heard + a->gone < a->size) return;
     a->heard = 0;
     a->over++;
-    a->over_at = a->told;
+    a->over_at = a->known;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         awarp *w = b->warp[n] == NOBODY ? NULL : &s->warps[b->warp[n]];
         if (!w || w->waiting != CLUSTER_BARRIER + 1 || w->async.phase > a->over) continue;

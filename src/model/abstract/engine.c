@@ -163,7 +163,7 @@ typedef struct engine {
     ORR_VEC(uint64_t) ends;  // of a window's blocks
     uint64_t clock;          // 1/256 cycle: when the next block of a cluster may go out
     bool filled;             // the first ones have
-    uint64_t told;           // 1/256 cycle: when the last end has been noticed (launch.fill_interval)
+    uint64_t noticed;        // 1/256 cycle: when the last end has been noticed (launch.fill_interval)
 } engine;
 
 // Room for what loads set, and for accesses, in the warps.
@@ -548,8 +548,8 @@ static void notice_ends(engine *x) {
     uint64_t each = (uint64_t)(x->m->gpu->launch_block_interval * 256);
     if (x->ends.n > 1) qsort(x->ends.at, x->ends.n, sizeof *x->ends.at, earlier);
     for (size_t n = 0; n < x->ends.n; n++) {
-        if (x->told < x->ends.at[n] * 256) x->told = x->ends.at[n] * 256;
-        x->told += each;
+        if (x->noticed < x->ends.at[n] * 256) x->noticed = x->ends.at[n] * 256;
+        x->noticed += each;
     }
     x->ends.n = 0;
 }
@@ -690,7 +690,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, ru
     x.supply = cyc_supply_open(source, host.threads > 1);
     bool ok = windows(&x, host.progress);
     sum_up(m, x.supply, out);
-    if (x.told / 256 > out->cycles) out->cycles = x.told / 256;
+    if (x.noticed / 256 > out->cycles) out->cycles = x.noticed / 256;
     out->execute_seconds = x.reading;
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {

@@ -108,9 +108,9 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
     return merged_until;
 }
 
-// ---- lines on their way: how many come in each stretch of time ---------------------------------------
-// Those of stretches before t have come.
-static void come(acore *s, uint64_t t) {
+// ---- MSHRs: how many fills come in each stretch of time ---------------------------------------------
+// Fills of stretches before t have come: their MSHRs are free.
+static void retire_fills(acore *s, uint64_t t) {
     uint64_t now = t >> COMING_SHIFT;
     if (now <= s->fills.from) return;
     for (uint32_t n = 0; s->fills.misses && s->fills.from < now && n < COMING; n++, s->fills.from++) {
@@ -133,10 +133,10 @@ static inline void push_miss(acore *s, uint64_t t) {
 static inline void make_room(acore *s, access *k) {
     uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
     if (s->fills.misses < limit) return;
-    come(s, k->from);
+    retire_fills(s, k->from);
     while (s->fills.misses >= limit) {
         k->from = (s->fills.from + 1) << COMING_SHIFT;
-        come(s, k->from);
+        retire_fills(s, k->from);
     }
 }
 

@@ -134,7 +134,7 @@ void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
     if (c->kind == TMA_LOAD) cyc_fence_bulk_landed(s, when);
     if (c->kind != TMA_LOAD || !b->buf || b->buf->index != c->block) return;
     if (when > wake(s)) when -= wake(s);
-    uint64_t offset, later = when + (uint64_t)s->c->gpu->cluster_cast;
+    uint64_t offset;
     cyc_cluster_rank(s, b, c->mbar, &offset);
     if (!c->to || b->size < 2) {
         arrive_at(s, b, c->mbar, 1, when);
@@ -145,7 +145,7 @@ void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
         if (rank == b->rank)
             arrived(s, b, find(b, offset), 1, when);
         else if (rank < b->size)
-            cyc_cluster_arrive(s, b, rank, offset, 1, later);
+            cyc_cluster_arrive(s, b, rank, offset, 1, when);
     }
 }
 

@@ -1,18 +1,15 @@
 // The machine of a description: SMs with their schedulers, units, caches; latencies worked out once.
 #include "model/cycle/engine.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// How much further than its GPC's first TPC an SM's is (l2.tpc_spread). TPCs are in clusters of three; on an
-// H200 the nine of a GPC are 0, 7, 15, -6, 3, 10, -10, -3, 5 cycles further, from near slices and far ones
-// alike. Those that are nearer count as the first: windows (engine.c) are as long as the shortest way.
+// How much further than the nearest ones an SM's TPC is, in ticks (l2.tpc_further).
 static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
-    if (g->gpc_count <= 1 || g->tpc_count <= 0 || g->sm_count < g->tpc_count) return 0;
+    const orr_gpu_array *further = &g->l2_tpc_further;
+    if (!further->n || g->gpc_count <= 1 || g->tpc_count <= 0 || g->sm_count < g->tpc_count) return 0;
     uint32_t k = orr_tpc_in_gpc(sm, orr_topology_of(g));
-    double further = g->l2_tpc_spread * (0.3 * (k % 3) - 0.2 * (k / 3 < 2 ? k / 3 : 2));
-    return further > 0 ? (uint64_t)llround(further * (double)ORR_TICKS) : 0;
+    return (uint64_t)further->at[k % (uint32_t)further->n] * ORR_TICKS;
 }
 
 static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {

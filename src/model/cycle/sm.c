@@ -335,7 +335,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, d->behind_yield);
     if (i->sass == ORR_SASS_CCTL && i->imm) {
         l1_drop(&s->l1);
-        if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
+        if (port_counts_stores(&s->port)) fence_invalidated(&s->fence);
     }
     if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
     if (i->sass == ORR_SASS_UTMACCTL) tma_maps_prefetch(&s->tma.maps, s->clock.now);

@@ -217,7 +217,7 @@ typedef struct sm {
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     bool fresh;            // nothing has run on it since it was prepared for a launch
     uint32_t id;
-    uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
+    uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_further)
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)

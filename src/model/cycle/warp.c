@@ -86,7 +86,7 @@ bool cyc_warp_fence_is_off(const sm *s, const warp *w, const orr_tinst *i) {
 // memory as long as that takes; one for the block 11 cycles). Else it begins when all of that is there.
 static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     const lsu_warp *l = &s->lsu.warp[warp_id(w)];
-    bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->asks;
+    bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->probes;
     if (answers ? w->memory.inflight : l->queued) return NEVER;
     uint64_t t = answers ? w->memory.landed : 0;
     bool in_line = i->kind == ORR_TK_FENCE && i->imm >= 1 && counts;

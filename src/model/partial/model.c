@@ -211,10 +211,10 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     if (ok && m->n.blocks < of)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: of %llu thread blocks only %llu are there", c->kernel->name,
                       (unsigned long long)of, (unsigned long long)m->n.blocks);
-    double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
-    uint64_t told = (s.n.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
-    double heard = (double)told;
-    if (s.n.requests && heard > cycles) cycles = heard;
+    double cycles = (double)x.cycles;
+    // The launch is not over before the SM has the acknowledgement of its last store.
+    double acknowledged = (double)((s.n.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS);
+    if (s.n.requests && acknowledged > cycles) cycles = acknowledged;
     // What memory still has to write does not hold up the end, but the workloads between.
     double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
     if (written < cycles) written = cycles;
