@@ -106,21 +106,23 @@ static void memory(void **state) {
     orr_findings f;
     orr_tuned t;
     tuned(&f, &t,
-          DEVICE ROW("const.chase", "bytes=256", "30") ROW("const.chase", "bytes=1024", "31")
-              ROW("const.chase", "bytes=2048", "80") ROW("const.chase", "bytes=4096", "90.4")
-                  ROW("icache.straight", "kb=4", "1") ROW("icache.straight", "kb=16", "1.05")
-                      ROW("icache.straight", "kb=24", "2.1") ROW("icache.straight", "kb=32", "2.2")
-                          ROW("icache.straight", "kb=64", "2.25") ROW("icache.straight", "kb=72", "6")
-                              ROW("l1.size", "kb=64", "32") ROW("l1.size", "kb=90", "32.5")
-                                  ROW("l1.size", "kb=96", "50") ROW("l2.read", "foot=4", "3996")
-                                      ROW("l2.read", "foot=8", "4004") ROW("l2.from_sm", "sm=0", "250")
-                                          ROW("l2.from_sm", "sm=1", "270") ROW("l2.size", "mb=8", "260")
-                                              ROW("l2.size", "mb=256", "611.4") ROW("sm.write", "", "32")
-                                                  ROW("stream", "kind=0 passes=1", "1316.3")
-                                                      ROW("probe.least", "first=0 d=0", "290")
+          DEVICE ROW("ldc.cycles", "words=32 step=16", "64") ROW("ldc.cycles", "words=32 step=256", "432")
+              ROW("const.chase", "bytes=256", "30") ROW("const.chase", "bytes=1024", "31")
+                  ROW("const.chase", "bytes=2048", "80") ROW("const.chase", "bytes=4096", "90.4")
+                      ROW("icache.straight", "kb=4", "1") ROW("icache.straight", "kb=16", "1.05")
+                          ROW("icache.straight", "kb=24", "2.1") ROW("icache.straight", "kb=32", "2.2")
+                              ROW("icache.straight", "kb=64", "2.25") ROW("icache.straight", "kb=72", "6")
+                                  ROW("l1.size", "kb=64", "32") ROW("l1.size", "kb=90", "32.5")
+                                      ROW("l1.size", "kb=96", "50") ROW("l2.read", "foot=4", "3996")
+                                          ROW("l2.read", "foot=8", "4004") ROW("l2.from_sm", "sm=0", "250")
+                                              ROW("l2.from_sm", "sm=1", "270") ROW("l2.size", "mb=8", "260")
+                                                  ROW("l2.size", "mb=256", "611.4") ROW("sm.write", "", "32")
+                                                      ROW("stream", "kind=0 passes=1",
+                                                          "1316.3") ROW("probe.least", "first=0 d=0", "290")
                                                           ROW("probe.least", "first=1 d=0", "60")
                                                               ROW("probe.least", "first=2 d=0", "291")
                                                                   ROW("probe.least", "first=3 d=0", "61"));
+    assert_string_equal(value_of(&t, "const.miss_interval"), "11.5 cycles"); // (432 - 64) / 32
     assert_string_equal(value_of(&t, "const.size"), "1024 B"); // 31 is within 10 % of 30, 80 is not
     assert_string_equal(value_of(&t, "const.latency"), "30 cycles");
     assert_string_equal(value_of(&t, "const.l15_latency"), "90 cycles"); // at the largest footprint
@@ -389,8 +391,13 @@ static void overhead(void **state) {
     orr_tuned t = {0};
     orr_tune_overhead(&t, 3000, 380.4);
     assert_string_equal(value_of(&t, "profiler.overhead"), "2620 cycles");
+    // Short kernels on all SMs take 80 more; 3,000 less is nothing that a launch can take.
+    assert_null(orr_tune_start(&t, -3000, 27));
+    assert_non_null(strstr(orr_tune_start(&t, 80, 27), "the middle of 27 launches"));
+    assert_string_equal(value_of(&t, "profiler.overhead"), "2700 cycles");
     orr_tuned_free(&t);
-    orr_tune_overhead(&t, 300, 380); // the simulation alone takes longer
+    assert_null(orr_tune_start(&t, 80, 27)); // of what is not known
+    orr_tune_overhead(&t, 300, 380);         // the simulation alone takes longer
     assert_string_equal(value_of(&t, "profiler.overhead"), "(none)");
     assert_non_null(strstr(refused_of(&t, "profiler.overhead"), "not between 0"));
     orr_tuned_free(&t);

@@ -6,6 +6,7 @@
 // while the next is tried. A simulation that is far off whatever the choice does not tell which is right:
 // then the usual one stays, unless another one takes almost half of the error away.
 #include "api/api.h"
+#include "lab/readings.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -93,8 +94,8 @@ static bool was_measured(const orr_hardware *h, const char *script) {
     return false;
 }
 
-// Simulates some kernels of a script that was measured, with the description so far and one more value.
-// False: it was not measured, or cannot be simulated.
+// Simulates some kernels of a script that was measured, with the description so far and one more value, if
+// any. False: it was not measured, or cannot be simulated.
 static bool simulate(tuner *x, const char *script_name, const char *kernels, const char *set,
                      orr_comparison *c) {
     orr_hardware h = {0};
@@ -105,7 +106,7 @@ static bool simulate(tuner *x, const char *script_name, const char *kernels, con
     } want[] = {{"gpu", x->conf},     {"model", "cycle"},      {"set", set},
                 {"kernels", kernels}, {"script", script_name}, {"no-check", "yes"}};
     for (size_t k = 0; k < sizeof want / sizeof *want; k++)
-        orr_options_set(run, want[k].name, want[k].value, &e);
+        if (want[k].value) orr_options_set(run, want[k].name, want[k].value, &e);
     run->in.source = x->o->in.source;
     run->in.threads = x->o->in.threads;
     run->in.print = x->o->in.print;
@@ -114,7 +115,7 @@ static bool simulate(tuner *x, const char *script_name, const char *kernels, con
               orr_correlate_rows(run, &h, c, &e) && !e.status && c->ncounters;
     if (e.status) {
         orr_text t = {0};
-        orr_text_add(&t, "%s: cannot be simulated: %s", set, e.text);
+        orr_text_add(&t, "%s: cannot be simulated: %s", set ? set : script_name, e.text);
         say(x, t.s);
         free(t.s);
     }
@@ -174,6 +175,29 @@ static bool fit_overhead(tuner *x, orr_err *e) {
         say(x, "profiler.overhead: no empty kernel of one block in the measurements of micro/blocks, or not "
                "where it "
                "is now launched; the family's value stays");
+    }
+    simulated(x, &c);
+    return true;
+}
+
+// What short kernels on all SMs take besides: code and constants that the SMs of a GPC ask for at once, and
+// what else of their beginning nobody has found on this GPU. It is a part of the overhead, by the launches of
+// micro/start.
+static bool fit_start(tuner *x, orr_err *e) {
+    orr_comparison c = {0};
+    double sms = orr_finding_value(&x->f, "device.sms", NULL);
+    if (!write_conf(x, e)) return false;
+    if (simulate(x, "micro/start", "*", NULL, &c)) {
+        double *more = orr_calloc(c.launches.n + 1, sizeof *more);
+        size_t n = 0;
+        for (size_t k = 0; k < c.launches.n; k++) {
+            const orr_value *v = &c.launches.at[k].values[0];
+            if (c.launches.at[k].grid[0] >= sms && !isnan(v->measured - v->predicted))
+                more[n++] = v->measured - v->predicted;
+        }
+        const char *why = n ? orr_tune_start(&x->t, reading_middle(more, n), n) : NULL;
+        if (why) say(x, why);
+        free(more);
     }
     simulated(x, &c);
     return true;
@@ -247,6 +271,7 @@ static bool tune(tuner *x, orr_err *e) {
     for (size_t k = 0; ok && !x->stopped.status && x->nfiles > 1 && k < sizeof searches / sizeof *searches;
          k++)
         ok = search_one(x, &searches[k], e);
+    if (ok && !x->stopped.status && x->nfiles > 1) ok = fit_start(x, e);
     if (x->stopped.status) *e = x->stopped;
     unlink(x->conf);
     for (size_t k = 0; k < x->t.refused.n; k++) {

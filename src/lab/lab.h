@@ -104,6 +104,9 @@ bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *
 // What a launch costs before its first block starts, from an empty kernel's cycles and those simulated
 // without it.
 void orr_tune_overhead(orr_tuned *t, double measured, double simulated);
+// Adds to that what so many short kernels on all SMs take more, the middle of them. Returns what it says of
+// it; NULL: there is no overhead, or it would be less than none.
+const char *orr_tune_start(orr_tuned *t, double more, size_t launches);
 // Takes out of dram.latency what the family's refresh adds to it: `g` is the description so far.
 void orr_tune_refresh(orr_tuned *t, const orr_gpu *g);
 void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char *why);

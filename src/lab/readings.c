@@ -422,6 +422,17 @@ double reading_times(const orr_findings *f, const rule *r, orr_text *why) {
     return cas / add;
 }
 
+// What a load of constants takes more for each of its 32 words that its cache does not have.
+double reading_constant_misses(const orr_findings *f, const rule *r, orr_text *why) {
+    double miss = orr_finding_value(f, r->metric, r->point),
+           hit = orr_finding_value(f, r->metric, "words=32 step=16");
+    char a[40], b[40];
+    if (isnan(miss) || isnan(hit)) return NAN;
+    orr_text_add(why, "%s at %s = %s against %s at step=16, of 32 words", r->metric, r->point,
+                 reading_number(a, miss), reading_number(b, hit));
+    return (miss - hit) / 32;
+}
+
 // The median of all points.
 double reading_median(const orr_findings *f, const rule *r, orr_text *why) {
     size_t n;

@@ -79,6 +79,8 @@ static const rule rules[] = {
     {"const.size", "B", reading_knee, "const.chase", "bytes", 1, 0, 1, 256, 65536},
     {"const.latency", "cycles", reading_direct, "const.chase", "bytes=256", 1, 0, 1, 4, 200},
     {"const.interval", "cycles", reading_direct, "ldc.cycles", "words=1 step=1", 1, 0, 1, 1, 64},
+    {"const.miss_interval", "cycles", reading_constant_misses, "ldc.cycles", "words=32 step=256", 1, 0, 0.01,
+     0, 1000},
     {"const.l15_latency", "cycles", reading_last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
     X("shared.latency", "cycles", "shared.latency", 8, 200),
     {"shared.cas", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
@@ -412,6 +414,17 @@ static void refuse_contradictions(orr_tuned *t) {
         remove_key(t, find_key(t, orders[k].less));
         remove_key(t, find_key(t, orders[k].more));
     }
+}
+
+const char *orr_tune_start(orr_tuned *t, double more, size_t launches) {
+    orr_tuned_key *k = find_key(t, "profiler.overhead");
+    double cycles = k ? strtod(k->value, NULL) + more : NAN;
+    if (!(cycles >= 0)) return NULL;
+    k->value = orr_arena_printf(&t->arena, "%.0f cycles", cycles);
+    k->why =
+        orr_arena_printf(&t->arena, "%s, and %.0f more, the middle of %zu launches of micro/start on all SMs",
+                         k->why, more, launches);
+    return k->why;
 }
 
 // A load that finds its bank being refreshed waits for half of that on average.
