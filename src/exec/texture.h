@@ -105,6 +105,7 @@ uint64_t orr_tex_sample(const orr_texture *t, const uint8_t *host, const orr_tex
 // The four texels that linear filtering would take, component `component` of each, as TLD4 orders them.
 uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex_at *a, int component,
                         uint32_t out[4]);
+int orr_tex_coordinates(uint8_t shape); // of a place, without the layer
 // The level that differences of the coordinates between neighbours ask for (TXD); at: of a cube, the place.
 float orr_tex_gradient(const orr_texture *t, const float at[3], const float dx[3], const float dy[3]);
 // A texel to and from memory, without filtering: surfaces.

@@ -462,6 +462,10 @@ uint64_t orr_tex_gather(const orr_texture *t, const uint8_t *host, const orr_tex
     return touched(t, 0, ax, layer, 1);
 }
 
+int orr_tex_coordinates(uint8_t shape) {
+    return shape == ORR_TEX_CUBE || shape == ORR_TEX_ACUBE ? 3 : dims_of(shape);
+}
+
 // How a place on a face of a cube (0 to 1) differs, where the direction differs by d.
 static void on_its_face(const float c[3], const float d[3], double to[2]) {
     int m = fabsf(c[2]) >= fabsf(c[0]) && fabsf(c[2]) >= fabsf(c[1]) ? 2 : fabsf(c[1]) >= fabsf(c[0]);

@@ -59,9 +59,7 @@ static orr_tex_at asked(const warp *w, const uop *u, int lane) {
 
 static float gradient(const warp *w, const uop *u, int lane, const orr_texture *t, const orr_tex_at *a) {
     float d[2][3] = {{0}};
-    int dims = a->shape == ORR_TEX_1D || a->shape == ORR_TEX_A1D   ? 1
-               : a->shape == ORR_TEX_2D || a->shape == ORR_TEX_A2D ? 2
-                                                                   : 3;
+    int dims = orr_tex_coordinates(a->shape);
     for (int n = 0; n < 2 * dims; n++) memcpy(&d[n & 1][n / 2], &SRC_N(w, u, 6 + n, uint32_t)[lane], 4);
     return orr_tex_gradient(t, a->c, d[0], d[1]);
 }

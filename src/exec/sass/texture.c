@@ -34,12 +34,6 @@ static void results(translator *m, int first, oper o[4]) {
     }
 }
 
-static int places(unsigned dim) {
-    return dim == ORR_SV_TEXDIM_D1 || dim == ORR_SV_TEXDIM_A1   ? 1
-           : dim == ORR_SV_TEXDIM_D2 || dim == ORR_SV_TEXDIM_A2 ? 2
-                                                                : 3;
-}
-
 static oper bits(translator *m, oper from, uint32_t first, uint32_t count) {
     oper d = m_tmp(m, ORR_W);
     m_ptx(m, (orr_inst){.op = ORR_OP_BFE, .type = ORR_T_U32}, 1, 3,
@@ -74,7 +68,7 @@ static bool texture(translator *m) {
     if (m_mod(m, ORR_SM_TEXF16)) return m_no(m, "packed halves of textures are not executed");
     orr_inst like = {.op = ORR_OP_TEX, .type = ORR_T_B32, .space = ORR_SPACE_GLOBAL, .width = 1, .vec = 1};
     bool layered = dim->subval >= ORR_SV_TEXDIM_A1, by_level = false;
-    int n = places(dim->subval);
+    int n = orr_tex_coordinates((uint8_t)dim->subval);
     like.imm = dim->subval;
     if (op == ORR_SASS_TLD) {
         like.imm |= ORR_TEX_INTEGERS;
@@ -162,9 +156,7 @@ static orr_tex_at slopes_at(const warp *w, int lane, const orr_texture *t, const
                             const uint32_t stack[8]) {
     orr_tex_at a = {.shape = shape_called(name + sizeof SLOPES - 1)};
     bool layered = a.shape >= ORR_TEX_A1D;
-    int dims = a.shape == ORR_TEX_1D || a.shape == ORR_TEX_A1D   ? 1
-               : a.shape == ORR_TEX_2D || a.shape == ORR_TEX_A2D ? 2
-                                                                 : 3;
+    int dims = orr_tex_coordinates(a.shape);
     float dx[3] = {0}, dy[3] = {0};
     for (int n = 0; n < dims; n++) {
         memcpy(&a.c[n], lane_of(w, (unsigned)(8 + n + layered), lane), 4);
