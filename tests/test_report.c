@@ -373,15 +373,17 @@ static void more_sentences(void **state) {
     assert_non_null(strstr(text, "An SM that has work is bound by its fma, at 90 % of the peak"));
 }
 
-// An RTX 5090's L2 is not known: who is bound by it is told. What an H200 does has been measured.
+// An RTX 5090's L2 and an Orin's memory are not known: who is bound by them is told. What an H200 does has
+// been measured.
 static void rests_on(void **state) {
     (void)state;
     orr_err e = {0};
     orr_gpu *g = orr_gpu_load("rtx5090", NULL, 0, &e), *h200 = orr_gpu_load("h200", NULL, 0, &e);
-    orr_gpu *h100 = orr_gpu_load("h100", NULL, 0, &e);
+    orr_gpu *h100 = orr_gpu_load("h100", NULL, 0, &e), *orin = orr_gpu_load("orin", NULL, 0, &e);
     assert_non_null(g);
     assert_non_null(h200);
     assert_non_null(h100);
+    assert_non_null(orin);
     char text[300];
     orr_rests_on(g, "L2", 0, text, sizeof text);
     assert_non_null(strstr(text, "l2.bandwidth (assumed)"));
@@ -391,11 +393,12 @@ static void rests_on(void **state) {
     assert_non_null(strstr(text, "l2.atomic_words (inherited from h200)"));
     orr_rests_on(h200, "L2 atomics", 0, text, sizeof text);
     assert_string_equal(text, "");
-    orr_rests_on(g, NULL, ORR_STALL_LONG, text, sizeof text);
+    orr_rests_on(orin, NULL, ORR_STALL_LONG, text, sizeof text);
     assert_non_null(strstr(text, "dram.latency (assumed)"));
     orr_gpu_free(g);
     orr_gpu_free(h200);
     orr_gpu_free(h100);
+    orr_gpu_free(orin);
 }
 
 // What it says of latency: 16 warps an SM are 4 a scheduler, of 16; each issues every 1600 cycles.
