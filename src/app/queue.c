@@ -79,8 +79,8 @@ static void choose(int device) {
 // ---- the list -----------------------------------------------------------------------------------
 bool app_queue_on(void) {
     const app *a = &the_app;
-    return a->streams.overlap && a->model->needs_gpu && !a->record && !a->asked.on_gpu && !a->asked.counts_only &&
-           !busy;
+    return a->streams.overlap && a->model->needs_gpu && !a->record && !a->asked.on_gpu &&
+           !a->asked.counts_only && !busy;
 }
 
 bool app_queue_groups(void) { return the_app.model->run_group && !app_in_cluster(); }

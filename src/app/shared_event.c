@@ -1,5 +1,5 @@
-// Events that several processes see: who records one tells the others, who waits for one looks. How processes come by
-// them is in rt_ipc.c.
+// Events that several processes see: who records one tells the others, who waits for one looks. How processes
+// come by them is in rt_ipc.c.
 #include "app/app.h"
 
 void app_event_tell(app_event *ev) {

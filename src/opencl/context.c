@@ -123,7 +123,8 @@ static cl_command_queue new_queue(cl_context c, cl_device_id d, cl_command_queue
     q->properties = p;
     q->end = &q->first;
     c->head.refs++;
-    q->stream = (app_stream){.id = the_app.streams.next_id++, .flags = 1, .end = 0, .next = the_app.streams.first};
+    q->stream =
+        (app_stream){.id = the_app.streams.next_id++, .flags = 1, .end = 0, .next = the_app.streams.first};
     the_app.streams.first = &q->stream;
     cl_unlock();
     return q;

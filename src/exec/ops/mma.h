@@ -10,7 +10,7 @@ enum { MMA_M = 32, MMA_N = 32, MMA_K = 256 };
 // each other in 32-bit words (f64: 64). C comes and D goes as bit patterns, row by row.
 typedef struct product {
     int m, n, k;
-    int kc; // columns of A that are stored: k, or k / 2 when A is sparse
+    int kc;                                    // columns of A that are stored: k, or k / 2 when A is sparse
     uint8_t atype, btype, ctype, dtype, round; // round: of f64
     bool satfinite, b1_and;
     const uint8_t *place; // sparse: [m][kc], the column of B each element of A meets; NULL: dense

@@ -1,4 +1,5 @@
-// What the kernels of this folder leave, in plain C: called by tests/unseen/reference.c in place of a script's launches.
+// What the kernels of this folder leave, in plain C: called by tests/unseen/reference.c in place of a
+// script's launches.
 #include "../../unseen/reference.h"
 
 static float half(uint16_t h) {
@@ -20,7 +21,8 @@ static uint16_t to_half(double v) {
 }
 // Normal numbers with so many bits of mantissa.
 static float small_float(uint8_t x, int mantissa, int bias) {
-    float v = ldexpf((float)((1 << mantissa) + (x & ((1 << mantissa) - 1))), (x >> mantissa & ((1 << (7 - mantissa)) - 1)) - bias - mantissa);
+    float v = ldexpf((float)((1 << mantissa) + (x & ((1 << mantissa) - 1))),
+                     (x >> mantissa & ((1 << (7 - mantissa)) - 1)) - bias - mantissa);
     return x & 0x80 ? -v : v;
 }
 
@@ -67,7 +69,8 @@ void ref_fp8_block(orr_ref *r) {
     BUF(float, c);
     float *fa = SCRATCH(float, m *k), *fb = SCRATCH(float, n *k);
     for (int64_t i = 0; i < m * k; i++) fa[i] = small_float(a[i], 3, 7) * scale_a[i % k / 128 * m + i / k];
-    for (int64_t i = 0; i < n * k; i++) fb[i] = small_float(b[i], 2, 15) * scale_b[i % k / 128 * (n / 64) + i / k / 64];
+    for (int64_t i = 0; i < n * k; i++)
+        fb[i] = small_float(b[i], 2, 15) * scale_b[i % k / 128 * (n / 64) + i / k / 64];
     for (int64_t i = 0; i < m * n; i++) c[i] = (float)dot(fa + i / n * k, fb + i % n * k, k);
     free(fa);
     free(fb);
@@ -102,7 +105,8 @@ void ref_decode_split(orr_ref *r) {
             sum += w[i] = exp(s / 8);
         }
         for (int64_t i = 0; i < pages * 16; i++)
-            for (int d = 0; d < 64; d++) acc[d] += w[i] * half(values[(int64_t)table[h * pages + i / 16] * 1024 + i % 16 * 64 + d]);
+            for (int d = 0; d < 64; d++)
+                acc[d] += w[i] * half(values[(int64_t)table[h * pages + i / 16] * 1024 + i % 16 * 64 + d]);
         for (int d = 0; d < 64; d++) out[h * 64 + d] = (float)(acc[d] / sum);
     }
     free(w);
@@ -147,14 +151,16 @@ void ref_conv_dilated(orr_ref *r) {
     BUF(uint16_t, x);
     BUF(uint16_t, f);
     BUF(float, y);
-    float *fx = widened(x, images * 4 * height * width * channels, half), *ff = widened(f, filters * 9 * channels, half);
+    float *fx = widened(x, images * 4 * height * width * channels, half),
+          *ff = widened(f, filters * 9 * channels, half);
     for (int64_t at = 0; at < images * height * width; at++)
         for (int64_t k = 0; k < filters; k++) {
             double s = 0;
             for (int64_t p = 0; p < 9; p++) {
                 int64_t row = at / width % height * 2 - 2 + p / 3 * 2, col = at % width * 2 - 2 + p % 3 * 2;
                 if (row < 0 || row >= 2 * height || col < 0 || col >= 2 * width) continue;
-                s += dot(fx + ((at / width / height * 2 * height + row) * 2 * width + col) * channels, ff + (k * 9 + p) * channels, channels);
+                s += dot(fx + ((at / width / height * 2 * height + row) * 2 * width + col) * channels,
+                         ff + (k * 9 + p) * channels, channels);
             }
             y[at * filters + k] = (float)s;
         }
