@@ -127,7 +127,7 @@ bool orr_map_decode(const uint8_t in[ORR_MAP_BYTES], orr_tensor_map *m, const ch
     for (int d = 0; d < m->rank; d++) {
         m->dims[d] = (uint64_t)get32(in + 32 + 4 * d) + 1;
         m->steps[d] = (steps >> 3 * d & 7) + 1;
-        m->box[d] = (d ? box >> 8 * (d - 1) & 255 : steps >> 24) + 1;
+        m->box[d] = (!d ? steps >> 24 : m->im2col ? 0 : box >> 8 * (d - 1) & 255) + 1;
         if (d) m->strides[d] = ((uint64_t)(high >> 4 * (d - 1) & 15) << 32 | get32(in + 8 + 4 * d)) << 4;
     }
     if (m->im2col) {
