@@ -360,7 +360,8 @@ bool tasks_task(tasks_parser *p) {
     else if (tasks_take_word(p, "sync")) {
         uint64_t stall = 0;
         ok = stalls(p, &stall);
-        k->kernel.insts[add_inst(p, "BAR.SYNC", -1, NULL, 0, 0)].ctrl = (uint32_t)stall;
+        uint32_t at = add_inst(p, "BAR.SYNC", -1, NULL, 0, 0); // which may move the instructions
+        k->kernel.insts[at].ctrl = (uint32_t)stall;
         k->run += times_here(p);
         p->ntasks++;
     } else {
