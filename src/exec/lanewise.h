@@ -43,6 +43,8 @@ enum lanewise {       // d, a, b, c: the operands; k: the micro-op's imm; arg: t
     LANE_FADD, // arg: bit 0 minus b
     LANE_FMUL, // arg: bit 0 negated
     LANE_FFMA, // arg: bit 0 the product negated, bit 1 minus c
+    LANE_LOAD, // of words, arg of them: not lane by lane, but where all lie side by side or at one place
+    LANE_STORE,
 };
 enum { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE, COMPARE_SIGNED = 8 };
 
@@ -81,6 +83,7 @@ typedef struct lanewise_rules {
 lanewise_rules orr_lanes_int(void);         // ops/int.c
 lanewise_rules orr_lanes_compare(void);     // ops/compare.c
 lanewise_rules orr_lanes_float(void);       // ops/float.c
+lanewise_rules orr_lanes_memory(void);      // ops/ldst.c
 lanewise_rules orr_lanes_mov(void);         // ops/mov.c
 lanewise_rules orr_lanes_system(void);      // ops/system.c
 lanewise_rules orr_lanes_sass_int(void);    // sass/int.c

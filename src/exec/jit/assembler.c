@@ -113,8 +113,12 @@ void as_call(assembler *a, int reg) {
 }
 
 uint8_t *as_jump(assembler *a, int condition) {
-    as_byte(a, 0x0f);
-    as_byte(a, 0x80u | (unsigned)condition);
+    if (condition == JUMP_ALWAYS) {
+        as_byte(a, 0xe9);
+    } else {
+        as_byte(a, 0x0f);
+        as_byte(a, 0x80u | (unsigned)condition);
+    }
     put32(a, 0);
     return a->at;
 }

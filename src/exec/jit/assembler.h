@@ -80,7 +80,8 @@ void as_shift_general(assembler *a, int how, int reg, unsigned by);     // /4 le
 void as_push(assembler *a, int reg);
 void as_pop(assembler *a, int reg);
 void as_call(assembler *a, int reg);
-uint8_t *as_jump(assembler *a, int condition); // forward, 0x4 equal, 0x5 unequal; returns what as_here completes
+enum { JUMP_EQUAL = 4, JUMP_UNEQUAL = 5, JUMP_ALWAYS = 16 };
+uint8_t *as_jump(assembler *a, int condition); // forward; returns what as_here completes
 void as_here(assembler *a, uint8_t *jump);
 
 #endif

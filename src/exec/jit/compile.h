@@ -26,6 +26,10 @@ enum { // general registers
     REG_ACTIVE = RCX,   // lanes of the slice that the micro-op is for
 };
 
+// What code has on its stack: spots, those of warp.shapes and one for the others.
+#define SPOT(n, field) rm_mem(RSP, (int32_t)((n) * sizeof(spot) + offsetof(spot, field)))
+enum { FRAME = ((SHAPES + 1) * sizeof(spot) + 15) / 16 * 16 + 8 }; // of bytes, to a multiple of 16 with what is saved
+
 typedef struct numbers { // that code reads
     uint32_t lane_bit[ORR_WARP];
     uint32_t nan[SLICE], sign[SLICE], wrap32[SLICE], wrap64[SLICE], ones[SLICE];
@@ -55,6 +59,9 @@ typedef struct compiler {
     uint32_t guard;           // that YMM_GUARD is for, + 1
     uint32_t written[8];      // predicates that the run writes: offsets in bank P,
     int nwritten;             //   each in a general register
+    orr_arena *arena;         // for what code refers to, as long as it is there
+    bool spots;               // may accesses be made at spots? (memory.c)
+    bool found[SHAPES];       // spots that code before has found
 } compiler;
 
 // rows.c: rows and predicates in registers
@@ -69,6 +76,10 @@ int jit_expand(compiler *c, oper p, int reg);       // lanes of a predicate as a
 void jit_pred_in(compiler *c, int reg, oper p);     // lanes of the slice in bits 0 to 7; above is anything
 void jit_pred_put(compiler *c, oper p);             // from RAX
 void jit_vector(compiler *c, int op, int reg, int first, rm x);
+
+// memory.c: loads and stores
+bool jit_access(compiler *c, const uop *u); // false: nothing was written; it is to be called
+void jit_call(compiler *c, const uop *u);   // jit.c
 
 // operations.c
 const lanewise_rule *jit_rule(const uop *u); // NULL: it is called

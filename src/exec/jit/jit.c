@@ -21,6 +21,7 @@ struct jit {
     pthread_mutex_t lock;
     uint8_t *write, *run; // the same memory twice: nothing is both written and executed
     size_t used;
+    orr_arena arena;
     jit_block *blocks;
 };
 
@@ -67,6 +68,7 @@ void orr_jit_close(struct jit *j) {
     if (!j) return;
     unmap_room(j);
     pthread_mutex_destroy(&j->lock);
+    orr_arena_free(&j->arena);
     free(j->blocks);
     free(j);
 }
@@ -91,7 +93,7 @@ static void guarded_call(warp *w, const uop *u) {
     }
 }
 
-static void call(compiler *c, const uop *u) {
+void jit_call(compiler *c, const uop *u) {
     uop_fn *f = u->guard >= 0 ? guarded_call : c->kind & JIT_MASKED ? u->masked : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));
     as_number(&c->as, RSI, (uint64_t)(uintptr_t)u);
@@ -110,7 +112,7 @@ static bool fits(oper o, bool source) {
 // The rule by which a micro-op is compiled; NULL: it is called.
 static const lanewise_rule *rule_of(const compiler *c, const uop *u) {
     const lanewise_rule *r = jit_rule(u);
-    if (!r) return NULL;
+    if (!r || r->lane == LANE_LOAD || r->lane == LANE_STORE) return NULL;
     bool known = r->lane == LANE_KNOWN;
     if (known && ((u->traced && c->kind & JIT_STREAM) || u->ndst > 4)) return NULL;
     if (u->guard >= 0 && (u->inner || (known && u->masked == u->full))) return NULL; // if any lane is active
@@ -155,7 +157,6 @@ static void compile_run(compiler *c) {
         jit_slice_ends(c);
     }
     move_predicates(c, 0x89);
-    as_bytes(&c->as, "\xc5\xf8\x77", 3); // vzeroupper
 }
 
 // ---- blocks ---------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ static rm bank_at(int bank) {
 static void begin(compiler *c, const struct jit *j) {
     assembler *a = &c->as;
     for (int n = 0; n < SAVED; n++) as_push(a, saved[n]);
-    as_group(a, true, 5, RSP, 8);
+    as_group(a, true, 5, RSP, FRAME);
     as_general(a, true, 0x8b, REG_WARP, rm_reg(RDI));
     as_general(a, true, 0x8b, REG_CONST, bank_at(BANK_CONST));
     as_general(a, true, 0x8b, REG_W, bank_at(BANK_W));
@@ -178,16 +179,28 @@ static void begin(compiler *c, const struct jit *j) {
 }
 
 static void finish(compiler *c) {
-    as_group(&c->as, true, 0, RSP, 8);
+    as_bytes(&c->as, "\xc5\xf8\x77", 3); // vzeroupper
+    as_group(&c->as, true, 0, RSP, FRAME);
     for (int n = SAVED; n-- > 0;) as_pop(&c->as, saved[n]);
     as_byte(&c->as, 0xc3);
+}
+
+// May bulk copies to shared memory begin in it, so that spots that have been found go bad?
+static bool begins_copies(const xblock *x) {
+    for (const uop *u = x->first; u < x->end; u++) {
+        uint16_t op = u->inst->op, flags = orr_ops[op].flags;
+        bool plain = op == ORR_OP_LD || op == ORR_OP_ST || op == ORR_OP_ATOM || op == ORR_OP_RED;
+        if (op == ORR_OP_BULK || (flags & ORR_F_MEMORY && !plain)) return true;
+    }
+    return false;
 }
 
 static void compile_block(compiler *c, const struct jit *j) {
     begin(c, j);
     for (const uop *u = c->x->first; u < c->x->end;) {
         if (!rule_of(c, u)) {
-            call(c, u++);
+            if (!jit_access(c, u)) jit_call(c, u);
+            u++;
             continue;
         }
         c->first = u;
@@ -208,7 +221,9 @@ static block_fn *compile(struct jit *j, uint32_t block, int kind) {
     compiler c = {.as = {.at = j->write + j->used, .end = j->write + ROOM},
                   .p = j->p,
                   .x = &j->p->blocks[block],
-                  .kind = kind};
+                  .kind = kind,
+                  .arena = &j->arena};
+    c.spots = !begins_copies(c.x);
     compile_block(&c, j);
     if (c.as.full || c.failed) return NULL;
     uint8_t *code = j->run + j->used;

@@ -19,7 +19,7 @@ static size_t nrules;
 
 static void gather(void) {
     static lanewise_rules (*const families[])(void) = {
-        orr_lanes_int,      orr_lanes_compare,   orr_lanes_float,      orr_lanes_mov,        orr_lanes_system,
+        orr_lanes_int,      orr_lanes_compare,   orr_lanes_float,      orr_lanes_mov,        orr_lanes_system, orr_lanes_memory,
         orr_lanes_sass_int, orr_lanes_sass_logic, orr_lanes_sass_float, orr_lanes_sass_memory};
     static lanewise_rule all[256];
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {

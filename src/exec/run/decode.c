@@ -162,11 +162,20 @@ static bool decode(decoded *p, const orr_launch *l, orr_err *e) {
     return ok;
 }
 
+// ORR_JIT_*, as the launch says or, where it does not, the environment.
+static int jit_of(const orr_launch *l) {
+    const char *v = l->jit == ORR_JIT_AUTO ? getenv("ORRERY_JIT") : NULL;
+    if (v && !strcmp(v, "on")) return ORR_JIT_ON;
+    if (v && !strcmp(v, "off")) return ORR_JIT_OFF;
+    return l->jit;
+}
+
 bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     if (!decode(p, l, e)) return false;
-    if (l->jit != ORR_JIT_OFF) p->jit = orr_jit_open(p);
+    int jit = jit_of(l);
+    if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p);
     if (p->jit) p->jitted = orr_jit_blocks(p->jit);
-    p->hot = l->jit == ORR_JIT_ON ? 1 : HOT;
+    p->hot = jit == ORR_JIT_ON ? 1 : HOT;
     return true;
 }
 

@@ -493,7 +493,7 @@ static block_fn *host_code(const warp *w, uint32_t block, uint32_t mask) {
 
 // All micro-ops of a block but the last, which decides where to go.
 static void run_all(warp *w, const xblock *x, uint32_t block, uint32_t mask) {
-    block_fn *f = w->tb->prog->jit ? host_code(w, block, mask) : NULL;
+    block_fn *f = w->tb->prog->jit && !w->step ? host_code(w, block, mask) : NULL;
     if (!f) {
         run_plain(w, x->first, x->end, mask);
         return;
