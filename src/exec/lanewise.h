@@ -1,8 +1,8 @@
-// Private to exec/: which handlers compute each lane by itself, and what. The compiler of blocks (jit/) makes host
-// code of these; all others it calls.
+// Private to exec/: which handlers compute each lane by itself, and what. The compiler of blocks (jit/) makes
+// host code of these; all others it calls.
 //
-// Beside its handlers a family has a table of those that have such a rule. Rows are of class W, predicates are
-// masks; a handler without a rule is right, but slower.
+// Beside its handlers a family has a table of those that have such a rule. Rows are of class W, predicates
+// are masks; a handler without a rule is right, but slower.
 #ifndef ORR_LANEWISE_H
 #define ORR_LANEWISE_H
 

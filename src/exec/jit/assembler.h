@@ -1,7 +1,8 @@
-// Private to exec/jit/: x86-64 machine code with AVX2 and FMA, written instruction by instruction into a buffer.
+// Private to exec/jit/: x86-64 machine code with AVX2 and FMA, written instruction by instruction into a
+// buffer.
 //
-// Manual: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (VEX prefixes: 2.3; opcodes). An
-// operand of an instruction of vectors is a register or [base + displacement].
+// Manual: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (VEX prefixes: 2.3;
+// opcodes). An operand of an instruction of vectors is a register or [base + displacement].
 #ifndef ORR_JIT_ASSEMBLER_H
 #define ORR_JIT_ASSEMBLER_H
 
@@ -70,13 +71,14 @@ void as_vector(assembler *a, int op, int reg, int first, rm x);
 void as_vector_imm(assembler *a, int op, int reg, int first, rm x, unsigned imm);
 // Shifts by a number: byte 0x72 (words) or 0x73 (doublewords) and /2 right, /4 right signed, /6 left.
 void as_shift(assembler *a, int byte, int how, int reg, int x, unsigned by);
-// General registers. `op` is the byte of an instruction with a register and a register or memory: 0x8b reg = x,
-// 0x89 x = reg, 0x8d address, 0x01 x += reg, 0x09 |=, 0x21 &=, 0x29 -=, 0x31 ^=.
+// General registers. `op` is the byte of an instruction with a register and a register or memory: 0x8b reg =
+// x, 0x89 x = reg, 0x8d address, 0x01 x += reg, 0x09 |=, 0x21 &=, 0x29 -=, 0x31 ^=.
 void as_general(assembler *a, bool wide, int op, int reg, rm x);
-void as_load_byte(assembler *a, int reg, rm x);              // reg = byte, zeros above
-void as_number(assembler *a, int reg, uint64_t value);       // reg = value
-void as_group(assembler *a, bool wide, int how, int reg, uint32_t imm); // /0 +=, /1 |=, /4 &=, /5 -=, /6 ^=, /7 compare
-void as_shift_general(assembler *a, int how, int reg, unsigned by);     // /4 left, /5 right
+void as_load_byte(assembler *a, int reg, rm x);        // reg = byte, zeros above
+void as_number(assembler *a, int reg, uint64_t value); // reg = value
+void as_group(assembler *a, bool wide, int how, int reg,
+              uint32_t imm); // /0 +=, /1 |=, /4 &=, /5 -=, /6 ^=, /7 compare
+void as_shift_general(assembler *a, int how, int reg, unsigned by); // /4 left, /5 right
 void as_push(assembler *a, int reg);
 void as_pop(assembler *a, int reg);
 void as_call(assembler *a, int reg);

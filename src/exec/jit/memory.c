@@ -1,8 +1,9 @@
 // Loads and stores of words in compiled code.
 //
 // Accesses of a block with the same rows of addresses are found together, when the first of them is made
-// (orr_spot_find): where all lanes are side by side, in one row or in two of 16, or at one place, code moves vectors;
-// else it calls the handler, as for every access of some lanes only. What is checked is what the handlers check.
+// (orr_spot_find): where all lanes are side by side, in one row or in two of 16, or at one place, code moves
+// vectors; else it calls the handler, as for every access of some lanes only. What is checked is what the
+// handlers check.
 #include "exec/jit/compile.h"
 
 static bool is_access(const compiler *c, const uop *u, const lanewise_rule **rule) {

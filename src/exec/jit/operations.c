@@ -10,7 +10,8 @@
 
 // ---- rules ----------------------------------------------------------------------------------
 static int by_handler(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t)((const lanewise_rule *)a)->full, y = (uintptr_t)((const lanewise_rule *)b)->full;
+    uintptr_t x = (uintptr_t)((const lanewise_rule *)a)->full,
+              y = (uintptr_t)((const lanewise_rule *)b)->full;
     return (x > y) - (x < y);
 }
 
@@ -19,8 +20,9 @@ static size_t nrules;
 
 static void gather(void) {
     static lanewise_rules (*const families[])(void) = {
-        orr_lanes_int,      orr_lanes_compare,   orr_lanes_float,      orr_lanes_mov,        orr_lanes_system, orr_lanes_memory,
-        orr_lanes_sass_int, orr_lanes_sass_logic, orr_lanes_sass_float, orr_lanes_sass_memory};
+        orr_lanes_int,        orr_lanes_compare,    orr_lanes_float,    orr_lanes_mov,
+        orr_lanes_system,     orr_lanes_memory,     orr_lanes_sass_int, orr_lanes_sass_logic,
+        orr_lanes_sass_float, orr_lanes_sass_memory};
     static lanewise_rule all[256];
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         lanewise_rules r = families[f]();
@@ -120,7 +122,8 @@ static void least(compiler *c, const uop *u, unsigned arg) {
 static void add_wide(compiler *c, int *lo, int *hi, oper cl, oper ch) {
     int low = jit_in(c, cl);
     int s = two(c, VPADDD, *lo, rm_reg(low));
-    int kept = two(c, VPCMPEQD, s, rm_reg(two(c, VPMAXUD, s, rm_reg(low)))); // -1 where it is not less than cl
+    int kept =
+        two(c, VPCMPEQD, s, rm_reg(two(c, VPMAXUD, s, rm_reg(low)))); // -1 where it is not less than cl
     int t = two(c, VPADDD, *hi, jit_in_rm(c, ch));
     t = two(c, VPADDD, t, rm_reg(kept));
     *hi = two(c, VPSUBD, t, NUMBER(ones));

@@ -555,5 +555,6 @@ handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **wh
 }
 
 // What compiled blocks do instead where lanes lie side by side (lanewise.h).
-LANEWISE(orr_lanes_memory, {ld_u32_w_v1, LANE_LOAD, 1}, {ld_u32_w_v2, LANE_LOAD, 2}, {ld_u32_w_v4, LANE_LOAD, 4},
-         {st_32_w_v1, LANE_STORE, 1}, {st_32_w_v2, LANE_STORE, 2}, {st_32_w_v4, LANE_STORE, 4})
+LANEWISE(orr_lanes_memory, {ld_u32_w_v1, LANE_LOAD, 1}, {ld_u32_w_v2, LANE_LOAD, 2},
+         {ld_u32_w_v4, LANE_LOAD, 4}, {st_32_w_v1, LANE_STORE, 1}, {st_32_w_v2, LANE_STORE, 2},
+         {st_32_w_v4, LANE_STORE, 4})

@@ -486,6 +486,6 @@ bool orr_sass_float(translator *m) {
 }
 
 // What compiled blocks do instead (lanewise.h).
-LANEWISE(orr_lanes_sass_float, {fadd_full, LANE_FADD, 0}, {fsub_full, LANE_FADD, 1}, {fmul_full, LANE_FMUL, 0},
-         {fnmul_full, LANE_FMUL, 1}, {ffma_full, LANE_FFMA, 0}, {ffms_full, LANE_FFMA, 2},
-         {fnma_full, LANE_FFMA, 1}, {fnms_full, LANE_FFMA, 3})
+LANEWISE(orr_lanes_sass_float, {fadd_full, LANE_FADD, 0}, {fsub_full, LANE_FADD, 1},
+         {fmul_full, LANE_FMUL, 0}, {fnmul_full, LANE_FMUL, 1}, {ffma_full, LANE_FFMA, 0},
+         {ffms_full, LANE_FFMA, 2}, {fnma_full, LANE_FFMA, 1}, {fnms_full, LANE_FFMA, 3})

@@ -739,7 +739,8 @@ bool orr_sass_int(translator *m) {
 
 // What compiled blocks do instead (lanewise.h).
 #define SUM(n, signs) LANE_SUM, (n) << 4 | (signs)
-#define COMPARISON(name, how) {set_##name, LANE_COMPARE, how}
+#define COMPARISON(name, how)                                                                                \
+    { set_##name, LANE_COMPARE, how }
 LANEWISE(orr_lanes_sass_int, {copy_full, LANE_COPY, 0}, {copy2_full, LANE_COPY, 0}, {minus_full, SUM(1, 1)},
          {add_full, SUM(2, 0)}, {sub_full, SUM(2, 2)}, {minus2_full, SUM(2, 3)}, {add3_full, SUM(3, 0)},
          {add_sub_full, SUM(3, 4)}, {sub_sub_full, SUM(3, 6)}, {minus3_full, SUM(3, 7)},
@@ -753,8 +754,8 @@ LANEWISE(orr_lanes_sass_int, {copy_full, LANE_COPY, 0}, {copy2_full, LANE_COPY, 
          {mad_wide_s_full, LANE_WIDE_MUL, 3}, {mulhi_u_full, LANE_WIDE_MUL, 4},
          {mulhi_s_full, LANE_WIDE_MUL, 5}, {add_co_full, LANE_CARRY_OUT, 0}, {sub_co_full, LANE_CARRY_OUT, 1},
          {addx_full, LANE_CARRY_IN, 0}, {subx_full, LANE_CARRY_IN, 1}, {addx_co_full, LANE_CARRY_BOTH, 0},
-         {subx_co_full, LANE_CARRY_BOTH, 1}, COMPARISON(equal, COMPARE_EQ),
-         COMPARISON(unequal, COMPARE_NE), COMPARISON(lt_u, COMPARE_LT), COMPARISON(le_u, COMPARE_LE),
-         COMPARISON(gt_u, COMPARE_GT), COMPARISON(ge_u, COMPARE_GE),
-         COMPARISON(lt_s, COMPARE_SIGNED | COMPARE_LT), COMPARISON(le_s, COMPARE_SIGNED | COMPARE_LE),
-         COMPARISON(gt_s, COMPARE_SIGNED | COMPARE_GT), COMPARISON(ge_s, COMPARE_SIGNED | COMPARE_GE))
+         {subx_co_full, LANE_CARRY_BOTH, 1}, COMPARISON(equal, COMPARE_EQ), COMPARISON(unequal, COMPARE_NE),
+         COMPARISON(lt_u, COMPARE_LT), COMPARISON(le_u, COMPARE_LE), COMPARISON(gt_u, COMPARE_GT),
+         COMPARISON(ge_u, COMPARE_GE), COMPARISON(lt_s, COMPARE_SIGNED | COMPARE_LT),
+         COMPARISON(le_s, COMPARE_SIGNED | COMPARE_LE), COMPARISON(gt_s, COMPARE_SIGNED | COMPARE_GT),
+         COMPARISON(ge_s, COMPARE_SIGNED | COMPARE_GE))
