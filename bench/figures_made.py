@@ -245,7 +245,10 @@ def gv100(read):
         theirs.append(abs(errors[0]))
         mine.append(abs(errors[1]))
         pairs.append((a["hardware"], a["cycles"]))
-        rows.append([a["app"].split("/")[0], a["launches"], f"{a['hardware']:,}", f"{a['accelsim']:,}", f"{a['cycles']:,}",
+        name, _, words = a["app"].partition("/")
+        size = re.search(r"___m_(\d+)___n_(\d+)___k_(\d+)___kernels_([a-z]+)", words)  # CUTLASS's products
+        rows.append([f"{name} {size[4]} {'x'.join(size.groups()[:3])}" if size else name, a["launches"],
+                     f"{a['hardware']:,}", f"{a['accelsim']:,}", f"{a['cycles']:,}",
                      f"{errors[0]:+.1f} %", f"{errors[1]:+.1f} %"])
     n = len(pairs)
     mx, my = sum(p[0] for p in pairs) / n, sum(p[1] for p in pairs) / n

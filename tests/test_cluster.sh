@@ -146,6 +146,7 @@ grep -q '"name":"Isend","times":1400' report.json || { cat report.json; fail "th
 rc=0 # who waits for ever is named
 printf 'host 5\nif rank == 0\n recv 4K from 1\nend\n' >stuck.tasks
 "$orrery" cluster -q -n 2 stuck.tasks >got 2>err || rc=$?
+[ ! -s got ] || { cat got; fail "smpirun writes among what we do"; }
 [ $rc -eq 1 ] && grep -q 'rank 0 waits for ever at line 3' err || { cat err; fail "a rank that waits for ever: $rc"; }
 # Each rank reads its arguments, also in what smpicc has not compiled (nvcc's objects)
 cat >opts.c <<'C'
@@ -186,6 +187,24 @@ wait $! || rc=$?
 printf 'if rank == 1\n dance\nend\n' >bad.tasks
 refused cluster -n 2 bad.tasks
 grep -q 'bad.tasks:2: ' err || { cat err; fail "the line of what is wrong"; }
+# A list that does nothing, a platform that lacks a way between two hosts
+printf 'if rank == 5\n barrier\nend\n' >none.tasks
+refused cluster -n 2 none.tasks
+cat >ways.xml <<'X'
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="z" routing="Full">
+    <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <host id="c" speed="1Gf"/>
+    <link id="l" bandwidth="1GBps" latency="1us"/>
+    <route src="a" dst="b"><link_ctn id="l"/></route>
+  </zone>
+</platform>
+X
+printf 'if rank == 0\n send 4K to 1\nelse\n if rank == 1\n  recv 4K from 0\n end\nend\n' >pair.tasks
+run -n 2 --per-node 1 --platform ./ways.xml pair.tasks
+refused cluster -n 3 --per-node 1 --platform ./ways.xml pair.tasks
+grep -q 'ways.xml: no way from host a to host c' err || { cat err; fail "a way is missing"; }
 rc=0
 "$orrery" run two.tasks >out 2>err || rc=$?
 [ $rc -eq 2 ] && grep -q 'two.tasks:6: this takes ranks' err || { cat err; fail "run takes ranks"; }

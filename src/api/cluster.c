@@ -5,22 +5,17 @@
 // place there as under `orrery app` (api/app.c), and tells SimGrid how long a rank waits for its GPU
 // (app/rank.c). Messages take what SimGrid's network says. Afterwards SimGrid's trace and the library's
 // account of the ranks become one report.
-#include "api/api.h"
+#include "api/fabric.h"
 #include "base/temp.h"
 #include "node/platform.h"
 #include "operators/operators.h"
 #include "tasks/tasks.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAX_RANKS = 65536 };
-extern char **environ;
 
 typedef struct rank_line { // what the library says of a rank
     int node;
@@ -53,89 +48,6 @@ typedef struct cluster {
 } cluster;
 
 // ---- what is started --------------------------------------------------------------------------------
-static bool write_text(const char *path, const orr_text *t, orr_err *e) {
-    orr_out out;
-    if (!orr_out_open(&out, path, e)) return false;
-    fwrite(t->s, 1, t->n, out.f);
-    return orr_out_commit(&out, e);
-}
-
-// The value of an attribute of an XML element that begins at `at`; "" when it has none.
-static const char *attribute(orr_arena *a, const char *at, const char *name) {
-    const char *end = strchr(at, '>');
-    for (const char *p = at; p && (p = strstr(p, name)) && (!end || p < end); p++) {
-        const char *eq = p + strlen(name);
-        if (*eq != '=' || (eq[1] != '"' && eq[1] != '\'')) continue;
-        const char *stop = strchr(eq + 2, eq[1]);
-        return stop ? orr_arena_strndup(a, eq + 2, (size_t)(stop - eq - 2)) : "";
-    }
-    return "";
-}
-
-// Names of a platform's hosts: <host id="..."> and the members of <cluster prefix suffix radical="0-7">.
-static void hosts_of(orr_arena *a, const char *xml, int most, orr_words *names) {
-    for (const char *p = xml; (p = strchr(p, '<')) && (int)names->n < most; p++) {
-        if (!strncmp(p, "<host ", 6)) *ORR_PUSH(names) = attribute(a, p, "id");
-        if (strncmp(p, "<cluster ", 9) != 0) continue;
-        const char *prefix = attribute(a, p, "prefix"), *suffix = attribute(a, p, "suffix");
-        const char *list = attribute(a, p, "radical");
-        while (*list) {
-            char *end;
-            long from = strtol(list, &end, 10), to = from;
-            if (end == list) break;
-            if (*end == '-') to = strtol(end + 1, &end, 10);
-            for (long i = from; i <= to && (int)names->n < most; i++)
-                *ORR_PUSH(names) = orr_arena_printf(a, "%s%ld%s", prefix, i, suffix);
-            list = end + (*end == ',');
-        }
-    }
-}
-
-// SimGrid reads a platform that was given, and what it says of a bad one becomes our message: it would abort
-// in the middle of the run. /bin/true is no program of MPI's, which it notices after that.
-static bool check_platform(cluster *c, const char *path, const char *host, orr_err *e) {
-    static const char bad[] = "Parse error at ";
-    orr_arena *a = &c->arena;
-    const char *said = orr_arena_printf(a, "%s/said", c->temp);
-    const char *hosts = orr_arena_printf(a, "%s/first", c->temp);
-    orr_text list = {0};
-    orr_text_add(&list, "%s\n", host);
-    bool ok = write_text(hosts, &list, e);
-    free(list.s);
-    if (!ok) return false;
-    const char *const argv[] = {"smpirun",
-                                "-np",
-                                "1",
-                                "-hostfile",
-                                hosts,
-                                "-platform",
-                                path,
-                                orr_arena_printf(a, "--cfg=smpi/tmpdir:%s", c->temp),
-                                "--log=root.thresh:error",
-                                "--log=root.fmt:%m%n",
-                                "/bin/true",
-                                NULL};
-    posix_spawn_file_actions_t to;
-    pid_t pid;
-    int status;
-    posix_spawn_file_actions_init(&to);
-    posix_spawn_file_actions_addopen(&to, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&to, STDERR_FILENO, said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    int why = posix_spawnp(&pid, argv[0], &to, NULL, (char *const *)argv, environ);
-    posix_spawn_file_actions_destroy(&to);
-    if (why) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(why));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    orr_err none = {0};
-    size_t n = 0;
-    char *text = orr_read_file(said, 1 << 20, &n, &none), *at = text ? strstr(text, bad) : NULL;
-    if (at) { // FILE:LINE: what is wrong
-        at += sizeof bad - 1;
-        orr_fail(e, ORR_BAD_INPUT, "%.*s (so says SimGrid)", (int)strcspn(at, "\n"), at);
-    }
-    free(text);
-    return !at;
-}
-
 // The platform as a file, and which rank is on which host: `per_node` each, in the order of the file.
 static const char *make_platform(cluster *c, const char **hostfile, orr_err *e) {
     orr_arena *a = &c->arena;
@@ -147,16 +59,16 @@ static const char *make_platform(cluster *c, const char **hostfile, orr_err *e) 
         xml.s = orr_read_file(path, 1 << 28, &n, e);
     } else if (orr_platform_write(c->node, c->fabric, c->nodes, &xml, e)) {
         path = orr_arena_printf(a, "%s/platform.xml", c->temp);
-        write_text(path, &xml, e);
+        orr_fabric_put(path, &xml, e);
     }
-    if (!e->status) hosts_of(a, xml.s, c->nodes, &names);
-    if (!e->status && path == c->fabric) check_platform(c, path, names.n ? names.at[0] : "none", e);
+    if (!e->status) orr_fabric_hosts(a, xml.s, c->nodes, &names);
+    if (!e->status && path == c->fabric) orr_fabric_check(c->o, c->temp, path, &names, e);
     if (!e->status && (int)names.n < c->nodes)
         orr_fail(e, ORR_BAD_INPUT, "%s: has %d hosts, and %d ranks with %d on each need %d", path,
                  (int)names.n, c->ranks, c->per_node, c->nodes);
     for (int r = 0; r < c->ranks && !e->status; r++) orr_text_add(&list, "%s\n", names.at[r / c->per_node]);
     *hostfile = orr_arena_printf(a, "%s/hosts", c->temp);
-    if (!e->status) write_text(*hostfile, &list, e);
+    if (!e->status) orr_fabric_put(*hostfile, &list, e);
     free(xml.s);
     free(list.s);
     free(names.at);
@@ -178,6 +90,7 @@ static bool installed(const char *program) {
 // A task list is read for every rank before anything runs: what is wrong with it is said here.
 static bool check_tasks(const cluster *c, const char *path, orr_err *e) {
     const orr_options *o = c->o;
+    bool any = false;
     for (int r = 0; r < c->ranks && !e->status; r++) {
         orr_task_rank place = {.rank = r,
                                .ranks = c->ranks,
@@ -185,8 +98,14 @@ static bool check_tasks(const cluster *c, const char *path, orr_err *e) {
                                .nodes = c->nodes,
                                .gpus = c->node->gpus,
                                .local = r % c->per_node};
-        orr_tasks_free(orr_tasks_load_rank(path, o->in.sets, o->in.nsets, &place, e));
+        const orr_task_step *steps;
+        orr_tasks *t = orr_tasks_load_rank(path, o->in.sets, o->in.nsets, &place, e);
+        any |= t && orr_tasks_steps(t, &steps);
+        orr_tasks_free(t);
     }
+    if (!e->status && !any)
+        orr_fail(e, ORR_BAD_INPUT, "%s: nothing is done on any rank: launch KERNEL grid 128, or a message",
+                 path);
     return !e->status;
 }
 
@@ -231,6 +150,17 @@ static const char *joined(orr_arena *a, const orr_words *w) {
     return all;
 }
 
+// smpirun tells on standard output how a program has ended, which would be in the middle of what the program
+// and we write there. So it writes elsewhere, and what it starts to where it would have.
+static const char *own_output(cluster *c, orr_err *e) {
+    const char *path = orr_arena_printf(&c->arena, "%s/as-before", c->temp);
+    orr_text script = {0};
+    orr_text_add(&script, "#!/bin/sh\nexec \"$@\" >&9 9>&-\n");
+    orr_fabric_put(path, &script, e);
+    free(script.s);
+    return e->status ? NULL : orr_arena_printf(&c->arena, "/bin/sh %s", path);
+}
+
 static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
     orr_arena *a = &c->arena;
     bool tasks = orr_tasks_probe(program[0]);
@@ -256,8 +186,15 @@ static bool start(cluster *c, char *const *program, int *status, orr_err *e) {
         orr_arena_printf(a, "ORRERY_APP_PLAY_SETS=%s", tasks ? joined(a, &c->o->script_sets) : ""),
         NULL};
     orr_words argv = {0};
+    const char *apart = own_output(c, e);
+    if (!apart) return false;
     const char *const fixed[] = {
-        "smpirun",
+        "/bin/sh",
+        "-c",
+        "exec 9>&1 >\"$0\" && exec smpirun \"$@\"", // what the script itself says stays there
+        orr_arena_printf(a, "%s/smpirun", c->temp),
+        "-wrapper",
+        apart,
         "-np",
         orr_arena_printf(a, "%d", c->ranks),
         "-hostfile",
@@ -504,7 +441,11 @@ orr_report *orr_mpi_run(char *const *argv, const orr_options *asked, int *status
     c.nodes = c.ranks > 0 ? (c.ranks + c.per_node - 1) / c.per_node : 1;
     orr_report *r = NULL;
     if (check(&c, e) && orr_temp_folder(temp, "cluster", e)) {
-        if (start(&c, argv, status, e)) r = report(&c, status, e);
+        if (strchr(temp, ' '))
+            orr_fail(e, ORR_BAD_INPUT, "%s: smpirun takes no folder with a space in its name; set TMPDIR",
+                     temp);
+        else if (start(&c, argv, status, e))
+            r = report(&c, status, e);
         orr_temp_folder_end(temp);
     }
     free(c.rank);

@@ -72,6 +72,20 @@ void orr___cudaRegisterManagedVar(void **handle, void **host, char *device, cons
     add_variable(handle, host, host, name, bytes);
 }
 
+// References to textures and surfaces, of CUDA 11 and before. Programs register those that they only declare,
+// too; one that binds something to a reference is told that this is missing.
+REG(__cudaRegisterTexture)
+void orr___cudaRegisterTexture(void **handle, const void *host, const void **device, const char *name,
+                               int dim, int normalized, int ext) {
+    (void)handle, (void)host, (void)device, (void)name, (void)dim, (void)normalized, (void)ext;
+}
+
+REG(__cudaRegisterSurface)
+void orr___cudaRegisterSurface(void **handle, const void *host, const void **device, const char *name,
+                               int dim, int ext) {
+    (void)handle, (void)host, (void)device, (void)name, (void)dim, (void)ext;
+}
+
 // Asked before a managed variable is used: from now on the program's pointer is the variable's address.
 REG(__cudaInitModule) char orr___cudaInitModule(void **handle) {
     if (!handle || !*handle) return 0;

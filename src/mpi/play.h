@@ -6,6 +6,7 @@
 //   play_trace.c   execution traces (operators/)
 //   play_times.c   what their operators take
 //   play_flows.c   what they send each other, as flows of SimGrid
+//   play_routes.c  before all that: whether a platform's hosts can reach each other
 #ifndef ORR_MPI_PLAY_H
 #define ORR_MPI_PLAY_H
 

@@ -255,6 +255,19 @@ static void step(player *p, const orr_task_step *s) {
     }
 }
 
+// How far all ranks are, in steps of the list with their repetitions.
+static uint64_t steps_done;
+static void announce(const player *p) {
+    orr_progress *all = &the_app.progress;
+    uint64_t more = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->steps[i].kind != ORR_TASKS_REPEAT && p->steps[i].kind != ORR_TASKS_END)
+            more += p->steps[i].times;
+    all->what = getenv("ORRERY_APP_PLAY");
+    all->units = "steps";
+    all->total += more;
+}
+
 static void all_steps(player *p) {
     uint64_t left[64], depth = 0;
     for (size_t i = 0; i < p->n; i++) {
@@ -270,6 +283,7 @@ static void all_steps(player *p) {
             play_at(p->who.rank, s->line);
             app_cluster_stops();
             step(p, s);
+            orr_progress_step(&the_app.progress, ++steps_done);
         }
     }
 }
@@ -307,6 +321,7 @@ API int orr_play_tasks(void) {
     play_at(p.who.rank, 1);
     load(&p);
     join_groups(&p);
+    announce(&p);
     static bool comms; // of any rank
     comms |= has_comms(&p);
     play_others_first(); // all have joined their groups

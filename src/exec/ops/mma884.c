@@ -12,6 +12,7 @@
 // below f32's last place there is cut off, and the sum is cut to f32 or rounded to f16 (V100 in Fasi et al.
 // 2021, PeerJ CS 7:e330, and Khattak and Mikaitis, arXiv 2512.07004).
 #include "exec/ops/mma.h"
+#include "exec/ops/sums.h"
 
 enum { VOLTA_GUARD = 23, QUADS = 4, TILE = 4 }; // TILE: columns of a step, and products of a sum
 
@@ -116,30 +117,91 @@ static int place_of(int quad, int row, int column, bool half, int *element) {
     return 4 * quad + (row & 1) + (column & 2) + (row >> 2) * 16;
 }
 
+// A step's quad as a product of its own: any type, any number.
+static void any_quad(const warp *w, const uop *u, const step884 *s, int q, uint32_t *out) {
+    const oper *a = u->all + 2, *b = a + 2, *c = b + 2;
+    product p;
+    orr_mma_start(u, &p);
+    p.m = s->rows, p.n = TILE;
+    uint16_t *pa = (uint16_t *)p.a.w, *pb = (uint16_t *)p.b.w;
+    for (int r = 0; r < s->rows; r++) {
+        int row = row_of(s, r), e;
+        for (int k = 0; k < TILE; k++) pa[r * TILE + k] = factor(w, a, q, row, k, !s->acol);
+        for (int j = 0; j < TILE; j++) {
+            int lane = place_of(q, row, s->column + j, s->chalf, &e);
+            uint32_t *to = &p.c.w[r * TILE + j];
+            *to = s->chalf ? OPER(w, c[e >> 1], uint32_t)[lane] >> (e & 1) * 16 & 0xffff
+                           : OPER(w, c[e], uint32_t)[lane];
+        }
+    }
+    for (int j = 0; j < TILE; j++)
+        for (int k = 0; k < TILE; k++) pb[j * TILE + k] = factor(w, b, q, s->column + j, k, s->bcol);
+    orr_mma_floats(&p, TILE, VOLTA_GUARD);
+    memcpy(out, p.c.w, (size_t)(s->rows * TILE) * sizeof *out);
+}
+
+// A factor's registers as f32: elements 0 to 3 of each lane, and their exponents.
+typedef struct factors884 {
+    uint32_t f[4][ORR_WARP];
+    int16_t e[4][ORR_WARP];
+} factors884;
+
+// False: there are infinities or NaNs.
+static bool unpack(const warp *w, const oper *regs, factors884 *x) {
+    for (int e = 0; e < 4; e++) {
+        const uint32_t *r = OPER(w, regs[e >> 1], uint32_t);
+        for (int lane = 0; lane < ORR_WARP; lane++)
+            x->f[e][lane] = f32_from_f16(r[lane] >> (e & 1) * 16 & 0xffff);
+    }
+    return orr_sums_exponents(ORR_T_F16, x->f[0], 4 * ORR_WARP, x->e[0]);
+}
+
+// A step's quad by sums.h, with columns of zeros behind the four; accumulators and results are f32. False:
+// not usual, nothing is done.
+static bool usual_quad(const warp *w, const uop *u, const step884 *s, int q, const factors884 ab[2],
+                       uint32_t *out) {
+    const oper *c = u->all + 6;
+    uint32_t fa[4][TILE], fb[TILE][SUMS_COLUMNS] = {0}, row_c[SUMS_COLUMNS];
+    int16_t ea[4][TILE], eb[TILE][SUMS_COLUMNS];
+    uint32_t none = 0;
+    orr_sums_exponents(ORR_T_F16, &none, 1, &eb[0][TILE]);
+    for (int k = 0; k < TILE; k++)
+        for (int j = TILE; j < SUMS_COLUMNS; j++) eb[k][j] = eb[0][TILE];
+    for (int x = 0; x < TILE; x++)
+        for (int k = 0; k < TILE; k++) {
+            int row = row_of(s, x), column = s->column + x;
+            int la = s->acol ? lane_of(q, (row & 4) + k) : lane_of(q, row), na = s->acol ? row & 3 : k;
+            int lb = s->bcol ? lane_of(q, column) : lane_of(q, (column & 4) + k),
+                nb = s->bcol ? k : column & 3;
+            fa[x][k] = ab[0].f[na][la], ea[x][k] = ab[0].e[na][la];
+            fb[k][x] = ab[1].f[nb][lb], eb[k][x] = ab[1].e[nb][lb];
+        }
+    for (int r = 0; r < TILE; r++) {
+        sums sum = {.fa = fa[r],
+                    .fb = fb[0],
+                    .ea = ea[r],
+                    .eb = eb[0],
+                    .n = SUMS_COLUMNS,
+                    .len = TILE,
+                    .guard = VOLTA_GUARD};
+        memset(row_c, 0, sizeof row_c);
+        for (int j = 0; j < TILE; j++) {
+            int e, lane = place_of(q, row_of(s, r), s->column + j, false, &e);
+            row_c[j] = OPER(w, c[e], uint32_t)[lane];
+        }
+        if (!orr_sums(&sum, 0, row_c)) return false;
+        memcpy(out + r * TILE, row_c, TILE * sizeof *out);
+    }
+    return true;
+}
+
 static void mma884_step(warp *w, const uop *u) {
     step884 s = step_of(u->inst);
-    const oper *a = u->all + 2, *b = a + 2, *c = b + 2;
     uint32_t out[QUADS][8 * TILE];
-    for (int q = 0; q < QUADS; q++) {
-        product p;
-        orr_mma_start(u, &p);
-        p.m = s.rows, p.n = TILE;
-        uint16_t *pa = (uint16_t *)p.a.w, *pb = (uint16_t *)p.b.w;
-        for (int r = 0; r < s.rows; r++) {
-            int row = row_of(&s, r), e;
-            for (int k = 0; k < TILE; k++) pa[r * TILE + k] = factor(w, a, q, row, k, !s.acol);
-            for (int j = 0; j < TILE; j++) {
-                int lane = place_of(q, row, s.column + j, s.chalf, &e);
-                uint32_t *to = &p.c.w[r * TILE + j];
-                *to = s.chalf ? OPER(w, c[e >> 1], uint32_t)[lane] >> (e & 1) * 16 & 0xffff
-                              : OPER(w, c[e], uint32_t)[lane];
-            }
-        }
-        for (int j = 0; j < TILE; j++)
-            for (int k = 0; k < TILE; k++) pb[j * TILE + k] = factor(w, b, q, s.column + j, k, s.bcol);
-        orr_mma_floats(&p, TILE, VOLTA_GUARD);
-        memcpy(out[q], p.c.w, sizeof out[q]);
-    }
+    factors884 ab[2];
+    bool usual = !s.dhalf && !s.chalf && unpack(w, u->all + 2, &ab[0]) && unpack(w, u->all + 4, &ab[1]);
+    for (int q = 0; q < QUADS; q++)
+        if (!usual || !usual_quad(w, u, &s, q, ab, out[q])) any_quad(w, u, &s, q, out[q]);
     for (int q = 0; q < QUADS; q++)
         for (int i = 0; i < s.rows * TILE; i++) {
             int e, lane = place_of(q, row_of(&s, i / TILE), s.column + i % TILE, s.dhalf, &e);

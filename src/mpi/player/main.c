@@ -4,8 +4,10 @@
 
 int orr_play_tasks(void);
 int orr_play_trace(void);
+int orr_play_routes(void);
 
 int main(void) {
-    const char *trace = getenv("ORRERY_APP_TRACE");
+    const char *trace = getenv("ORRERY_APP_TRACE"), *routes = getenv("ORRERY_APP_ROUTES");
+    if (routes && *routes) return orr_play_routes();
     return trace && *trace ? orr_play_trace() : orr_play_tasks();
 }
