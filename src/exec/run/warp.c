@@ -699,12 +699,14 @@ int orr_warp_run(warp *w) {
     const decoded *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
+    if (p->kernel->code.insts) set_banks(w, &w->frames.at[0]);
     bool yields = w->polls.yields;
     w->polls.yields = false;
     frag *f = w->tries.paused ? w->frag : choose(w, yields);
     while (f) {
         w->frag = f;
-        set_banks(w, &w->frames.at[f->frame]);
+        if (!p->kernel->code.insts)
+            set_banks(w, &w->frames.at[f->frame]); // machine code has one set of registers
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
             if (!w->tries.paused && !orr_warp_meets(w, f)) break;
