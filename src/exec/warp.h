@@ -191,6 +191,13 @@ typedef struct warp_frames {
     int32_t free;
 } warp_frames;
 
+// Register arrays by class. A warp that ends leaves its own to one that begins, which finds them in the host's
+// first cache.
+typedef struct warp_areas {
+    uint8_t *at[ORR_CLASSES];
+    uint32_t bytes[ORR_CLASSES];
+} warp_areas;
+
 struct warp {
     uint8_t *bank[BANKS];
     uint32_t exec;                                        // lanes the current instruction runs on
@@ -220,8 +227,8 @@ struct warp {
     row_shape shapes[SHAPES + 1];
     warp_joins joins;
     warp_frames frames;
-    uint8_t *area[ORR_CLASSES]; // the register arrays
-    uint32_t area_bytes[ORR_CLASSES];
+    warp_areas regs; // the register arrays
+    bool fresh;      // it has not run yet, and has none
 };
 
 // Fragments one after the other, those too that are made meanwhile:

@@ -55,6 +55,7 @@ typedef struct compiler {
     held held[POOL];
     uint32_t stamp;      // of the operation
     const uop *u;        // the micro-op at hand
+    bool whole;          // all active lanes pass its guard
     int mask;            // register with the lanes it writes; -1: all
     bool masked;         // some lanes only
     bool failed;         // it has more operands than registers, which cannot be
@@ -80,8 +81,10 @@ void jit_pred_put(compiler *c, oper p);         // from RAX
 void jit_vector(compiler *c, int op, int reg, int first, rm x);
 
 // memory.c: loads and stores
-bool jit_access(compiler *c, const uop *u); // false: nothing was written; it is to be called
-void jit_call(compiler *c, const uop *u);   // jit.c
+bool jit_access(compiler *c, const uop *u);    // false: nothing was written; it is to be called
+uint8_t *jit_guard(compiler *c, const uop *u); // jit.c
+uint8_t *jit_guard_parts(compiler *c);
+void jit_call(compiler *c, const uop *u); // jit.c
 
 // operations.c
 const lanewise_rule *jit_rule(const uop *u); // NULL: it is called

@@ -9,7 +9,7 @@
 static bool is_access(const compiler *c, const uop *u, const lanewise_rule **rule) {
     const lanewise_rule *r = *rule = jit_rule(u);
     if (!r || (r->lane != LANE_LOAD && r->lane != LANE_STORE)) return false;
-    if (c->kind & JIT_MASKED || u->guard >= 0 || !c->spots) return false;
+    if (c->kind & JIT_MASKED || !c->spots) return false;
     if (u->way != WAY_SHARED && u->way != WAY_PAIR) return false;
     for (int n = 0; n < r->arg; n++) {
         oper o = r->lane == LANE_LOAD ? u->all[n] : u->all[u->ndst + 1 + n];
@@ -96,12 +96,10 @@ static void one_place(compiler *c, const uop *u, const lanewise_rule *r) {
         }
 }
 
-bool jit_access(compiler *c, const uop *u) {
+// Where all lanes are active: at a spot, else by the handler.
+static void access(compiler *c, const uop *u, const lanewise_rule *r) {
     assembler *a = &c->as;
-    const lanewise_rule *r;
     uint8_t *done[2] = {NULL, NULL}, *other;
-    if (!is_access(c, u, &r)) return false;
-    find(c, u);
     as_general(a, true, 0x8b, RAX, SPOT(u->shape, step));
     if (r->arg == 1) {
         as_group(a, true, 7, RAX, 4);
@@ -110,7 +108,7 @@ bool jit_access(compiler *c, const uop *u) {
         done[0] = as_jump(a, JUMP_ALWAYS);
         as_here(a, other);
     }
-    as_group(a, true, 7, RAX, 0);
+    as_general(a, true, 0x85, RAX, rm_reg(RAX));
     other = as_jump(a, JUMP_UNEQUAL);
     one_place(c, u, r);
     done[1] = as_jump(a, JUMP_ALWAYS);
@@ -118,5 +116,24 @@ bool jit_access(compiler *c, const uop *u) {
     jit_call(c, u);
     for (int n = 0; n < 2; n++)
         if (done[n]) as_here(a, done[n]);
+}
+
+bool jit_access(compiler *c, const uop *u) {
+    const lanewise_rule *r;
+    if (!is_access(c, u, &r)) return false;
+    if (u->shape != SHAPES || u->guard < 0) find(c, u); // others may count on it
+    if (u->guard < 0) {
+        access(c, u, r);
+        return true;
+    }
+    uint8_t *nobody = jit_guard(c, u), *parts = jit_guard_parts(c);
+    if (u->shape == SHAPES) find(c, u);
+    access(c, u, r);
+    uint8_t *done = as_jump(&c->as, JUMP_ALWAYS);
+    as_here(&c->as, parts);
+    if (c->kind & JIT_STREAM && u->traced) as_here(&c->as, nobody); // an access of nobody is told, too
+    jit_call(c, u);
+    as_here(&c->as, done);
+    if (!(c->kind & JIT_STREAM && u->traced)) as_here(&c->as, nobody);
     return true;
 }

@@ -227,6 +227,7 @@ orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index) {
         w->w->step = &w->live;
         w->live.self = w;
         w->w->frag = NULL;
+        orr_warp_registers(w->w);
     }
     return b;
 }

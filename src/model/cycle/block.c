@@ -103,7 +103,7 @@ void cyc_block_start(sm *s, uint64_t when) {
             start_warp(s, w, b, n, when);
         }
         // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
-        if (c->gpu->launch_turn && buf->nwarps % c->nsched == 0)
+        if (c->gpu->launch_rotate_schedulers && buf->nwarps % c->nsched == 0)
             s->tb.next_sched = (s->tb.next_sched + 1) % c->nsched;
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);

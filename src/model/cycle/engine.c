@@ -324,7 +324,8 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
         sm *s = &c->sms[(n + turn) % c->nsms];
         for (size_t i = 0; i < s->port.out.n; i++) {
             const orr_request *r = &s->port.out.at[i];
-            if (r->partition == UINT32_MAX || (c->gpu->xbar_join && port_waits(r, x->mem_until))) continue;
+            if (r->partition == UINT32_MAX || (c->gpu->xbar_merge_stores && port_waits(r, x->mem_until)))
+                continue;
             if (cyc_crossbar_passes(c, r, x->mem_until)) continue; // it has, or waits there
             *ORR_PUSH(&to[r->partition]) = *r;
         }
@@ -353,7 +354,6 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
-    cyc_crossbar_translate(c);
     x->mem_until = until;
     if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);

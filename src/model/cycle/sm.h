@@ -303,7 +303,6 @@ typedef struct cycle {     // one GPU, from launch to launch
     uint32_t sched_per_sub;     // schedulers of a sub-core
     warp_room room;
     orr_memsys *mem;
-    orr_tlb *tlb;
     const foreign_memory *foreign; // NULL: `mem`
     uint64_t window;               // cycles
     uint32_t cluster;              // thread blocks of a cluster; 1: there are none
