@@ -531,7 +531,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
-        if (c->live && orr_step_failed(c->live, e)) return false;
+        if (c->live && (orr_step_failed(c->live, e) || !orr_step_turn(c->live, x->until, e))) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
