@@ -42,7 +42,8 @@ typedef struct xblock {     // a basic block, ready to run
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
     bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)
     int32_t next, ipdom;
-    oper members; // of `waits`
+    oper members;   // of `waits`
+    uint32_t keeps; // warp.looked: those of whose rows it writes none
 } xblock;
 
 typedef struct constant_key {
