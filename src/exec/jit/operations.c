@@ -118,15 +118,13 @@ static void least(compiler *c, const uop *u, unsigned arg) {
 }
 
 // ---- 64 bits --------------------------------------------------------------------------------
-// lo, hi += cl, ch
-static void add_wide(compiler *c, int *lo, int *hi, oper cl, oper ch) {
-    int low = jit_in(c, cl);
-    int s = two(c, VPADDD, *lo, rm_reg(low));
-    int kept =
-        two(c, VPCMPEQD, s, rm_reg(two(c, VPMAXUD, s, rm_reg(low)))); // -1 where it is not less than cl
-    int t = two(c, VPADDD, *hi, jit_in_rm(c, ch));
-    t = two(c, VPADDD, t, rm_reg(kept));
-    *hi = two(c, VPSUBD, t, NUMBER(ones));
+// lo, hi += cl, ch; hi is a temporary, and is changed. (There are twelve registers, and masks need two.)
+static void add_wide(compiler *c, int *lo, int hi, oper cl, oper ch) {
+    int low = jit_in(c, cl), s = two(c, VPADDD, *lo, rm_reg(low)), kept = two(c, VPMAXUD, s, rm_reg(low));
+    jit_vector(c, VPCMPEQD, kept, s, rm_reg(kept)); // -1 where the sum is not less than cl
+    jit_vector(c, VPADDD, hi, hi, jit_in_rm(c, ch));
+    jit_vector(c, VPADDD, hi, hi, rm_reg(kept));
+    jit_vector(c, VPSUBD, hi, hi, NUMBER(ones));
     *lo = s;
 }
 
@@ -138,7 +136,7 @@ static void wide_shift(compiler *c, const uop *u, const lanewise_rule *r) {
     } else {
         hi = shift(c, RIGHT_SIGNED, a, 31);
     }
-    add_wide(c, &lo, &hi, u->b, u->c);
+    add_wide(c, &lo, hi, u->b, u->c);
     jit_put(c, u->all[0], lo);
     jit_put(c, u->all[1], hi);
 }
@@ -151,16 +149,17 @@ static int odd(compiler *c, int x) {
 
 static void wide_multiply(compiler *c, const uop *u, unsigned arg) {
     int op = arg & 1 ? VPMULDQ : VPMULUDQ, a = A, b = B;
-    int even = two(c, op, a, rm_reg(b)), other = two(c, op, odd(c, a), rm_reg(odd(c, b)));
-    int hi = odd(c, even), lo = jit_temporary(c);
-    as_vector_imm(&c->as, VPBLENDD, hi, hi, rm_reg(other), 0xaa);
+    int lo = two(c, op, a, rm_reg(b)), x = odd(c, a), y = odd(c, b), hi = odd(c, lo);
+    jit_vector(c, op, x, x, rm_reg(y)); // of the odd lanes
+    as_vector_imm(&c->as, VPBLENDD, hi, hi, rm_reg(x), 0xaa);
     if (arg & 4) {
         jit_put(c, u->d, hi);
         return;
     }
-    as_vector_imm(&c->as, VPSHUFD, lo, 0, rm_reg(other), 0xa0);
-    as_vector_imm(&c->as, VPBLENDD, lo, even, rm_reg(lo), 0xaa);
-    if (arg & 2) add_wide(c, &lo, &hi, u->c, u->all[u->ndst + 3]);
+    as_vector_imm(&c->as, VPSHUFD, x, 0, rm_reg(x), 0xa0);
+    as_vector_imm(&c->as, VPBLENDD, lo, lo, rm_reg(x), 0xaa);
+    c->held[x].row = c->held[y].row = ROW_NONE; // they are free
+    if (arg & 2) add_wide(c, &lo, hi, u->c, u->all[u->ndst + 3]);
     jit_put(c, u->all[0], lo);
     jit_put(c, u->all[1], hi);
 }
@@ -257,14 +256,23 @@ static void test(compiler *c, const uop *u) {
 // ---- logic ----------------------------------------------------------------------------------
 // A three-input function in algebraic normal form, of values that are 0, ~0 or a register.
 enum { ALL_ZERO = -1, ALL_ONE = -2 };
-static int both(compiler *c, int x, int v) { // a register and a value
-    return v == ALL_ZERO ? ALL_ZERO : v == ALL_ONE ? x : two(c, VPAND, x, rm_reg(v));
+// The result; temporaries that it is made of are not needed any more.
+static int instead(compiler *c, int result, int x, int y) {
+    if (c->held[x].row == ROW_TEMPORARY) c->held[x].row = ROW_NONE;
+    if (y >= 0 && c->held[y].row == ROW_TEMPORARY) c->held[y].row = ROW_NONE;
+    return result;
+}
+static int both(compiler *c, int x, int v) { // a row and a value
+    if (v < 0) return v == ALL_ZERO ? ALL_ZERO : x;
+    return instead(c, two(c, VPAND, x, rm_reg(v)), v, -1);
 }
 static int apart(compiler *c, int v, int x) {
     if (v == ALL_ZERO) return x;
     if (x == ALL_ZERO) return v;
-    if (v == ALL_ONE) return x == ALL_ONE ? ALL_ZERO : inverted(c, x);
-    return x == ALL_ONE ? inverted(c, v) : two(c, VPXOR, v, rm_reg(x));
+    if (v == ALL_ONE && x == ALL_ONE) return ALL_ZERO;
+    if (v == ALL_ONE) return instead(c, inverted(c, x), x, -1);
+    if (x == ALL_ONE) return instead(c, inverted(c, v), v, -1);
+    return instead(c, two(c, VPXOR, v, rm_reg(x)), v, x);
 }
 static int of_c(compiler *c, const uop *u, unsigned k) { // k0 ^ c k1
     return apart(c, k & 1 ? ALL_ONE : ALL_ZERO, k & 2 ? C : ALL_ZERO);
