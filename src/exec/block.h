@@ -81,6 +81,10 @@ typedef struct decoded {
     uint32_t local_bytes;  // per thread
     uint32_t *tid;         // [warp][x y z][lane]
     uint32_t sm_count;
+    uint32_t scratch;         // machine code: where rows that only one instruction uses begin in bank W
+    struct jit *jit;          // its blocks as host code (jit/jit.h); NULL: they are interpreted
+    struct jit_block *jitted; // [block]
+    uint32_t hot;             // how often a block is interpreted before it is compiled
     orr_arena arena;
 } decoded;
 

@@ -130,7 +130,9 @@ typedef struct orr_launch {
     const char *range; // orr_launch_info.range
     int *fault;        // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
     orr_children *children; // what the kernel asks for; NULL: it is an error to ask
+    uint8_t jit;            // ORR_JIT_*: are blocks of code compiled for the host?
 } orr_launch;
+enum { ORR_JIT_AUTO, ORR_JIT_ON, ORR_JIT_OFF }; // those that are hot, all, none; results are the same
 
 // What kind of failure of a kernel e->text tells of.
 enum {

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/jit/jit.h"
 #include "exec/sass/translate.h"
 
 #define POLL_CLOCKS 500 // that clocks of a warp move on when it polls, about what memory takes
@@ -476,6 +477,34 @@ static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
     }
 }
 
+// The block as host code, if it has been compiled, or is now.
+static block_fn *host_code(const warp *w, uint32_t block, uint32_t mask) {
+    const decoded *p = w->tb->prog;
+    jit_block *b = &p->jitted[block];
+    int kind = (mask != FULL ? JIT_MASKED : 0) | (w->trace ? JIT_STREAM : 0);
+    block_fn *f = atomic_load_explicit(&b->code[kind], memory_order_acquire);
+    if (f) return f;
+    uint32_t n = atomic_load_explicit(&b->entered[kind], memory_order_relaxed);
+    if (n >= JIT_NEVER) return NULL;
+    if (n + 1 >= p->hot) return orr_jit_compile(p->jit, block, kind);
+    atomic_store_explicit(&b->entered[kind], n + 1, memory_order_relaxed); // threads may lose a count
+    return NULL;
+}
+
+// All micro-ops of a block but the last, which decides where to go.
+static void run_all(warp *w, const xblock *x, uint32_t block, uint32_t mask) {
+    block_fn *f = w->tb->prog->jit && !w->step ? host_code(w, block, mask) : NULL;
+    if (!f) {
+        run_plain(w, x->first, x->end, mask);
+        return;
+    }
+    if (mask == FULL)
+        w->exec = FULL;
+    else
+        set_exec(w, mask);
+    f(w);
+}
+
 // What the last instruction of a block does. Afterwards f may be gone, waiting, or elsewhere.
 static void run_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
@@ -606,6 +635,10 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
 
 // The block of code that the lanes of f are at, or what is left of it. False: they wait at a try.
 static bool run_block(warp *w, const frag *f, const xblock *x) {
+    if (!x->tries) {
+        if (x->first < x->end) run_all(w, x, f->pc, f->mask);
+        return true;
+    }
     const uop *at = w->tries.paused, *begin = at ? at : x->first, *stop = at;
     uint32_t mask = f->mask;
     bool holds = at && !w->tries.let && orr_mbar_holds(w, at, mask);
