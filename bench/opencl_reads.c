@@ -78,6 +78,15 @@ static void look(const void *p, size_t n) {
     free(was);
 }
 
+// Memory that nobody writes would be different each time: it is 0.
+static cl_mem create_buffer(cl_context c, cl_mem_flags flags, size_t size, void *from, cl_int *error) {
+    void *zeros = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) ? NULL : calloc(size ? size : 1, 1);
+    cl_mem m = below->clCreateBuffer(c, zeros ? flags | CL_MEM_COPY_HOST_PTR : flags, size,
+                                     zeros ? zeros : from, error);
+    free(zeros);
+    return m;
+}
+
 // Reads that the program does not wait for are waited for.
 static cl_int read_buffer(cl_command_queue q, cl_mem m, cl_bool wait, size_t offset, size_t size, void *to,
                           cl_uint nwaits, const cl_event *waits, cl_event *event) {
@@ -132,6 +141,7 @@ cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *own, const
     like = from ? fopen(from, "rb") : NULL;
     below = target;
     table = *target;
+    table.clCreateBuffer = create_buffer;
     table.clEnqueueReadBuffer = read_buffer;
     table.clEnqueueMapBuffer = map_buffer;
     table.clEnqueueReadImage = read_image;
