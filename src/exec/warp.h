@@ -58,10 +58,9 @@ struct uop {
     uint8_t way;    // WAY_*, to find where its lanes are (ops/place.h)
 };
 
-// How the 32 addresses in a row, or in a pair of rows, lie, whichever lanes are active. Loads and stores of a
-// basic block that have the same rows, which nobody writes in between, look once (run/shapes.c).
+// How the 32 addresses in a row, or in a pair of rows, lie, whichever lanes are active. Loads and stores that
+// have the same rows, which nobody writes in between, look once (run/shapes.c).
 typedef struct row_shape {
-    uint64_t stamp;       // warp.entered when it was found
     uint64_t high;        // the high words, which are one, as bits 32 and up
     uint32_t first;       // lane 0's low word
     uint32_t least, most; // of the low words
@@ -90,7 +89,7 @@ void orr_spot_find(warp *w, const spot_group *g, spot *s);
 void orr_spot_note(warp *w, const uop *u); // the access at one, in the stream
 
 enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
-enum { SHAPES = 8 };
+enum { LOCAL_SHAPES = 8, SHAPES = 32 }; // the first of them only within a basic block
 enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
 
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
@@ -191,6 +190,13 @@ typedef struct warp_frames {
     int32_t free;
 } warp_frames;
 
+// Register arrays by class. A warp that ends leaves its own to one that begins, which finds them in the host's
+// first cache.
+typedef struct warp_areas {
+    uint8_t *at[ORR_CLASSES];
+    uint32_t bytes[ORR_CLASSES];
+} warp_areas;
+
 struct warp {
     uint8_t *bank[BANKS];
     uint32_t exec;                                        // lanes the current instruction runs on
@@ -216,12 +222,12 @@ struct warp {
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads, and looks at flags
-    uint64_t entered;             // blocks of code, ever
+    uint32_t looked;              // shapes that are found, a bit each
     row_shape shapes[SHAPES + 1];
     warp_joins joins;
     warp_frames frames;
-    uint8_t *area[ORR_CLASSES]; // the register arrays
-    uint32_t area_bytes[ORR_CLASSES];
+    warp_areas regs; // the register arrays
+    bool fresh;      // it has not run yet, and has none
 };
 
 // Fragments one after the other, those too that are made meanwhile:

@@ -29,7 +29,8 @@ enum {              // general registers
 // What code has on its stack: spots, those of warp.shapes and one for the others.
 #define SPOT(n, field) rm_mem(RSP, (int32_t)((n) * sizeof(spot) + offsetof(spot, field)))
 enum {
-    FRAME = ((SHAPES + 1) * sizeof(spot) + 15) / 16 * 16 + 8
+    SPOTS = 8, // that several accesses share; one behind them for the others
+    FRAME = ((SPOTS + 1) * sizeof(spot) + 15) / 16 * 16 + 8
 }; // of bytes, to a multiple of 16 with what is saved
 
 typedef struct numbers { // that code reads
@@ -53,17 +54,19 @@ typedef struct compiler {
     const uop *first, *end; // the run of micro-ops that compute lanes by themselves
     int slice;
     held held[POOL];
-    uint32_t stamp;      // of the operation
-    const uop *u;        // the micro-op at hand
-    int mask;            // register with the lanes it writes; -1: all
-    bool masked;         // some lanes only
-    bool failed;         // it has more operands than registers, which cannot be
-    uint32_t guard;      // that YMM_GUARD is for, + 1
-    uint32_t written[8]; // predicates that the run writes: offsets in bank P,
-    int nwritten;        //   each in a general register
-    orr_arena *arena;    // for what code refers to, as long as it is there
-    bool spots;          // may accesses be made at spots? (memory.c)
-    bool found[SHAPES];  // spots that code before has found
+    uint32_t stamp;              // of the operation
+    const uop *u;                // the micro-op at hand
+    bool whole;                  // all active lanes pass its guard
+    int mask;                    // register with the lanes it writes; -1: all
+    bool masked;                 // some lanes only
+    bool failed;                 // it has more operands than registers, which cannot be
+    uint32_t guard;              // that YMM_GUARD is for, + 1
+    uint32_t written[8];         // predicates that the run writes: offsets in bank P,
+    int nwritten;                //   each in a general register
+    orr_arena *arena;            // for what code refers to, as long as it is there
+    bool spots;                  // may accesses be made at spots? (memory.c)
+    uint8_t spot_of[SHAPES + 1]; // where the spot of a shape is, + 1; 0: it has not been found
+    uint8_t nspots;
 } compiler;
 
 // rows.c: rows and predicates in registers
@@ -80,8 +83,10 @@ void jit_pred_put(compiler *c, oper p);         // from RAX
 void jit_vector(compiler *c, int op, int reg, int first, rm x);
 
 // memory.c: loads and stores
-bool jit_access(compiler *c, const uop *u); // false: nothing was written; it is to be called
-void jit_call(compiler *c, const uop *u);   // jit.c
+bool jit_access(compiler *c, const uop *u);    // false: nothing was written; it is to be called
+uint8_t *jit_guard(compiler *c, const uop *u); // jit.c
+uint8_t *jit_guard_parts(compiler *c);
+void jit_call(compiler *c, const uop *u); // jit.c
 
 // operations.c
 const lanewise_rule *jit_rule(const uop *u); // NULL: it is called

@@ -94,11 +94,14 @@ static void guarded_call(warp *w, const uop *u) {
 }
 
 void jit_call(compiler *c, const uop *u) {
+    bool noted = c->kind & JIT_STREAM && u->traced; // an access of nobody is told, too
+    uint8_t *nobody = u->guard >= 0 && !noted ? jit_guard(c, u) : NULL;
     uop_fn *f = u->guard >= 0 ? guarded_call : c->kind & JIT_MASKED ? u->masked : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));
     as_number(&c->as, RSI, (uint64_t)(uintptr_t)u);
     as_number(&c->as, RAX, (uint64_t)(uintptr_t)f);
     as_call(&c->as, RAX);
+    if (nobody) as_here(&c->as, nobody);
 }
 
 // ---- runs -----------------------------------------------------------------------------------
@@ -149,7 +152,7 @@ static void move_predicates(compiler *c, int op) {
         as_general(&c->as, false, op, registers[n], rm_mem(REG_P, (int32_t)c->written[n]));
 }
 
-static void compile_run(compiler *c) {
+static void compile_slices(compiler *c) {
     move_predicates(c, 0x8b);
     for (int slice = 0; slice < SLICES; slice++) {
         jit_slice_begins(c, slice);
@@ -157,6 +160,61 @@ static void compile_run(compiler *c) {
         jit_slice_ends(c);
     }
     move_predicates(c, 0x89);
+}
+
+// The lanes that the guard of u lets through in EAX, all 32, and a jump for when there are none.
+uint8_t *jit_guard(compiler *c, const uop *u) {
+    assembler *a = &c->as;
+    as_general(a, false, 0x8b, RAX, rm_mem(REG_P, u->guard));
+    if (u->guard_neg) as_group(a, false, 6, RAX, ~0u);
+    if (c->kind & JIT_MASKED)
+        as_general(a, false, 0x23, RAX, rm_mem(REG_WARP, (int32_t)offsetof(warp, exec)));
+    else
+        as_general(a, false, 0x85, RAX, rm_reg(RAX));
+    return as_jump(a, JUMP_EQUAL);
+}
+
+// A jump for when those in EAX are not all active lanes.
+uint8_t *jit_guard_parts(compiler *c) {
+    if (c->kind & JIT_MASKED)
+        as_general(&c->as, false, 0x3b, RAX, rm_mem(REG_WARP, (int32_t)offsetof(warp, exec)));
+    else
+        as_group(&c->as, false, 7, RAX, ~0u);
+    return as_jump(&c->as, JUMP_UNEQUAL);
+}
+
+// Micro-ops with one guard: nothing is done where it lets no lane through, and nothing is blended where it
+// lets all.
+static void compile_run(compiler *c) {
+    if (c->first->guard < 0) {
+        compile_slices(c);
+        return;
+    }
+    uint8_t *nobody = jit_guard(c, c->first), *parts = jit_guard_parts(c);
+    c->whole = true;
+    compile_slices(c);
+    c->whole = false;
+    uint8_t *done = as_jump(&c->as, JUMP_ALWAYS);
+    as_here(&c->as, parts);
+    compile_slices(c);
+    as_here(&c->as, nobody);
+    as_here(&c->as, done);
+}
+
+static bool writes_guard(const uop *u) {
+    for (int n = 0; n < u->ndst; n++)
+        if (u->all[n].cls == ORR_P && !u->all[n].none && (int32_t)u->all[n].off == u->guard) return true;
+    return false;
+}
+
+// The micro-ops from u on that are compiled together.
+static const uop *run_of(compiler *c, const uop *u) {
+    const uop *first = u;
+    c->nwritten = 0;
+    while (u < c->x->end && u->guard == first->guard && u->guard_neg == first->guard_neg && rule_of(c, u) &&
+           note_written(c, u))
+        if (writes_guard(u++)) break; // no guard is -1, which is no predicate's place
+    return u;
 }
 
 // ---- blocks ---------------------------------------------------------------------------------
@@ -204,9 +262,7 @@ static void compile_block(compiler *c, const struct jit *j) {
             continue;
         }
         c->first = u;
-        c->nwritten = 0;
-        while (u < c->x->end && rule_of(c, u) && note_written(c, u)) u++;
-        c->end = u;
+        c->end = u = run_of(c, u);
         compile_run(c);
     }
     finish(c);

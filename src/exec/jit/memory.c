@@ -9,7 +9,7 @@
 static bool is_access(const compiler *c, const uop *u, const lanewise_rule **rule) {
     const lanewise_rule *r = *rule = jit_rule(u);
     if (!r || (r->lane != LANE_LOAD && r->lane != LANE_STORE)) return false;
-    if (c->kind & JIT_MASKED || u->guard >= 0 || !c->spots) return false;
+    if (c->kind & JIT_MASKED || !c->spots) return false;
     if (u->way != WAY_SHARED && u->way != WAY_PAIR) return false;
     for (int n = 0; n < r->arg; n++) {
         oper o = r->lane == LANE_LOAD ? u->all[n] : u->all[u->ndst + 1 + n];
@@ -35,13 +35,17 @@ static spot_group *group_of(compiler *c, const uop *u) {
     return g;
 }
 
+static int slot_of(const compiler *c, const uop *u) {
+    return u->shape != SHAPES && c->spot_of[u->shape] ? c->spot_of[u->shape] - 1 : SPOTS;
+}
+
 static void find(compiler *c, const uop *u) {
     assembler *a = &c->as;
-    if (u->shape != SHAPES && c->found[u->shape]) return;
-    if (u->shape != SHAPES) c->found[u->shape] = true;
+    if (u->shape != SHAPES && c->spot_of[u->shape]) return;
+    if (u->shape != SHAPES && c->nspots < SPOTS) c->spot_of[u->shape] = ++c->nspots;
     as_general(a, true, 0x8b, RDI, rm_reg(REG_WARP));
     as_number(a, RSI, (uint64_t)(uintptr_t)group_of(c, u));
-    as_general(a, true, 0x8d, RDX, SPOT(u->shape, step));
+    as_general(a, true, 0x8d, RDX, SPOT(slot_of(c, u), step));
     as_number(a, RAX, (uint64_t)(uintptr_t)orr_spot_find);
     as_call(a, RAX);
 }
@@ -61,8 +65,8 @@ static void note(compiler *c, const uop *u) {
 
 // RAX and RCX = where lanes 0 and 16 are.
 static void ends(compiler *c, const uop *u) {
-    as_general(&c->as, true, 0x8b, RAX, SPOT(u->shape, at));
-    as_general(&c->as, true, 0x8b, RCX, SPOT(u->shape, down));
+    as_general(&c->as, true, 0x8b, RAX, SPOT(slot_of(c, u), at));
+    as_general(&c->as, true, 0x8b, RCX, SPOT(slot_of(c, u), down));
 }
 
 static void side_by_side(compiler *c, const uop *u, bool load) {
@@ -96,13 +100,11 @@ static void one_place(compiler *c, const uop *u, const lanewise_rule *r) {
         }
 }
 
-bool jit_access(compiler *c, const uop *u) {
+// Where all lanes are active: at a spot, else by the handler.
+static void access(compiler *c, const uop *u, const lanewise_rule *r) {
     assembler *a = &c->as;
-    const lanewise_rule *r;
     uint8_t *done[2] = {NULL, NULL}, *other;
-    if (!is_access(c, u, &r)) return false;
-    find(c, u);
-    as_general(a, true, 0x8b, RAX, SPOT(u->shape, step));
+    as_general(a, true, 0x8b, RAX, SPOT(slot_of(c, u), step));
     if (r->arg == 1) {
         as_group(a, true, 7, RAX, 4);
         other = as_jump(a, JUMP_UNEQUAL);
@@ -110,7 +112,7 @@ bool jit_access(compiler *c, const uop *u) {
         done[0] = as_jump(a, JUMP_ALWAYS);
         as_here(a, other);
     }
-    as_group(a, true, 7, RAX, 0);
+    as_general(a, true, 0x85, RAX, rm_reg(RAX));
     other = as_jump(a, JUMP_UNEQUAL);
     one_place(c, u, r);
     done[1] = as_jump(a, JUMP_ALWAYS);
@@ -118,5 +120,25 @@ bool jit_access(compiler *c, const uop *u) {
     jit_call(c, u);
     for (int n = 0; n < 2; n++)
         if (done[n]) as_here(a, done[n]);
+}
+
+bool jit_access(compiler *c, const uop *u) {
+    const lanewise_rule *r;
+    if (!is_access(c, u, &r)) return false;
+    bool shared = u->shape != SHAPES && (c->spot_of[u->shape] || c->nspots < SPOTS);
+    if (shared || u->guard < 0) find(c, u); // others may count on it
+    if (u->guard < 0) {
+        access(c, u, r);
+        return true;
+    }
+    uint8_t *nobody = jit_guard(c, u), *parts = jit_guard_parts(c);
+    if (!shared) find(c, u);
+    access(c, u, r);
+    uint8_t *done = as_jump(&c->as, JUMP_ALWAYS);
+    as_here(&c->as, parts);
+    if (c->kind & JIT_STREAM && u->traced) as_here(&c->as, nobody); // an access of nobody is told, too
+    jit_call(c, u);
+    as_here(&c->as, done);
+    if (!(c->kind & JIT_STREAM && u->traced)) as_here(&c->as, nobody);
     return true;
 }

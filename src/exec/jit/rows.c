@@ -189,7 +189,7 @@ static bool is_whole(const uop *u, const lanewise_rule *r) {
 static void active(compiler *c, const uop *u, oper guard) {
     bool some = c->kind & JIT_MASKED;
     if (some) as_load_byte(&c->as, REG_ACTIVE, rm_mem(REG_WARP, (int32_t)offsetof(warp, exec) + c->slice));
-    if (u->guard < 0) return;
+    if (u->guard < 0 || c->whole) return;
     jit_pred_in(c, some ? RAX : REG_ACTIVE, guard);
     if (some)
         as_general(&c->as, false, 0x21, RAX, rm_reg(REG_ACTIVE));
@@ -204,7 +204,7 @@ void jit_uop_begins(compiler *c, const uop *u) {
     c->stamp++;
     for (int n = 0; n < POOL; n++)
         if (c->held[n].row == ROW_TEMPORARY) c->held[n].row = ROW_NONE;
-    c->masked = !whole && (some || u->guard >= 0);
+    c->masked = !whole && (some || (u->guard >= 0 && !c->whole));
     c->mask = -1;
     if (!c->masked) return;
     for (int n = 0; n < u->ndst; n++) {
@@ -215,7 +215,7 @@ void jit_uop_begins(compiler *c, const uop *u) {
     if (preds) active(c, u, guard);
     if (!rows) return;
     c->mask = YMM_LANES;
-    if (u->guard < 0) return;
+    if (u->guard < 0 || c->whole) return;
     c->mask = YMM_GUARD;
     uint32_t key = ((uint32_t)u->guard << 1 | u->guard_neg) + 1;
     if (c->guard == key) return;

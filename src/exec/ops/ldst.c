@@ -207,7 +207,7 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
 void orr_spot_find(warp *w, const spot_group *g, spot *s) {
     const uop *u = g->u;
     row_shape *r = &w->shapes[u->shape];
-    if (r->stamp != w->entered || u->shape == SHAPES) look(w, u, r);
+    if (!shape_found(w, u)) look(w, u, r);
     bool plain = r->kind == SHAPE_REGULAR || r->kind == SHAPE_ROWS;
     s->step = SPOT_NONE;
     if (!plain || (r->step != 0 && r->step != 4 && r->step != 16)) return;

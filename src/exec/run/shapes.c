@@ -1,10 +1,11 @@
-// Which loads and stores of a basic block have the same addresses but for a constant: LDS R4, [R16] and
-// LDS R7, [R16+0x40] find the addresses of R16 alike, and how those lie (warp.h, row_shape) need be looked at
-// once.
+// Which loads and stores have the same addresses but for a constant: LDS R4, [R16] and LDS R7, [R16+0x40]
+// find the addresses of R16 alike, and how those lie (warp.h, row_shape) need be looked at once.
 //
-// Rows keep what they hold until somebody writes them. So every row, or pair of rows, that is an address at
-// two places with no write between gets a place in warp.shapes, until there are no more; the others share the
-// last.
+// Rows keep what they hold until somebody writes them. So a row, or pair of rows, that is an address
+// somewhere in a kernel of machine code gets a place in warp.shapes, until there are no more, which lasts
+// until a basic block is entered that writes it (xblock.keeps). In such blocks, and in PTX, whose functions
+// have rows of their own, rows that are an address at two places with no write between get a place that lasts
+// for the block only. The others share the last place.
 #include "exec/block.h"
 
 typedef struct base { // rows of addresses that nobody has written since
@@ -33,6 +34,18 @@ static bool writes(const uop *u, oper row) {
     return false;
 }
 
+static bool written(const uop *u, const uop *end, const base *rows) {
+    for (; u < end; u++)
+        if (writes(u, rows->lo) || writes(u, rows->hi)) return true;
+    return false;
+}
+
+static const base *find(const base *at, uint32_t n, const uop *u) {
+    for (uint32_t i = 0; i < n; i++)
+        if (same_row(at[i].lo, u->a) && same_row(at[i].hi, high_words(u))) return &at[i];
+    return NULL;
+}
+
 static uint32_t forget_written(base *at, uint32_t n, const uop *u) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -40,21 +53,25 @@ static uint32_t forget_written(base *at, uint32_t n, const uop *u) {
     return kept;
 }
 
-static void shapes_of_block(uop *u, const uop *end) {
+static bool is_address(const uop *u) { return u->way == WAY_SHARED || u->way == WAY_PAIR; }
+
+// Those of one block. `lasting`: of the kernel, with their places.
+static void shapes_of_block(uop *u, const uop *end, const base *lasting, uint32_t nlasting) {
+    const uop *first = u;
     base at[16];
     uint32_t n = 0;
     uint8_t next = 0;
     for (; u < end; u++) {
-        u->shape = SHAPES;
-        u->way = way_of(u);
-        u->disp = u->inst->disp;
-        if (u->way == WAY_SHARED || u->way == WAY_PAIR) {
+        const base *l = is_address(u) ? find(lasting, nlasting, u) : NULL;
+        if (l && !written(first, end, l)) {
+            u->shape = l->shape;
+        } else if (is_address(u)) {
             oper hi = high_words(u);
             uint32_t i = 0;
             while (i < n && !(same_row(at[i].lo, u->a) && same_row(at[i].hi, hi))) i++;
             if (i == n && n < sizeof at / sizeof *at)
                 at[n++] = (base){.lo = u->a, .hi = hi, .first = u, .shape = SHAPES};
-            else if (i < n && at[i].shape == SHAPES && next < SHAPES)
+            else if (i < n && at[i].shape == SHAPES && next < LOCAL_SHAPES)
                 at[i].first->shape = at[i].shape = next++;
             if (i < n) u->shape = at[i].shape;
         }
@@ -62,9 +79,36 @@ static void shapes_of_block(uop *u, const uop *end) {
     }
 }
 
-void orr_shapes(decoded *p) {
+// The rows of addresses that some block uses and does not write.
+static uint32_t lasting_rows(const decoded *p, base at[SHAPES - LOCAL_SHAPES]) {
+    uint32_t count = 0;
+    if (!p->kernel->code.insts) return 0;
     for (uint32_t n = 0; n < p->kernel->nblocks; n++) {
         const xblock *x = &p->blocks[n];
-        shapes_of_block(p->uops + (x->first - p->uops), x->end);
+        for (const uop *u = x->first; u < x->end && count < SHAPES - LOCAL_SHAPES; u++) {
+            base b = {.lo = u->a,
+                      .hi = is_address(u) ? high_words(u) : u->a,
+                      .shape = (uint8_t)(LOCAL_SHAPES + count)};
+            if (is_address(u) && !find(at, count, u) && !written(x->first, x->end, &b)) at[count++] = b;
+        }
+    }
+    return count;
+}
+
+void orr_shapes(decoded *p) {
+    base lasting[SHAPES - LOCAL_SHAPES];
+    for (uint32_t n = 0; n < p->kernel->nblocks; n++)
+        for (uop *u = p->uops + (p->blocks[n].first - p->uops); u < p->blocks[n].end; u++) {
+            u->shape = SHAPES;
+            u->way = way_of(u);
+            u->disp = u->inst->disp;
+        }
+    uint32_t count = lasting_rows(p, lasting);
+    for (uint32_t n = 0; n < p->kernel->nblocks; n++) {
+        xblock *x = &p->blocks[n];
+        x->keeps = ~((1u << LOCAL_SHAPES) - 1);
+        for (uint32_t i = 0; i < count; i++)
+            if (written(x->first, x->end, &lasting[i])) x->keeps &= ~(1u << lasting[i].shape);
+        shapes_of_block(p->uops + (x->first - p->uops), x->end, lasting, count);
     }
 }

@@ -60,7 +60,7 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     }
     m->count[RES_ISSUE] = g->core_schedulers;
     m->count[RES_COLLECT] = m->count[RES_BANKS] = m->count[RES_WRITE] = subs;
-    m->cycles[RES_MISSES] = 1.0 / g->l1_misses;
+    m->cycles[RES_MISSES] = 1.0 / g->l1_mshrs;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
     m->count[RES_L2] = m->count[RES_DATA] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;

@@ -220,7 +220,7 @@ static void fetches(const orr_gpu *gpu, an_graph *g, const an_tally *t, an_deman
     double execute = d->path / d->insts * each, ahead = gpu->icache_prefetch;
     double near = gpu->icache_l1_latency, far = near + gpu->l2_latency;
     if (lines)
-        d->cold = far + gpu->launch_first_line +
+        d->cold = far + gpu->launch_code_latency +
                   (double)(lines - 1) * line_wait(far, gpu->icache_l2_interval, ahead, execute);
     uint64_t nlines = most / bytes + 1;
     double from_l2 = 0, from_l1 = 0;
