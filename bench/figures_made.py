@@ -390,6 +390,22 @@ def opencl_limits(rows):
                  f"{max(native):.0f} times as fast as this cycle model.")
 
 
+def opencl_suites(read):
+    """docs/guides/opencl.md: other people's programs on the platform, a row for each."""
+    r, parts, sums = read("opencl_suites"), [], []
+    for x in r["programs"]:
+        words = x.get("equal", 0) + x.get("near", 0) + x.get("other", 0)
+        parts.append([f"{x['suite']} {x['program']}", {True: "right", False: "**not**", None: "cannot be told"}[x["right"]],
+                      f"{words:,}" if words else "-", f"{x['equal']:,}" if words else "-", x["why"].replace("|", "/")])
+    for suite in dict.fromkeys(x["suite"] for x in r["programs"]):
+        all_of = [x["right"] for x in r["programs"] if x["suite"] == suite]
+        sums.append([suite, len(all_of), *(sum(v is k for v in all_of) for k in (True, False, None))])
+    sums.append(["all", *(sum(x[k] for x in sums) for k in range(1, 5))])
+    return table(["suite", "programs", "right", "not", "cannot be told"], sums) + "\n\n" + \
+        table(["program", "", "words read", "of them the same bits", "why"], parts) + "\n\n" + \
+        prose(f"Run at {when(r)}: `{r['command']}`, {r['limit']} s each.")
+
+
 def hopper(read):
     """docs/how/hopper.md: the plot, and a row for each model and size."""
     labels = {"cycle": "cycle, machine code", "ptx": "cycle, PTX", "abstract": "abstract and partial, machine code",
@@ -412,6 +428,7 @@ def hopper(read):
 FIGURES = {
     "opencl": opencl,
     "opencl kernels": opencl_kernels,
+    "opencl suites": opencl_suites,
     "exactness": exactness,
     "accuracy": accuracy,
     "furthest small": furthest("workloads_small_cycle"),

@@ -11,28 +11,61 @@
 #define ROUNDS 16 // rounds of slices before another thread block gets a turn
 
 // ---- faults ---------------------------------------------------------------------------------
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_file(const char *file, const char *path) { // a compiler writes it with another folder
+    return !strcmp(name_of(file), name_of(path));
+}
+
+// Was the module's text made of the file that it has its name of? Then nobody has seen its own lines.
+static bool made_here(const orr_module *m) {
+    for (uint32_t n = 0; n < m->nfiles; n++)
+        if (m->text_name || is_file(m->files[n], m->path)) return true;
+    return false;
+}
+
+// Where an instruction is: its line in the module or its address in machine code, with the source line behind
+// it; of a module that was made here the source line only.
+static void place_of(const decoded *p, const orr_inst *i, char *to, size_t size) {
+    const orr_module *m = p->kernel->module;
+    const char *file = i->file && m && i->file <= m->nfiles ? m->files[i->file - 1] : NULL;
+    if (file && made_here(m)) {
+        bool own = (m->text_name && !strcmp(file, m->text_name)) || is_file(file, m->path);
+        snprintf(to, size, "%.300s:%u", own ? m->path : file, i->srcline);
+    } else {
+        snprintf(to, size, p->kernel->machine ? "%.300s:0x%04x" : "%.300s:%u", m ? m->path : "?", i->line);
+    }
+}
+
+static void source_of(const decoded *p, const orr_inst *i, char *to, size_t size) {
+    const orr_module *m = p->kernel->module;
+    *to = 0;
+    if (i->file && m && i->file <= m->nfiles && !made_here(m))
+        snprintf(to, size, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
+}
+
 void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ...) {
     tblock *tb = w->tb;
     if (tb->faulted) return;
     tb->faulted = true;
     const decoded *p = tb->prog;
-    const orr_inst *i = u->inst;
     char what[600];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    const orr_module *m = p->kernel->module;
     const uint32_t *tid = p->tid + (size_t)w->index * 3 * ORR_WARP + lane;
-    char source[200] = "", place[16];
-    snprintf(place, sizeof place, p->kernel->machine ? "0x%04x" : "%u", i->line);
-    if (i->file && m && i->file <= m->nfiles)
-        snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
+    char source[200], place[330];
+    place_of(p, u->inst, place, sizeof place);
+    source_of(p, u->inst, source, sizeof source);
     tb->worker->fault_index = tb->index;
     tb->worker->fault = kind;
     orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED,
-             "%s:%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", place, what,
-             source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
+             "%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", place, what, source,
+             p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
              tid[2 * ORR_WARP]);
 }
 
