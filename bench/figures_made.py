@@ -489,16 +489,16 @@ CLAIMS = {
     "issue": [
         ("A sub-core issues an instruction a cycle; FFMA goes to whichever half of its pipe is free.", ["unit.fma.half"]),
         ("A jump costs the warp its stall count and some cycles; by register many more.", ["core.branch_taken", "core.branch_indirect"]),
-        ("Lanes that meet again cost cycles, and more where others wait.", ["core.reconverge", "core.reconverge_switch"]),
+        ("Lanes that meet again cost cycles, and more where others wait.", ["core.reconverge"]),
         ("Two operands in one bank are read a cycle apart, and the later one must be in the registers.", ["regs.late"]),
         ("A barrier takes a warp's turn at one unit of the SM.", ["unit.adu.lanes", "op.barrier.latency"]),
         ("A full tensor product takes its unit so long.", ["op.tensor.latency", "op.tensor.interval"]),
     ],
     "l1": [
         ("Shared memory answers faster than L1.", ["shared.latency", "l1.latency"]),
-        ("A load with bank conflicts takes two cycles a pass, and other warps go in between.", ["lsu.replay", "l1.replay"]),
+        ("A load with bank conflicts takes two cycles a pass, and other warps go in between.", ["lsu.replay"]),
         ("L1 keeps four lines a set.", ["l1.tag_ways"]),
-        ("A store keeps L1 busy, and stores of warps take turns.", ["l1.store_interval", "l1.store_round_robin"]),
+        ("A store keeps L1 busy, and stores of warps take turns.", ["l1.store_round_robin"]),
         ("Operands of a store are read late.", ["lsu.read_store", "lsu.read_word"]),
         ("An SM's memory instructions share a queue.", ["lsu.queue"]),
     ],
@@ -530,7 +530,6 @@ CLAIMS = {
         ("Rows are opened one after the other, and that limits random sectors.", ["dram.trrd", "dram.trrd_write"]),
         ("Each bank is refreshed every so often, and a load waits for that.", ["dram.trefi", "dram.trfc"]),
         ("Writes are done in batches that reads wait for.", ["dram.write_batch", "dram.write_start"]),
-        ("The first access to a page since the program began waits for its translation.", ["tlb.page", "tlb.walk"]),
     ],
     "launch": [
         ("Blocks of an SM start so much apart; where one has ended the next starts later.", ["launch.sm_interval", "launch.turnaround"]),

@@ -208,6 +208,32 @@ static void test_rounds(void **state) {
     assert_true(cycles_by(GPU("sm.count=5"), k) == 192);
 }
 
+// Blocks of a warp that takes 1000 cycles by itself and issues in half of them. Two are slowed down by s = 1
+// + 0.5 (0.5 / s) / (2 (1 - 0.5 / s)), so s = (3 + sqrt 3) / 4, and do 2 / s of one's work together. Of
+// three, two at a time: in turn, two take 1000 s, and the third, alone, 1000 more. Oldest first, the first
+// takes 1000, in which the second does p = 2 / s - 1 of its path and then the rest, 1 - p, at full speed; in
+// that time the third does p (1 - p), and the rest of it alone. Youngest first, the second and then the third
+// take 1000 each, and the first has long ended.
+static void test_who_goes_first(void **state) {
+    (void)state;
+    const char *policy[] = {"core.policy=lrr", "core.policy=gto", "core.policy=gty"};
+    double s = (3 + sqrt(3)) / 4, p = 2 / s - 1, cycles[] = {1000 * s + 1000, 0, 2000};
+    cycles[1] = 1000 * (1 + (1 - p) + (1 - p * (1 - p)));
+    for (int n = 0; n < 3; n++) {
+        orr_gpu *g = GPU(policy[n], "launch.turnaround=0");
+        uint64_t path[] = {1000, 1000, 1000};
+        an_tally t = {.nbins = 3, .per = 1, .longest = path, .sum = path, .ntbs = 3, .nwarps = 3};
+        an_demand d = {.path = 3000, .use = {[RES_ISSUE] = 1500}, .scale = 1};
+        an_machine m;
+        an_time out;
+        an_machine_of(g, &m);
+        an_schedule(g, &m, &d, &t, 2, &out);
+        between(cycles[n] - 0.1, out.cycles, cycles[n] + 0.1);
+        assert_true(out.latency == 2000);
+        orr_gpu_free(g);
+    }
+}
+
 // 64 warps each load 104 lines that nobody else touches, eight at a time: 64 x 104 x 128 bytes at 32 B a
 // cycle from memory, 26,624 cycles. A warp by itself would take 13 times 400 and a few.
 static void test_memory_bound(void **state) {
@@ -335,21 +361,14 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_loop),
-        cmocka_unit_test(test_code_of_loops),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_issue_bound),
-        cmocka_unit_test(test_unit_and_issue),
-        cmocka_unit_test(test_few_warps),
-        cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_memory_bound),
-        cmocka_unit_test(test_bank_conflicts),
-        cmocka_unit_test(test_bank_conflicts_thrown),
-        cmocka_unit_test(test_fixed_point),
-        cmocka_unit_test(test_banks_cost),
+        cmocka_unit_test(test_chain),          cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_code_of_loops),  cmocka_unit_test(test_units),
+        cmocka_unit_test(test_loads),          cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_issue_bound),    cmocka_unit_test(test_unit_and_issue),
+        cmocka_unit_test(test_few_warps),      cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_who_goes_first), cmocka_unit_test(test_memory_bound),
+        cmocka_unit_test(test_bank_conflicts), cmocka_unit_test(test_bank_conflicts_thrown),
+        cmocka_unit_test(test_fixed_point),    cmocka_unit_test(test_banks_cost),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

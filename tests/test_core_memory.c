@@ -58,7 +58,6 @@ static void rig_open(rig *r, orr_gpu *g) {
     *r = (rig){.g = g};
     r->net.mem = orr_memsys_new(g, &e);
     assert_non_null(r->net.mem);
-    r->net.tlb = orr_memsys_tlb(r->net.mem);
     r->net.free = orr_calloc((size_t)orr_memsys_partitions(r->net.mem), sizeof *r->net.free);
     port_spec_read(&r->port_spec, g);
     port_init(&r->port, &r->port_spec, &r->net, &r->clock, 8);

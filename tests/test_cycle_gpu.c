@@ -223,6 +223,28 @@ static void test_dispatch(void **state) {
     kern_free(k);
 }
 
+// An SM of 12 warps has three blocks of four, of which all warps but the first end at once: those of blocks 0
+// and 2 work for 20 instructions, block 1's for ten, the others' for five. When block 1 ends two warps are
+// left. If what the others had is free then, blocks 3 and 4 begin side by side; else 4 comes when 3 has
+// ended.
+static void test_warp_room(void **state) {
+    (void)state;
+    for (int room = 0; room < 2; room++) {
+        kern *k = kern_new(5, 128);
+        for (int b = 0; b < 5; b++) {
+            more(k, "block tb %d warp 0", b);
+            for (int n = 0; n < (b == 1 ? 10 : b > 2 ? 5 : 20); n++) more(k, "FFMA R1 <- R1");
+        }
+        more(k, "block\nEXIT");
+        ran x = run_on(GPU("limit.sm_warps=12", room ? "launch.warp_room=yes" : "launch.warp_room=no"), k);
+        assert_int_equal(span_of(&x, 3)->start, span_of(&x, 1)->end);
+        assert_int_equal(span_of(&x, 4)->start, room ? span_of(&x, 1)->end : span_of(&x, 3)->end);
+        assert_true(span_of(&x, 4)->start < span_of(&x, 0)->end);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // Warps of a block go to the schedulers in turn: 8 warps on 4 of them, 2 each. 25 + 1 instructions a warp.
 static void test_warps_to_schedulers(void **state) {
     (void)state;
@@ -485,6 +507,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barrier),
         cmocka_unit_test(test_named_barrier),
+        cmocka_unit_test(test_warp_room),
         cmocka_unit_test(test_barrier_and_exit),
         cmocka_unit_test(test_occupancy),
         cmocka_unit_test(test_tail),

@@ -167,8 +167,13 @@ static void test_units_shared(void **state) {
         cycles_of(GPU("core.schedulers=2", "core.subcores=2", "unit.alu.count=2", "unit.control.count=2"),
                   warps_of(2, "IADD3", 25)),
         50);
-    // One unit for two sub-cores serves both, as the one shared by two schedulers does.
-    assert_int_equal(cycles_of(GPU("core.schedulers=2", "core.subcores=2"), warps_of(2, "IADD3", 25)), 100);
+    // One unit for two sub-cores serves both, as the one shared by two schedulers does. Where nothing is said
+    // each has its own.
+    assert_int_equal(
+        cycles_of(GPU("core.schedulers=2", "core.subcores=2", "unit.alu.count=1", "unit.control.count=1"),
+                  warps_of(2, "IADD3", 25)),
+        100);
+    assert_int_equal(cycles_of(GPU("core.schedulers=2", "core.subcores=2"), warps_of(2, "IADD3", 25)), 50);
 }
 
 // Two warps and one unit of 8 cycles: while one of them waits for its turn, the unit is busy, or free and

@@ -372,7 +372,7 @@ static int by_time(const void *a, const void *b) {
 
 // An SM of the half that has the line: the way between halves is narrower than memory (l2.far_sector).
 static uint16_t near_sm(const orr_gpu *g, const orr_memsys *m, uint64_t line) {
-    int side = g->l2_copies ? orr_memsys_side_of(m, line) : 0;
+    int side = g->l2_replicate ? orr_memsys_side_of(m, line) : 0;
     orr_topology gpcs = orr_topology_of(g);
     uint32_t sm = 0;
     while (side > 0 && sm < (uint32_t)g->sm_count && orr_half_of_sm(sm, gpcs) != (uint32_t)side) sm++;

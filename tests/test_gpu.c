@@ -349,7 +349,6 @@ static void bundled_are_consistent(void **state) {
             if (!orr_gpu_find_op(g, needed[k])) fail_msg("%s: op.%s is missing", all[i], needed[k]);
         assert_int_equal(g->limit_sm_threads, g->limit_sm_warps * 32);
         assert_true(g->gpc_count <= g->tpc_count && g->tpc_count <= g->sm_count);
-        assert_true(g->clock_base <= g->clock_sm);
         assert_true(g->l1_latency < g->l2_latency && g->l2_latency < g->dram_latency);
         if (g->shared_carveouts.n)
             assert_int_equal(g->shared_carveouts.at[g->shared_carveouts.n - 1], g->shared_per_sm);
@@ -362,6 +361,44 @@ static void bundled_are_consistent(void **state) {
     orr_gpu_list_free(all, n);
 }
 
+// What a description leaves unsaid follows by rules: 48 warps are 1,536 threads, a block may have what the
+// greatest carve-out leaves behind what the system takes, sub-cores have a scheduler, a part of the registers
+// and one of each unit.
+static void rules(void **state) {
+    (void)state;
+    orr_err e;
+    orr_gpu *g =
+        parse(SMALL "limit.sm_warps = 48\nlimit.sm_registers = 32768\nshared.carveouts = 0, 32, 100 KB\n"
+                    "core.subcores = 2\nlsu.replay = 3 cycles\nunit.new.lanes = 4\n"
+                    "op.new.latency = 7 cycles\nop.new.part.latency = 9 cycles\nop.ffma.latency = 5 cycles\n",
+              &e);
+    if (!g) fail_msg("%s", e.text);
+    assert_int_equal(g->limit_sm_threads, 48 * 32);
+    assert_int_equal(g->limit_block_registers, 32768);
+    assert_int_equal(g->shared_per_sm, 100 * 1024);
+    assert_int_equal(g->shared_per_block, 48 * 1024);
+    assert_int_equal(g->shared_per_block_optin, 99 * 1024);
+    assert_int_equal(g->core_schedulers, 2);
+    assert_int_equal(g->limit_warp_unit, 2); // by way of core.schedulers
+    assert_int_equal(g->l1_replay, 3);
+    assert_string_equal(orr_gpu_find_op(g, "new")->unit, "new");      // the unit of its name
+    assert_string_equal(orr_gpu_find_op(g, "new.part")->unit, "new"); // the class above
+    assert_string_equal(orr_gpu_find_op(g, "ffma")->unit, "fma");     // the class of the opcode, fp32
+    assert_int_equal(g->units[orr_gpu_find_op(g, "new")->unit_index].count, 2);
+    orr_gpu_free(g);
+
+    const char *set[] = {"core.subcores=1",
+                         "core.schedulers=3"}; // what is said wins, and what follows follows it
+    g = orr_gpu_parse("test.conf", SMALL, strlen(SMALL), set, 2, &e);
+    if (!g) fail_msg("%s", e.text);
+    assert_int_equal(g->core_schedulers, 3);
+    assert_int_equal(g->limit_warp_unit, 3);
+    orr_gpu_free(g);
+    refused(SMALL "shared.carveouts =", "shared.per_sm is missing");
+    refused(SMALL "shared.per_sm = 1 KB\nshared.reserved = 1 MB",
+            "shared.per_block_optin is missing"); // less than nothing
+}
+
 // A key under its old name sets what it is called now, with a note that has the place; one that nobody reads
 // any more is ignored; one whose value meant something else is refused.
 #define OLD                                                                                                  \
@@ -372,7 +409,7 @@ static void old_names(void **state) {
     orr_err e;
     orr_gpu *g = parse(SMALL OLD " = 77 cycles\ncore.fetch = 2 instructions\n", &e);
     if (!g) fail_msg("%s", e.text);
-    assert_float_equal(g->core_sync_poll, 77, 0);
+    assert_float_equal(g->core_warpsync_poll, 77, 0);
     assert_int_equal(g->nnotes, 2);
     assert_string_equal(g->notes[0], "test.conf:2: " OLD " is called core.warpsync_poll now");
     assert_non_null(strstr(g->notes[1], "test.conf:3: core.fetch is ignored: "));
@@ -481,14 +518,23 @@ static void clusters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clusters),        cmocka_unit_test(values_and_units),
-        cmocka_unit_test(mistakes),        cmocka_unit_test(not_text),
-        cmocka_unit_test(too_many),        cmocka_unit_test(inheritance),
-        cmocka_unit_test(data_folder),     cmocka_unit_test(overrides),
-        cmocka_unit_test(names),           cmocka_unit_test(classes),
-        cmocka_unit_test(published_peaks), cmocka_unit_test(bundled_are_consistent),
-        cmocka_unit_test(old_names),       cmocka_unit_test(shares),
-        cmocka_unit_test(profiler),        cmocka_unit_test(print_reads_back),
+        cmocka_unit_test(clusters),
+        cmocka_unit_test(values_and_units),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(not_text),
+        cmocka_unit_test(too_many),
+        cmocka_unit_test(inheritance),
+        cmocka_unit_test(data_folder),
+        cmocka_unit_test(overrides),
+        cmocka_unit_test(names),
+        cmocka_unit_test(classes),
+        cmocka_unit_test(published_peaks),
+        cmocka_unit_test(bundled_are_consistent),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(old_names),
+        cmocka_unit_test(shares),
+        cmocka_unit_test(profiler),
+        cmocka_unit_test(print_reads_back),
         cmocka_unit_test(documented),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

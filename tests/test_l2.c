@@ -401,7 +401,7 @@ static void partitions(void **state) {
             int p = orr_memsys_partition_of(b->m, line), s = orr_memsys_side_of(b->m, line);
             assert_in_range(p, 0, t[k].parts - 1);
             assert_in_range(s, 0, t[k].sides - 1);
-            if (!b->g->l2_copies) assert_int_equal(s, p * t[k].sides / t[k].parts);
+            if (!b->g->l2_replicate) assert_int_equal(s, p * t[k].sides / t[k].parts);
             count[p]++;
             side[s]++;
         }

@@ -4,7 +4,7 @@
 # (check_shape.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-order="base isa ptx sass clc stream capture exec exec/ops exec/sass exec/run gpu node lower program memory core accel tasks operators launch hw model input sample report lab sweep explain nvtx app mpi hook opencl api cli"
+order="base isa ptx sass clc stream capture exec exec/ops exec/sass exec/jit exec/run gpu node lower program memory core accel tasks operators launch hw model input sample report lab sweep explain nvtx app mpi hook opencl api cli"
 
 bad=0
 seen=""

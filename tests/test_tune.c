@@ -62,7 +62,6 @@ static void device(void **state) {
     assert_string_equal(t.family, "family/hopper");
     assert_string_equal(value_of(&t, "sm.count"), "100 SMs");
     assert_string_equal(value_of(&t, "tpc.count"), "50 TPCs");
-    assert_string_equal(value_of(&t, "clock.base"), "1500 MHz");
     assert_string_equal(value_of(&t, "clock.sm"), "1400 MHz");
     assert_string_equal(value_of(&t, "limit.sm_warps"), "64 warps");
     assert_string_equal(value_of(&t, "l2.size"), "40 MB");

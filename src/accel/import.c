@@ -347,7 +347,6 @@ static void what_it_is(importer *m, const char *name) {
         }
     m->clock_sm = clock[0], m->clock_net = clock[1], m->clock_l2 = clock[2], m->clock_dram = clock[3];
     const char *from = import_from(m, "-gpgpu_clock_domains");
-    import_num(m, "clock.base", clock[0], "MHz", "no other is known");
     import_num(m, "clock.sm", clock[0], "MHz", from);
     import_num(m, "clock.l2", clock[2], "MHz", from);
     import_num(m, "clock.dram", clock[3], "MHz", from);

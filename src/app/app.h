@@ -12,6 +12,7 @@
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
 //   children.c        what kernels launch
+//   pending.c         streams that wait for what is asked for later: kernels that poll, NCCL in graphs
 //   queue.c           launches of several streams that run at the same time
 //   record.c          launches that are kept (--record)
 //   clock.c           simulated time: when each of them would have started and ended
@@ -102,6 +103,7 @@ typedef struct app_stream {
     app_op_ref last;                    // what has not been
     struct app_graph *capture, *joined; // being captured; joined: another stream's capture it takes part in
     ORR_VEC(struct app_node *) tail;    // of it: what the next node waits for
+    uint64_t asked, done;               // operations that were kept for later (pending.c), and of them done
     struct app_stream *next;
 } app_stream;
 
@@ -118,6 +120,8 @@ typedef struct app_event {
     struct app_graph *capture;       // recorded in a stream that was being captured,
     ORR_VEC(struct app_node *) tail; // behind these nodes
     app_shared_event *shared;        // of several processes; NULL: of this one
+    const app_stream *asked_of;      // it will be recorded by this stream, as its
+    uint64_t asked;                  // operation of that number (pending.c); NULL: it has been
 } app_event;
 void app_event_look(app_event *ev); // at what another process has recorded
 void app_event_tell(app_event *ev); // the others that it is recorded
@@ -193,7 +197,8 @@ enum {
     DO_GRAPH,
     DO_FREE,
     DO_ALLOC,
-    DO_CONDITION
+    DO_CONDITION,
+    DO_NCCL
 };
 typedef struct app_array app_array; // array.h
 typedef struct app_call {
@@ -203,8 +208,8 @@ typedef struct app_call {
     dim3 cluster; // thread blocks; 0: what the kernel asks for
     uint32_t dynamic_shared;
     bool cooperative;
-    bool early; // it may start before the kernel ahead of it has ended (programmatic launch)
-    uint8_t *params;
+    bool early;           // it may start before the kernel ahead of it has ended (programmatic launch)
+    uint8_t *params;      // DO_KERNEL; DO_NCCL: an array of nccl_op
     uint32_t nparams;     // bytes
     pitched_ptr dst, src; // DO_COPY; DO_FILL: dst
     extent size;          // width in bytes
@@ -223,6 +228,7 @@ int app_submit(app_stream *s, const app_call *c); // now, or into the graph that
 int app_do(app_stream *s, const app_call *c);     // now
 int app_do_kernel(app_stream *s, const app_call *c, orr_children *children); // without what it launches
 int app_children_run(app_stream *s, app_module *m, orr_children *first);     // what a kernel asked for
+int app_nccl_do(app_stream *s, const app_call *c);                           // DO_NCCL
 int app_kernel_params(app_function *f, void *const *args, app_call *c); // packs them: c->params, malloc'd
 enum { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_MANAGED };
 int app_place(const void *p); // PLACE_*
@@ -294,7 +300,9 @@ typedef struct app_device {
     double engine[ENGINES]; // ns: when it is free
     uint64_t used, peak;    // bytes
     uint64_t peers;         // devices of its node whose memory its kernels may use, as bits
-    double kernel_ns;       // of all its launches
+    void *state;            // orr_result.state of launches that run beside others (pending.c)
+    void (*state_free)(void *);
+    double kernel_ns; // of all its launches
     uint32_t launches;
 } app_device;
 
@@ -385,8 +393,9 @@ typedef struct app {
 } app;
 extern app the_app;
 
-int app_enter(void);      // takes the lock, opens the device; E_* when that fails or the context is dead
-int app_leave(int error); // gives the lock back; remembers the error for cudaGetLastError
+int app_enter(void);       // takes the lock, opens the device; E_* when that fails or the context is dead
+int app_leave(int error);  // gives the lock back; remembers the error for cudaGetLastError
+void app_let_others(void); // other threads that wait for their turn have it
 int app_leave_driver(int error); // gives the lock back; errors of the driver's functions are not remembered
 int app_remember(int error);     // for cudaGetLastError
 void app_driver_begin(void);     // until app_driver_end no error is remembered

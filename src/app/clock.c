@@ -8,7 +8,7 @@
 // have one each. A copy takes its bytes over host.bandwidth, within the GPU twice its bytes over
 // dram.bandwidth. The devices of a node share the host's clock and nothing else; what copies take on the
 // node's links is in devices.c.
-#include "app/app.h"
+#include "app/pending.h"
 #include "base/base.h"
 
 #include <stdlib.h>
@@ -84,6 +84,7 @@ void app_clock_span(const app_stream *s, int engine, app_span span) {
 }
 
 double app_clock_end(app_stream *s) {
+    app_pending_finish(s);
     app_queue_flush_of(s->device);
     return s->end;
 }
@@ -94,6 +95,7 @@ void app_clock_wait(double until) {
 }
 
 double app_clock_device(int device) {
+    app_pending_finish_device(device);
     app_queue_flush_of(device);
     const app *a = &the_app;
     const app_device *d = &a->devices[device];

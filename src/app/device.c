@@ -8,6 +8,7 @@
 // is said on stderr with kernel, thread and source line.
 #include "app/app.h"
 #include "app/nccl.h"
+#include "app/pending.h"
 #include "report/report.h"
 
 #include <fcntl.h>
@@ -242,6 +243,14 @@ int app_leave_driver(int error) {
     return error;
 }
 
+void app_let_others(void) {
+    if (app_in_cluster()) return; // ranks have turns where they wait
+    pthread_mutex_lock(&lock);
+    end_turn();
+    take_turn();
+    pthread_mutex_unlock(&lock);
+}
+
 // ---- waiting for another thread, or another rank ----------------------------------------------------
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -472,6 +481,7 @@ static void write_forms(const app *a, orr_err *e) {
 static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
+    app_pending_end();
     orr_progress_end(&a->progress);
     app_queue_flush_all();
     a->result.host.peak_rss = orr_peak_rss();

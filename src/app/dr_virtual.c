@@ -4,6 +4,7 @@
 // A range of addresses is an allocation of the simulated memory; what is mapped into it counts as memory of
 // the device. An access to a part that nothing is mapped to is not noticed. Memory is at one place at a time:
 // mapping it to a second one is refused. Handles cannot be given to other processes.
+#include "app/pending.h"
 #include "app/dr.h"
 
 #include <stdlib.h>
@@ -169,6 +170,7 @@ static void unmap(physical *m) {
 }
 API int cuMemUnmap(devptr p, size_t bytes) {
     DR_ENTER();
+    app_pending_finish_all();
     app_queue_flush();
     bool any = false;
     for (size_t i = memories.n; i-- > 0;) {

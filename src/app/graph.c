@@ -30,7 +30,7 @@ app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs,
     node->call = *c;
     node->graph = g;
     node->index = (uint32_t)(g->nodes.n - 1);
-    if (c->what == DO_KERNEL) {
+    if (c->params) {
         node->call.params = orr_malloc((size_t)c->nparams + 1);
         memcpy(node->call.params, c->params, c->nparams);
     }

@@ -3,6 +3,7 @@
 // A stub function of the program stands for each kernel, a host variable for each __device__ one
 // (rt_register.c); their addresses are how the program names them. Nothing is opened before it is used, so a
 // library full of kernels costs nothing.
+#include "app/pending.h"
 #include "app/open.h"
 #include "app/app.h"
 #include "ptx/ptx.h"
@@ -81,6 +82,7 @@ int app_module_ready(app_module *m) {
 
 // Unloaded or unregistered. What it was made of stays: the report and the timeline name its kernels.
 void app_module_close(app_module *m) {
+    app_pending_finish_all();
     app_queue_flush_all(); // its kernels
     for (app_function **f = &the_app.functions; *f;)
         if ((*f)->module == m)

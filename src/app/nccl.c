@@ -1,5 +1,6 @@
 // The functions of NCCL (2.x) that programs call.
 #include "app/nccl.h"
+#include "app/pending.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -83,6 +84,64 @@ static double launch_cost(const nccl_op *op) {
     return (node->nccl_host_call + (channels - 1) * node->nccl_host_channel) * 1e3;
 }
 
+// ---- later ----------------------------------------------------------------------------------------
+// What a group asks of a stream that is being captured is a node of the graph, and comes behind what a stream
+// still waits for; the rest stays. How many.
+static size_t keep_captured(nccl_op *ops, size_t n) {
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        app_stream *s = ops[i].stream;
+        if (ops[i].what == OP_SPLIT || !(s->capture || s->joined || app_pending_blocks(s))) {
+            ops[left++] = ops[i];
+            continue;
+        }
+        ORR_VEC(nccl_op) same = {0};
+        size_t rest = i + 1;
+        *ORR_PUSH(&same) = ops[i];
+        for (size_t k = i + 1; k < n; k++)
+            if (ops[k].stream == s && ops[k].what != OP_SPLIT)
+                *ORR_PUSH(&same) = ops[k];
+            else
+                ops[rest++] = ops[k];
+        n = rest;
+        app_submit(s, &(app_call){.what = DO_NCCL,
+                                  .params = (uint8_t *)same.at,
+                                  .nparams = (uint32_t)(same.n * sizeof *same.at)});
+        free(same.at);
+    }
+    return left;
+}
+
+typedef struct asked { // of communicators, as far as they have to come
+    const nccl_op *ops;
+    const uint64_t *upto;
+    size_t n;
+} asked;
+
+static bool all_done(const void *arg) {
+    const asked *q = arg;
+    for (size_t i = 0; i < q->n; i++)
+        if (q->ops[i].comm->done < q->upto[i]) return false;
+    return true;
+}
+
+int app_nccl_do(app_stream *s, const app_call *c) {
+    size_t n = c->nparams / sizeof(nccl_op);
+    nccl_op *ops = orr_malloc(c->nparams + 1);
+    uint64_t *upto = orr_calloc(n + 1, sizeof *upto);
+    memcpy(ops, c->params, n * sizeof *ops);
+    for (size_t i = 0; i < n; i++) {
+        ops[i].stream = s; // the graph is launched there
+        nccl_ask(&ops[i]);
+        upto[i] = ops[i].comm->asked;
+    }
+    app_pending_until(all_done, &(asked){ops, upto, n});
+    free(ops);
+    free(upto);
+    return E_OK;
+}
+
+// ---- groups -----------------------------------------------------------------------------------------
 // All of a group at once: first the communicators, then what they are for.
 static int end_group(group *g) {
     static uint64_t groups_ended;
@@ -96,6 +155,7 @@ static int end_group(group *g) {
     for (size_t i = 0; i < njoins && !result; i++) result = join(&joins[i]);
     for (size_t i = 0; i < njoins && !result; i++)
         while ((*joins[i].to)->team->joined < (*joins[i].to)->team->n) app_wait_change();
+    if (nops) nops = keep_captured(ops, nops);
     for (size_t i = 0; i < nops; i++) {
         nccl_ask(&ops[i]);
         // What a rank has asked for in a group is one kernel, and the host launches one after the other.
@@ -104,7 +164,9 @@ static int end_group(group *g) {
         the_app.host += launch_cost(&ops[i]);
     }
     for (size_t i = 0; i < nops; i++)
-        while (!nccl_done(ops[i].comm)) app_wait_change();
+        while (!nccl_done(ops[i].comm))
+            if (!app_pending_go(false)) app_wait_change();
+    while (app_pending_go(true)) continue; // what waited for these
     free(joins);
     free(ops);
     return result;
@@ -302,10 +364,6 @@ static int ask(nccl_op op, void *stream) {
     app_device *d = result ? NULL : &the_app.devices[op.comm->device];
     if (d) op.stream = !stream || stream == STREAM_LEGACY ? &d->legacy : app_stream_of(stream);
     if (result || !op.stream) return leave(NCCL_ARGUMENT);
-    if (op.stream->capture || op.stream->joined) {
-        app_missing("NCCL in a captured stream");
-        return leave(NCCL_USAGE);
-    }
     group *g = my_group();
     *ORR_PUSH(&g->ops) = op;
     return leave(g->depth ? NCCL_OK : end_group(g));

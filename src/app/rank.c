@@ -4,7 +4,7 @@
 // file is part of, one at a time. The host's clock of a rank is SimGrid's: it is read when a function of CUDA
 // is entered, and a rank that has to wait for its GPU sleeps in SimGrid when it leaves. SimGrid's functions
 // are found in the process, so this library does not need it to be built or to run.
-#include "app/app.h"
+#include "app/pending.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -62,6 +62,7 @@ bool app_in_cluster(void) {
 static bool in_rank(void) { return app_in_cluster() && simgrid.self() && simgrid.pid() > 0; }
 
 int app_rank_now(void) {
+    if (app_pending_rank() >= 0) return app_pending_rank();
     int pid = in_rank() ? simgrid.pid() : 1;
     return pid > 0 ? pid - 1 : 0; // 0 is SimGrid itself
 }

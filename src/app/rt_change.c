@@ -124,10 +124,10 @@ RT(cudaGraphKernelNodeCopyAttributes)(void *to, void *from) { return to && from 
 // ---- a picture ------------------------------------------------------------------------------------------
 RT(cudaGraphDebugDotPrint)(void *graph, const char *path, unsigned flags) {
     static const char *const names[] = {
-        [DO_KERNEL] = "kernel",   [DO_COPY] = "memcpy",          [DO_FILL] = "memset",
-        [DO_HOST] = "host",       [DO_RECORD] = "event record",  [DO_WAIT] = "event wait",
-        [DO_NOTHING] = "empty",   [DO_GRAPH] = "graph",          [DO_FREE] = "mem free",
-        [DO_ALLOC] = "mem alloc", [DO_CONDITION] = "conditional"};
+        [DO_KERNEL] = "kernel",   [DO_COPY] = "memcpy",           [DO_FILL] = "memset",
+        [DO_HOST] = "host",       [DO_RECORD] = "event record",   [DO_WAIT] = "event wait",
+        [DO_NOTHING] = "empty",   [DO_GRAPH] = "graph",           [DO_FREE] = "mem free",
+        [DO_ALLOC] = "mem alloc", [DO_CONDITION] = "conditional", [DO_NCCL] = "NCCL"};
     (void)flags;
     ENTER();
     const app_graph *g = graph;

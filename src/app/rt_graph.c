@@ -165,9 +165,9 @@ RT(cudaGraphGetRootNodes)(void *graph, void **nodes, size_t *n) {
     return app_leave(E_OK);
 }
 RT(cudaGraphNodeGetType)(void *node, int *type) {
-    static const int types[] = {[DO_KERNEL] = 0, [DO_COPY] = 1,    [DO_FILL] = 2,      [DO_HOST] = 3,
-                                [DO_GRAPH] = 4,  [DO_NOTHING] = 5, [DO_WAIT] = 6,      [DO_RECORD] = 7,
-                                [DO_FREE] = 11,  [DO_ALLOC] = 10,  [DO_CONDITION] = 13};
+    static const int types[] = {[DO_KERNEL] = 0, [DO_COPY] = 1,    [DO_FILL] = 2,       [DO_HOST] = 3,
+                                [DO_GRAPH] = 4,  [DO_NOTHING] = 5, [DO_WAIT] = 6,       [DO_RECORD] = 7,
+                                [DO_FREE] = 11,  [DO_ALLOC] = 10,  [DO_CONDITION] = 13, [DO_NCCL] = 0};
     ENTER();
     if (!node || !type) return app_leave(E_VALUE);
     *type = types[((app_node *)node)->call.what];

@@ -5,6 +5,7 @@
 // /proc/PID/fd, as it may for processes of its own user, and maps it. So handles are good as long as the
 // process that made them lives, as CUDA says of memory. Each process has its own simulated clock, which
 // begins when it first uses the GPU; an event's time is compared as if all had begun together.
+#include "app/pending.h"
 #include "app/rt.h"
 
 #include <fcntl.h>
@@ -107,6 +108,7 @@ RT(cudaIpcGetEventHandle)(ipc_handle *h, void *event) {
     if (!(ev->flags & EVENT_INTERPROCESS) || !(ev->flags & EVENT_NO_TIMING)) return app_leave(E_HANDLE);
     if (!ev->shared) {
         if (!open_mine() || mine.n == EVENTS) return app_leave(E_MEMORY);
+        if (ev->asked_of) app_pending_finish(ev->asked_of);
         app_queue_flush();
         ev->shared = &mine.at[mine.n++];
         if (ev->recorded) app_event_tell(ev);

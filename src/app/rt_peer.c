@@ -1,4 +1,5 @@
 // The runtime API: memory of other devices. Who may reach whose, and what managed memory does between them.
+#include "app/pending.h"
 #include "app/rt.h"
 
 #include <string.h>
@@ -63,6 +64,7 @@ int app_prefetch(const void *p, uint64_t bytes, int device, void *stream) {
     if (!b || b->place == PLACE_HOST) return app_place(p) == PLACE_HOST ? E_VALUE : E_OK;
     if (!s) return E_HANDLE;
     if (device != -1 && !app_device_at(device)) return E_DEVICE; // cudaCpuDeviceId is -1
+    if (b->place == PLACE_MANAGED) app_pending_finish(s);
     if (b->place == PLACE_MANAGED)
         app_managed_move(s, b, device < 0 ? -1 : app_device_index(device), (uintptr_t)p, bytes);
     return E_OK;

@@ -1,4 +1,5 @@
 // The runtime API: streams, events, and what is put into streams that is neither a kernel nor a copy.
+#include "app/pending.h"
 #include "app/rt.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ int app_stream_new(void **stream, unsigned flags, int priority) {
 int app_stream_delete(void *stream) {
     app_stream *s = app_stream_of(stream);
     if (!s || s->id < 2) return E_HANDLE; // the default ones
+    app_pending_finish(s);
     app_clock_wait(0);
     app_stream *legacy = &the_app.devices[s->device].legacy;
     if (s->end > legacy->end) legacy->end = s->end; // what is in it is finished first
@@ -57,11 +59,17 @@ RT(cudaStreamDestroy)(void *stream) {
 RT_S(cudaStreamSynchronize)(void *stream) {
     STREAM();
     if (s->capture || s->joined) return app_leave(E_CAPTURE_UNSUPPORTED);
+    app_pending_finish(s);
     app_clock_wait(app_clock_start(s, ENGINE_NONE));
-    return app_leave(E_OK);
+    return app_leave(the_app.sticky);
 }
-// Everything is done when it is asked for: nothing is ever seen under way.
-RT_S(cudaStreamQuery)(void *stream) { return orr_cudaStreamSynchronize(stream); }
+// What need not wait is done when it is asked for: nothing of it is ever seen under way.
+RT_S(cudaStreamQuery)(void *stream) {
+    STREAM();
+    if (!app_pending_try(s)) return app_leave(E_NOT_READY);
+    app_leave(E_OK);
+    return orr_cudaStreamSynchronize(stream);
+}
 
 RT_S(cudaStreamGetFlags)(void *stream, unsigned *flags) {
     STREAM();
@@ -94,6 +102,7 @@ RT_S(cudaStreamAddCallback)(void *stream, void (*fn)(void *, int, void *), void 
     STREAM();
     if (!fn) return app_leave(E_VALUE);
     if (s->capture || s->joined) return app_leave(E_CAPTURE_UNSUPPORTED);
+    app_pending_finish(s);
     app_clock_wait(app_clock_start(s, ENGINE_NONE));
     fn(stream, E_OK, user);
     return app_leave(E_OK);
@@ -111,6 +120,7 @@ RT(cudaEventCreate)(void **event) { return orr_cudaEventCreateWithFlags(event, 0
 RT(cudaEventDestroy)(void *event) {
     ENTER();
     app_queue_flush();
+    if (event && app_pending_uses(event)) app_pending_finish_all();
     if (event) free(((app_event *)event)->tail.at);
     free(event);
     return app_leave(event ? E_OK : E_HANDLE);
@@ -136,17 +146,25 @@ RT(cudaEventSynchronize)(void *event) {
     ENTER();
     app_event *ev = event;
     if (!ev) return app_leave(E_HANDLE);
+    if (ev->asked_of) app_pending_finish(ev->asked_of);
     app_queue_flush();
     app_event_look(ev);
     if (ev->recorded) app_clock_wait(ev->when);
-    return app_leave(E_OK);
+    return app_leave(the_app.sticky);
 }
-RT(cudaEventQuery)(void *event) { return orr_cudaEventSynchronize(event); }
+RT(cudaEventQuery)(void *event) {
+    ENTER();
+    const app_event *ev = event;
+    if (ev && ev->asked_of && !app_pending_try(ev->asked_of)) return app_leave(E_NOT_READY);
+    app_leave(E_OK);
+    return orr_cudaEventSynchronize(event);
+}
 
 RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     ENTER();
     const app_event *from = start, *to = end;
     if (!ms || !from || !to) return app_leave(ms ? E_HANDLE : E_VALUE);
+    if (from->asked_of || to->asked_of) return app_leave(E_NOT_READY);
     if (!from->recorded || !to->recorded || (from->flags | to->flags) & 2) return app_leave(E_HANDLE);
     app_no_time();
     app_queue_flush();

@@ -6,6 +6,7 @@
 #include "app/app.h"
 #include "app/array.h"
 #include "app/open.h"
+#include "app/pending.h"
 #include "input/input.h"
 #include "nvtx/nvtx.h"
 
@@ -190,7 +191,7 @@ static bool simulate(app *a, const orr_launch *l, int device, bool far, double *
                   .part = a->asked.only_time};
     w.info = orr_info_of(l);
     if (a->record) return app_record_launch(a, l, w, e);
-    if ((a->devices[device].peers || far) && !a->asked.counts_only && !l->elsewhere)
+    if ((a->devices[device].peers || far) && !app_pending_here() && !a->asked.counts_only && !l->elsewhere)
         return app_peer_run(l, &w, device, least, e);
     if (!a->asked.counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     return orr_launch_count(&w, a->gpu, &a->result, e);
@@ -261,6 +262,10 @@ static int prepare(app *a, const app_stream *s, const app_call *c, orr_launch *l
     if (!l->resident) return E_RESOURCES;
     if (!c->cooperative) return E_OK;
     if ((uint64_t)c->grid.x * c->grid.y * c->grid.z > l->resident) return E_COOPERATIVE;
+    if (app_pending_here()) { // it may run beside another
+        l->workspace = orr_mem_alloc(a->mem, 8, "the grid's barrier", &e);
+        return l->workspace ? E_OK : E_MEMORY;
+    }
     if (!a->workspace && !(a->workspace = orr_mem_alloc(a->mem, 8, "the grid's barrier", &e)))
         return E_MEMORY;
     l->workspace = a->workspace;
@@ -288,7 +293,8 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     if (!error) error = launchable(a->gpu, c->function, c);
     if (error) return error;
     const orr_kernel *k = c->function->kernel;
-    orr_launch l = {.fault = &fault, .children = children};
+    orr_launch l = {
+        .fault = &fault, .children = children, .turn = app_pending_here() ? app_pending_turn : NULL};
     error = prepare(a, s, c, &l);
     if (error) return error;
     a->result.source = k->module->source;
@@ -301,10 +307,10 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     size_t result = had;
     bool known = a->asked.alike && simulated && app_alike_find(key, &ns, &result), ok = true;
     if (known) a->counts.nalike++;
-    exchange(a, true);
+    if (!app_pending_beside()) exchange(a, true);
     orr_err e = {0};
     bool watched = simulated && !known && !a->record && !a->asked.counts_only && !l.elsewhere;
-    bool far = watched && app_managed_far(s->device, c);
+    bool far = watched && !app_pending_here() && app_managed_far(s->device, c);
     bool queued = simulated && !a->devices[s->device].peers && !far && app_queue_takes(&l);
     if (queued && app_queue_groups())
         ok = app_queue_launch(s, &l, c->early, &e);
@@ -317,17 +323,20 @@ int app_do_kernel(app_stream *s, const app_call *c, orr_children *children) {
     a->counts.skipped += !simulated;
     orr_progress_step(&a->progress, a->counts.nlaunches);
     app_cluster_stops();
+    if (l.workspace && l.workspace != a->workspace) orr_mem_free(a->mem, l.workspace);
     if (!ok) {
+        if (a->sticky) return a->sticky; // it has been said of the one beside it
         app_say("%s", e.text);
         return a->sticky = fault_code(fault);
     }
     if (a->result.launches.n > had) {
         ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
-        if (!(ns >= 0)) ns = 0; // a model without time
+        result = a->result.launches.n - 1; // others may have ended meanwhile
+        if (!(ns >= 0)) ns = 0;            // a model without time
         if (ns > 0 && ns < least) ns = least;
     }
     if (a->asked.alike && simulated && !known) app_alike_add(key, ns, result);
-    if (a->node) app_managed_here(s, c);
+    if (a->node && !app_pending_here()) app_managed_here(s, c);
     if (!queued)
         account(a, s, &l, ns);
     else if (!app_queue_groups())
@@ -375,6 +384,7 @@ int app_do(app_stream *s, const app_call *c) {
     case DO_FREE: return app_free(c->user);
     case DO_GRAPH: return app_graph_run(c->graph, s);
     case DO_CONDITION: return app_conditional_run(c->conditional, s);
+    case DO_NCCL: return app_nccl_do(s, c);
     default: return E_OK;
     }
 }
@@ -386,7 +396,7 @@ int app_submit(app_stream *s, const app_call *c) {
         s->tail.n = 0;
         g = s->joined = c->event->capture;
     }
-    if (!g) return app_do(s, c);
+    if (!g) return app_pending_submit(s, c);
     if (c->what == DO_RECORD) {
         c->event->capture = g;
         c->event->tail.n = 0;

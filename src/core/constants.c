@@ -21,7 +21,7 @@ void constants_spec_read(constants_spec *s, const orr_gpu *g) {
                           .interval = (uint32_t)g->const_interval,
                           .word_latency = (uint32_t)g->const_word_latency,
                           .miss_ticks = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS)};
-    s->beyond_latency = whole_cycles((g->l2_flush ? g->dram_latency : g->l2_latency) + g->const_beyond);
+    s->beyond_latency = whole_cycles((g->l2_flush ? g->dram_latency : g->l2_latency) + g->const_l2_extra);
     s->named_second = s->second_latency > s->latency ? s->second_latency - s->latency : 0;
     s->named_beyond = s->beyond_latency > s->latency ? s->beyond_latency - s->latency : 0;
 }

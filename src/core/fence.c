@@ -16,10 +16,10 @@ void fence_spec_read(fence_spec *s, const orr_gpu *g) {
                       .system = at_least_one(orr_fence_cycles(g, 3, false)),
                       .errbar = (uint64_t)(orr_fence_cycles(g, 2, false) - orr_fence_cycles(g, 2, true)),
                       .store = (uint64_t)g->core_fence_store,
-                      .merge = (uint64_t)g->core_fence_join,
-                      .invalidate = g->core_fence_drop,
-                      .probe = (uint64_t)g->core_fence_ask,
-                      .probes = g->core_fence_ask > 0,
+                      .merge = (uint64_t)g->core_fence_merge,
+                      .invalidate = g->core_fence_invalidate,
+                      .probe = (uint64_t)g->core_fence_probe,
+                      .probes = g->core_fence_probe > 0,
                       .waits_for_atomics = g->core_fence_store > 0};
 }
 

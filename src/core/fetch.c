@@ -15,14 +15,14 @@ void fetch_spec_read(fetch_spec *s, const orr_gpu *g) {
                       .latency = whole_cycles(g->icache_l1_latency),
                       .l2_latency =
                           whole_cycles(g->icache_l2_latency > 0 ? g->icache_l2_latency : g->l2_latency),
-                      .first_line = whole_cycles(g->launch_first_line),
-                      .line_pace = g->launch_line_pace,
+                      .first_line = whole_cycles(g->launch_code_latency),
+                      .line_pace = g->launch_code_interval,
                       .l0_interval = whole_cycles(g->icache_l1_interval),
                       .l1_interval = whole_cycles(g->icache_l2_interval),
                       .prefetch = (uint64_t)g->icache_prefetch,
                       .l1_prefetch = (uint64_t)g->icache_l1_prefetch,
-                      .buffer = (uint32_t)g->icache_buffer,
-                      .buffer_latency = whole_cycles(g->icache_buffer_latency)};
+                      .buffer = (uint32_t)g->icache_recent,
+                      .buffer_latency = whole_cycles(g->icache_recent_latency)};
     s->memory_latency = s->l2_latency + whole_cycles(g->dram_latency);
 }
 

@@ -15,21 +15,21 @@ static l1_policy read_policy(const orr_gpu *g) {
                        .write = g->l1_write,
                        .write_miss = g->l1_write_miss,
                        .write_allocate = g->l1_write_allocate,
-                       .keeps_leaving = g->l1_store_out == 0,
+                       .keeps_leaving = g->l1_writeback_time == 0,
                        .set_hash = g->l1_set_hash};
 }
 
 void l1_spec_read(l1_spec *s, const orr_gpu *g) {
     *s = (l1_spec){.policy = read_policy(g),
                    .latency = whole_cycles(g->l1_latency),
-                   .mshrs = (uint32_t)g->l1_misses,
-                   .merges = (uint32_t)g->l1_merges,
+                   .mshrs = (uint32_t)g->l1_mshrs,
+                   .merges = (uint32_t)g->l1_mshr_merges,
                    .miss_interval = (uint32_t)g->l1_miss_interval,
                    .miss_first = (uint32_t)g->l1_miss_first,
                    .fill_interval = (uint32_t)g->l1_fill_interval,
                    .cost = orr_l1_spec_of(g),
-                   .narrow = (uint32_t)g->l1_narrow,
-                   .store_turn = g->l1_store_turn,
+                   .narrow = (uint32_t)g->l1_narrow_fill,
+                   .store_turn = g->l1_store_round_robin,
                    .atomic_words = g->l2_atomic_words,
                    .atomic = orr_atomic_spec_of(g),
                    .l2_latency = whole_cycles(g->l2_latency)};

@@ -12,12 +12,12 @@ void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
                     .sched_mask = nsched & (nsched - 1) ? 0 : nsched - 1,
                     .places = g->lsu_queue > 0 ? (uint32_t)g->lsu_queue : 1,
                     .width = (uint32_t)g->lsu_width,
-                    .pass = (uint32_t)g->lsu_pass,
+                    .pass = (uint32_t)g->lsu_replay,
                     .read_load = g->lsu_read_load,
                     .read_store = g->lsu_read_store,
                     .read_word = g->lsu_read_word,
                     .drain = (uint64_t)g->lsu_drain,
-                    .store_leave = (uint32_t)g->l1_store_leave,
+                    .store_leave = (uint32_t)g->l1_store_drain,
                     .coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce};
 }
 

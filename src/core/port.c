@@ -19,28 +19,28 @@ void port_spec_read(port_spec *s, const orr_gpu *g) {
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     *s = (port_spec){.request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5),
                      .reply_byte = (uint64_t)(l2_cycle / g->xbar_reply * (double)ORR_TICKS + 0.5),
-                     .head = (uint32_t)g->xbar_head,
-                     .mask = (uint32_t)g->xbar_mask,
-                     .ask = (uint32_t)g->xbar_ask,
+                     .head = (uint32_t)g->xbar_store_header,
+                     .mask = (uint32_t)g->xbar_byte_mask,
+                     .ask = (uint32_t)g->xbar_load_header,
                      .ask_sectors = g->xbar_sectors,
-                     .merge = g->xbar_join,
-                     .stores = (uint32_t)g->xbar_stores,
-                     .open_ticks = (uint64_t)(g->xbar_open * (double)ORR_TICKS),
-                     .open_line_ticks = (uint64_t)(g->xbar_open_line * (double)ORR_TICKS),
-                     .open_lines = (uint32_t)g->xbar_open_lines,
-                     .load_closes = g->xbar_load_closes,
-                     .parts = (uint32_t)g->xbar_parts,
-                     .store_out = (uint64_t)g->l1_store_out,
+                     .merge = g->xbar_merge_stores,
+                     .stores = (uint32_t)g->xbar_merge_lines,
+                     .open_ticks = (uint64_t)(g->xbar_merge_wait * (double)ORR_TICKS),
+                     .open_line_ticks = (uint64_t)(g->xbar_merge_wait_line * (double)ORR_TICKS),
+                     .open_lines = (uint32_t)g->xbar_merge_wait_lines,
+                     .load_closes = g->xbar_load_ends_merge,
+                     .parts = (uint32_t)g->xbar_partial_stores,
+                     .store_out = (uint64_t)g->l1_writeback_time,
                      .ahead = (uint64_t)g->xbar_queue,
                      .backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS),
                      .l1_latency = whole_cycles(g->l1_latency),
-                     .copies = g->l2_copies,
-                     .slices_take_turns = g->xbar_all_stores > 0 && g->xbar_head > 0,
+                     .copies = g->l2_replicate,
+                     .slices_take_turns = g->xbar_store_bandwidth > 0 && g->xbar_store_header > 0,
                      .sides = (uint32_t)g->l2_partitions,
                      .nsms = (uint32_t)g->sm_count,
                      .gpcs = orr_topology_of(g),
-                     .store_halves = g->l2_copies && g->l2_partitions > 1 ? 2 : 1,
-                     .acknowledges = g->core_fence_join > 0};
+                     .store_halves = g->l2_replicate && g->l2_partitions > 1 ? 2 : 1,
+                     .acknowledges = g->core_fence_merge > 0};
     read_ways(s, g);
     if (s->backlog_ticks < s->window) s->backlog_ticks = s->window; // what is known is a window old
     for (uint32_t n = 0; n < s->nsms; n++)
@@ -75,15 +75,6 @@ void port_reset(sm_port *p) {
 }
 
 // ---- requests -----------------------------------------------------------------------------------
-// It goes on when its address is translated. That nobody has asked for is found out between two windows.
-static void translate(sm_port *p, orr_request *r) {
-    uint64_t ready = orr_tlb_ready(p->net->tlb, r->line);
-    if (ready == ORR_TLB_NEW)
-        r->cold = p->cold = true;
-    else if (r->time < ready + p->spec->request_ticks)
-        r->time = ready + p->spec->request_ticks;
-}
-
 bool port_in_part(uint8_t sectors, const uint64_t bytes[2]) {
     for (int k = 0; k < 4; k++)
         if (sectors >> k & 1 && (uint32_t)(bytes[k / 2] >> k % 2 * 32) != UINT32_MAX) return true;
@@ -181,7 +172,6 @@ uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
     r.time = t + s->request_ticks;
     if (s->far_ticks && !s->copies && orr_memsys_side_of(mem, r.line) != (int)(p->sm * s->sides / s->nsms))
         r.time += s->far_ticks;
-    if (r.from == ORR_FROM_GLOBAL) translate(p, &r);
     p->sent = r.time;
     if (r.kind >= ORR_REQ_ATOMIC) p->atomic_line = r.line + 1;
     r.behind = r.kind == ORR_REQ_READ && p->atomic_line == r.line + 1;

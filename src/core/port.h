@@ -55,7 +55,6 @@ typedef struct port_spec {
 // The network and the memory as all SMs see them: as of the beginning of the window.
 typedef struct network {
     orr_memsys *mem;
-    const orr_tlb *tlb;
     uint64_t *free;         // [partition] ticks: when its slices take the next request
     uint64_t *cluster_free; // [partition][half][GPC][MAX_CLUSTERS] when another store of it would pass
     bool foreign;           // somebody else's memory stands for L2 and DRAM (model/partial)
@@ -114,7 +113,6 @@ typedef struct sm_port {
     uint64_t sent;                    // ticks: when the last request reaches L2
     uint64_t atomic_line; // of the last atomic that left, + 1, be it in the launch before; 0: a load of it
                           // has left since
-    bool cold;            // requests of this window have no translation yet
     store_buffer stores;
     uint32_t parked_first, nparked;
     uint32_t parts_out;   // stores of part of a sector on their way

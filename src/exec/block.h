@@ -81,6 +81,10 @@ typedef struct decoded {
     uint32_t local_bytes;  // per thread
     uint32_t *tid;         // [warp][x y z][lane]
     uint32_t sm_count;
+    uint32_t scratch;         // machine code: where rows that only one instruction uses begin in bank W
+    struct jit *jit;          // its blocks as host code (jit/jit.h); NULL: they are interpreted
+    struct jit_block *jitted; // [block]
+    uint32_t hot;             // how often a block is interpreted before it is compiled
     orr_arena arena;
 } decoded;
 
@@ -166,6 +170,7 @@ typedef struct worker { // one host thread's share
     const orr_tally *tally;     // NULL: none
     orr_tally_count *counts_of; // its part of them
     tblock *spare;              // finished blocks, to be used again
+    ORR_VEC(warp_areas) areas;  // of warps that have ended
     cluster *clusters;          // that have blocks not given back
     orr_exec_counts counts;
     orr_err err; // the fault
@@ -215,6 +220,8 @@ frag *orr_sass_choose(warp *w, bool yields);           // sass/converge.c: who g
 frag *orr_warp_part(warp *w, frag v);                  // a new fragment, ready
 void orr_warp_exit(warp *w, frag *f, uint32_t lanes);  // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
+void orr_warp_registers(warp *w); // before it runs
+void orr_warp_leaves(warp *w);    // it has ended: others may have its registers
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 

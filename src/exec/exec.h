@@ -130,7 +130,14 @@ typedef struct orr_launch {
     const char *range; // orr_launch_info.range
     int *fault;        // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
     orr_children *children; // what the kernel asks for; NULL: it is an error to ask
+    // It runs beside others, which it may wait for. Called by the thread that runs it whenever its thread
+    // blocks have gone round once (ns < 0), or, where it is executed as it is timed, when so much time has
+    // passed since it began; it returns when the launch may go on, false: it is to end. NULL: it is alone.
+    bool (*turn)(double ns);
+    uint8_t jit; // ORR_JIT_*: are blocks of code compiled for the host?
 } orr_launch;
+enum { ORR_JIT_AUTO, ORR_JIT_ON, ORR_JIT_OFF }; // those that are hot, all, none; results are the same
+#define ORR_BESIDE_FAILED "kernel '%s' ends, for one that runs beside it has failed"
 
 // What kind of failure of a kernel e->text tells of.
 enum {

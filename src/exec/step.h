@@ -69,7 +69,10 @@ bool orr_step_can(const orr_launch *l, int how, const char **why);
 orr_step *orr_step_new(const orr_launch *l, uint32_t sms, double ns, int how, orr_err *e);
 void orr_step_free(orr_step *l, orr_exec_counts *counts); // counts may be NULL
 bool orr_step_failed(const orr_step *l, orr_err *e);      // a kernel's fault, of the first SM that has one
-uint32_t orr_step_warps(const orr_step *l);               // of a thread block
+// Simulated time has come to cycle `now`: those that it runs beside have their turns (orr_launch.turn).
+// False: it is to end.
+bool orr_step_turn(const orr_step *l, uint64_t now, orr_err *e);
+uint32_t orr_step_warps(const orr_step *l); // of a thread block
 
 orr_source *orr_step_source(const orr_step *l); // its thread blocks, without streams
 

@@ -72,6 +72,23 @@ typedef struct row_shape {
     uintptr_t at;         // where word 0 would be on the host
     int64_t from, to;     // displacements with which all lanes are inside what it is in: from, up to an end
 } row_shape;
+// Of loads and stores of a block with the same rows of addresses: where all of them are, found at once
+// (ops/ldst.c).
+typedef struct spot_group {
+    const uop *u;        // one of them
+    int64_t least, most; // displacements: of the first byte, of the end
+    uint32_t bits;       // those that no address may have: its displacements' and below its access's size
+    uint32_t align;      // the largest access, less one
+} spot_group;
+typedef struct spot {
+    int64_t step;  // bytes from lane to lane: 0, 4 or 16; else SPOT_NONE
+    uint8_t *at;   // lane 0, with no displacement
+    uint8_t *down; // lane 16
+} spot;
+enum { SPOT_NONE = 1 };
+void orr_spot_find(warp *w, const spot_group *g, spot *s);
+void orr_spot_note(warp *w, const uop *u); // the access at one, in the stream
+
 enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
 enum { SHAPES = 8 };
 enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
@@ -174,6 +191,13 @@ typedef struct warp_frames {
     int32_t free;
 } warp_frames;
 
+// Register arrays by class. A warp that ends leaves its own to one that begins, which finds them in the host's
+// first cache.
+typedef struct warp_areas {
+    uint8_t *at[ORR_CLASSES];
+    uint32_t bytes[ORR_CLASSES];
+} warp_areas;
+
 struct warp {
     uint8_t *bank[BANKS];
     uint32_t exec;                                        // lanes the current instruction runs on
@@ -203,8 +227,8 @@ struct warp {
     row_shape shapes[SHAPES + 1];
     warp_joins joins;
     warp_frames frames;
-    uint8_t *area[ORR_CLASSES]; // the register arrays
-    uint32_t area_bytes[ORR_CLASSES];
+    warp_areas regs; // the register arrays
+    bool fresh;      // it has not run yet, and has none
 };
 
 // Fragments one after the other, those too that are made meanwhile:

@@ -4,9 +4,11 @@
 // remembers the file, the line, the comment and the evidence in it (evidence.c). Everything is checked as it
 // is read (key, unit, range, twice in one file), and at the end that nothing required is missing and that
 // every instruction class runs on a unit that exists.
+#include "gpu/derive.h"
 #include "gpu/evidence.h"
 #include "gpu/gpu.h"
 #include "gpu/value.h"
+#include "isa/isa.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -53,7 +55,8 @@ static bool set_defaults(const gpu_param *p, int n, void *base, orr_gpu_origin *
     char why[256];
     for (int i = 0; i < n; i++) {
         origin[i] = (orr_gpu_origin){.note = "", .source = ""};
-        if (p[i].def && !gpu_value_read(&p[i], base, p[i].def, strlen(p[i].def), &l->g->arena, why))
+        if (p[i].def && !gpu_is_rule(p[i].def) &&
+            !gpu_value_read(&p[i], base, p[i].def, strlen(p[i].def), &l->g->arena, why))
             return orr_fail(l->e, ORR_BAD_INPUT, "params.def: default of %s: %s", p[i].key, why);
         if (p[i].kind == GPU_TEXT && !p[i].def) *(const char **)((char *)base + p[i].offset) = "";
     }
@@ -479,33 +482,67 @@ static void drop_incomplete(orr_gpu *g) {
     }
 }
 
+// The unit of a class that says none: the one of its name; else that of the class above (`match.all`:
+// `match`); else, of an opcode, that of its class (isa/sass.def). NULL: there is none.
+static const char *unit_by_rule(const orr_gpu *g, const orr_gpu_op *op) {
+    char name[ORR_GPU_NAME_MAX];
+    for (int i = 0; i < g->nunits; i++)
+        if (strcmp(g->units[i].name, op->name) == 0) return op->name;
+    const orr_gpu_op *above = NULL;
+    snprintf(name, sizeof name, "%s", op->name);
+    for (char *dot = strrchr(name, '.'); dot && !above; dot = strrchr(name, '.'))
+        *dot = 0, above = op_called(g, name);
+    if (!above) {
+        for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
+        enum orr_sass code = orr_sass_find(name, strlen(name));
+        if (code != ORR_SASS_NONE) above = orr_gpu_find_op(g, orr_tclass_name[orr_sass[code].cls]);
+    }
+    if (!above || above == op) return NULL;
+    return *above->unit ? above->unit : unit_by_rule(g, above);
+}
+
+static bool missing(loader *l, const gpu_param *p) {
+    return orr_fail(l->e, ORR_BAD_INPUT, "%s: %s is missing (%s); add `%s = ...`", l->g->path, p->key,
+                    p->meaning, p->key);
+}
+
+// Finds a class's unit once all have been read, and that nothing of it is missing.
+static bool complete_op(loader *l, orr_gpu_op *op) {
+    orr_gpu *g = l->g;
+    for (int k = 0; k < ORR_GPU_OP_PARAMS; k++)
+        if (!gpu_op_params[k].def && !op->origin[k].file && !op->origin[k].like)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s: op.%s.%s is missing (%s)", g->path, op->name,
+                            gpu_op_params[k].key, gpu_op_params[k].meaning);
+    const char *unit = *op->unit ? op->unit : unit_by_rule(g, op);
+    if (!unit)
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s: op.%s.unit is missing, and no unit has its name", g->path,
+                        op->name);
+    op->unit = unit;
+    orr_nearest near = {op->unit, NULL, 0};
+    op->unit_index = -1;
+    for (int k = 0; k < g->nunits; k++) {
+        if (strcmp(g->units[k].name, op->unit) == 0) op->unit_index = k;
+        orr_consider(&near, g->units[k].name);
+    }
+    if (op->unit_index >= 0) return true;
+    return orr_fail(l->e, ORR_BAD_INPUT,
+                    "%s:%d: op.%s runs on unit '%s', which no unit.%s.* line declares%s%s%s",
+                    op->origin[1].file ? op->origin[1].file : g->path, op->origin[1].line, op->name, op->unit,
+                    op->unit, orr_is_near(&near) ? "; did you mean '" : "",
+                    orr_is_near(&near) ? near.best : "", orr_is_near(&near) ? "'?" : "");
+}
+
 static bool check(loader *l) {
     orr_gpu *g = l->g;
     if (l->without) drop_incomplete(g);
     for (int i = 0; i < ORR_GPU_PARAMS; i++)
-        if (!gpu_params[i].def && !g->origin[i].file)
-            return orr_fail(l->e, ORR_BAD_INPUT, "%s: %s is missing (%s); add `%s = ...`", g->path,
-                            gpu_params[i].key, gpu_params[i].meaning, gpu_params[i].key);
-    for (int i = 0; i < g->nops; i++) {
-        orr_gpu_op *op = &g->ops[i];
-        if (!follow_like(l, op)) return false;
-        for (int k = 0; k < ORR_GPU_OP_PARAMS; k++)
-            if (!gpu_op_params[k].def && !op->origin[k].file && !op->origin[k].like)
-                return orr_fail(l->e, ORR_BAD_INPUT, "%s: op.%s.%s is missing (%s)", g->path, op->name,
-                                gpu_op_params[k].key, gpu_op_params[k].meaning);
-        orr_nearest near = {op->unit, NULL, 0};
-        op->unit_index = -1;
-        for (int k = 0; k < g->nunits; k++) {
-            if (strcmp(g->units[k].name, op->unit) == 0) op->unit_index = k;
-            orr_consider(&near, g->units[k].name);
-        }
-        if (op->unit_index < 0)
-            return orr_fail(l->e, ORR_BAD_INPUT,
-                            "%s:%d: op.%s runs on unit '%s', which no unit.%s.* line declares%s%s%s",
-                            op->origin[1].file ? op->origin[1].file : g->path, op->origin[1].line, op->name,
-                            op->unit, op->unit, orr_is_near(&near) ? "; did you mean '" : "",
-                            orr_is_near(&near) ? near.best : "", orr_is_near(&near) ? "'?" : "");
-    }
+        if (!gpu_params[i].def && !g->origin[i].file) return missing(l, &gpu_params[i]);
+    const gpu_param *unknown = gpu_derive(g);
+    if (unknown) return missing(l, unknown);
+    for (int i = 0; i < g->nops; i++)
+        if (!follow_like(l, &g->ops[i])) return false;
+    for (int i = 0; i < g->nops; i++)
+        if (!complete_op(l, &g->ops[i])) return false;
     derive(g);
     if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;
     if (g->clock_l2 == 0) g->clock_l2 = g->clock_sm;

@@ -42,7 +42,8 @@ static int64_t least_carveout(const orr_gpu *g, int64_t block, int64_t fit) {
 static int64_t driver_carveout(const orr_gpu *g, int threads, int64_t shared, int64_t block, int64_t fit) {
     int64_t least = least_carveout(g, block, fit);
     int64_t times = threads >= g->limit_block_threads ? 1 : shared ? 2 : 4;
-    int64_t ample = min64(carveout_for(g, min64(fit * times, g->limit_sm_blocks) * block), g->shared_ample);
+    int64_t ample =
+        min64(carveout_for(g, min64(fit * times, g->limit_sm_blocks) * block), g->shared_carveout_spare);
     return ample > least ? ample : least;
 }
 
@@ -112,7 +113,7 @@ bool orr_occupancy(const orr_gpu *g, int threads, int regs, int64_t shared, int 
     r.percent = slots ? 100.0 * r.warps / slots : 0;
     // Without a preference the driver gives L1 what the blocks leave; before Volta it gave it the least.
     if (g->shared_prefer < 0 && g->cc_major >= 7)
-        r.shared_carveout = g->shared_ample && r.blocks
+        r.shared_carveout = g->shared_carveout_spare && r.blocks
                                 ? driver_carveout(g, threads, shared, r.shared_per_block,
                                                   min64(limit[ORR_LIMIT_WARPS], limit[ORR_LIMIT_BLOCKS]))
                                 : carveout_for(g, r.blocks * r.shared_per_block);

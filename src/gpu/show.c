@@ -1,5 +1,6 @@
 // GPU descriptions as people and programs read them: the table of `orrery gpu show`, the list, the
 // keys, JSON. Everything comes from params.def; a new parameter shows up here by itself.
+#include "gpu/derive.h"
 #include "gpu/gpu.h"
 #include "gpu/value.h"
 
@@ -60,11 +61,11 @@ static void table_print(table *t, orr_text *out) {
 
 // ---- show -----------------------------------------------------------------------------------
 
-static void where(orr_text *out, const orr_gpu_origin *o) {
+static void where(orr_text *out, const gpu_param *p, const orr_gpu_origin *o) {
     if (o->like)
         orr_text_add(out, "op.%s", o->like);
     else if (!o->file)
-        orr_text_add(out, "default");
+        orr_text_add(out, "%s", gpu_is_rule(p->def) ? p->def : "default");
     else if (o->line == 0)
         orr_text_add(out, "%s", o->file);
     else
@@ -80,7 +81,7 @@ static void rows(table *t, const gpu_group *x) {
         cell(t, &text);
         gpu_value_text(&p[i], x->base, &text);
         cell(t, &text);
-        where(&text, &origin[i]);
+        where(&text, &p[i], &origin[i]);
         cell(t, &text);
         // Without a comment of its own a value is told by the evidence of its block, else by what it means.
         if (!*origin[i].note && origin[i].evidence != ORR_NO_EVIDENCE)
@@ -105,7 +106,7 @@ static void members(orr_text *out, const char *indent, const gpu_param *p, int n
                     const orr_gpu_origin *origin) {
     for (int i = 0; i < n; i++) {
         orr_text from = {0};
-        where(&from, &origin[i]);
+        where(&from, &p[i], &origin[i]);
         orr_text_add(out, "%s\"%s\": {\"value\": ", indent, p[i].key);
         gpu_value_json(&p[i], base, out);
         if (*p[i].unit && p[i].kind != GPU_ENUM) {
@@ -222,7 +223,7 @@ void orr_gpu_print_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out
         gpu_value_text(v->param, v->base, &text);
         cell(&t, &text);
         cellf(&t, "%s", orr_evidence_name[v->evidence]);
-        where(&text, v->origin);
+        where(&text, v->param, v->origin);
         cell(&t, &text);
         evidence_source(&text, v);
         cell(&t, &text);
@@ -249,7 +250,7 @@ void orr_gpu_json_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out)
     for (size_t i = 0; i < all.n; i++) {
         const orr_gpu_value *v = &all.at[i];
         orr_text from = {0}, source = {0};
-        where(&from, v->origin);
+        where(&from, v->param, v->origin);
         evidence_source(&source, v);
         orr_text_add(out, "%s\n  {\"key\": \"%s\", \"value\": ", i ? "," : "", v->key);
         gpu_value_json(v->param, v->base, out);
@@ -321,7 +322,7 @@ static void key_cell(table *t, const char *lead, const gpu_param *p) {
     } else if (p->kind == GPU_TEXT || p->kind == GPU_LIST || p->kind == GPU_ROW) {
         orr_text_add(&text, "%s", *p->def ? p->def : "none");
     } else {
-        bool unit = *p->unit && !strchr(p->def, ' ');
+        bool unit = *p->unit && !strchr(p->def, ' ') && !gpu_is_rule(p->def);
         orr_text_add(&text, "%s%s%s", p->def, unit ? " " : "", unit ? p->unit : "");
     }
     orr_text_add(&text, ")");

@@ -29,7 +29,6 @@ static const rule rules[] = {
     X("cc.minor", "", "device.cc_minor", 0, 9),
     X("sm.count", "SMs", "device.sms", 1, 1024),
     XS("tpc.count", "TPCs", "device.sms", 0.5, 1, 512),
-    XS("clock.base", "MHz", "device.clock", 1e-3, 100, 5000),
     X("clock.sm", "MHz", "clock.sm", 100, 5000),
     XS("clock.dram", "MHz", "device.memory_clock", 1e-3, 100, 30000),
     XS("limit.sm_warps", "warps", "device.sm_threads", 1.0 / 32, 1, 256),

@@ -9,13 +9,13 @@ static uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 // ---- L1 ----------------------------------------------------------------------------------------
 
 orr_l1_spec orr_l1_spec_of(const orr_gpu *g) {
-    orr_l1_spec s = {.words = g->l1_words,
+    orr_l1_spec s = {.words = g->l1_word_banks,
                      .global = g->l1_global,
                      .banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1,
                      .bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1,
-                     .store = (uint32_t)g->l1_store,
-                     .conflict = (uint32_t)g->l1_pass,
-                     .wide = (uint32_t)g->lsu_wide,
+                     .store = max(1, (uint32_t)g->l1_store_interval),
+                     .conflict = max(1, (uint32_t)g->l1_replay),
+                     .wide = (uint32_t)g->lsu_wide_replay,
                      .tag_bits = (uint32_t)g->l1_tag_hash.n};
     for (uint32_t i = 0; i < s.tag_bits && i < ORR_L1_TAG_BITS; i++)
         s.tag_hash[i] = (uint64_t)g->l1_tag_hash.at[i];
@@ -116,7 +116,7 @@ orr_atomic_spec orr_atomic_spec_of(const orr_gpu *g) {
     return (orr_atomic_spec){.whole = whole,
                              .part = w->n > 1 ? (uint8_t)w->at[1] : whole,
                              .slow = w->n > 2 ? (uint8_t)w->at[2] : whole,
-                             .again = g->l2_atomic_again};
+                             .again = g->l2_atomic_float};
 }
 
 // A sector of which all is wanted and one of which a part is take different times. Slow ones are compare and
@@ -152,10 +152,10 @@ uint32_t orr_atomic_quarters(const orr_atomic_spec *s, const orr_access *a, uint
 
 orr_shared_spec orr_shared_spec_of(const orr_gpu *g) {
     return (orr_shared_spec){.pass_cycles = orr_shared_pass_cycles(g),
-                             .swap = (uint32_t)g->shared_swap,
+                             .swap = (uint32_t)g->shared_cas,
                              .atomic = (uint32_t)g->shared_atomic,
-                             .conflict = (uint32_t)g->lsu_pass,
-                             .wide = (uint32_t)g->lsu_wide};
+                             .conflict = (uint32_t)g->lsu_replay,
+                             .wide = (uint32_t)g->lsu_wide_replay};
 }
 
 orr_shared_cost orr_shared_cost_of(const orr_shared_spec *s, const orr_tinst *i, orr_banked b) {

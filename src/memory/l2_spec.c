@@ -8,8 +8,8 @@ static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) {
     *c = (orr_l2_spec){.fetch = g->l2_write == ORR_L2_FETCH,
-                       .mshrs = (uint32_t)g->l2_misses,
-                       .merges = (uint32_t)g->l2_merges};
+                       .mshrs = (uint32_t)g->l2_mshrs,
+                       .merges = (uint32_t)g->l2_mshr_merges};
     while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
     while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
     c->load_shift = c->sector_shift;
@@ -25,28 +25,29 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->from_dram = fixed - c->to_dram;
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->store.sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
-    c->fill = (uint64_t)llround(cycle * g->l2_fill);
+    c->fill = (uint64_t)llround(cycle * g->l2_fill_interval);
     c->fill_ahead = (uint64_t)g->l2_fill_ahead * c->cycle;
-    c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial));
-    c->store.mask = (uint64_t)llround(cycle * g->l2_store_mask);
+    c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial_write));
+    c->store.mask = (uint64_t)llround(cycle * g->l2_partial_interval);
     c->partial.alone = g->l2_partial_alone;
-    c->partial.again = (uint64_t)llround(cycle * g->l2_partial_again);
-    c->store.again = (uint64_t)llround(cycle * g->l2_store_again);
-    c->store.turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
-    c->store.far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->store.turn;
-    c->store.queue = (uint32_t)g->l2_store_queue;
+    c->partial.again = (uint64_t)llround(cycle * g->l2_complete_rewritten);
+    c->store.again = (uint64_t)llround(cycle * g->l2_same_line_store);
+    c->store.turn = g->l2_replicate ? (uint64_t)llround(cycle * g->l2_side_switch) : 0;
+    c->store.far =
+        g->l2_side_switch_far > 0 ? (uint64_t)llround(cycle * g->l2_side_switch_far) : c->store.turn;
+    c->store.queue = (uint32_t)g->l2_partial_queue;
     c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
     c->partial.lines = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
-    c->partial.completing = (uint32_t)g->l2_completing;
+    c->partial.completing = (uint32_t)g->l2_completions;
     c->partial.completed = (uint32_t)((g->l2_completed_lines + g->l2_slices - 1) / g->l2_slices);
-    c->atomic.again = (uint64_t)llround(cycle * g->l2_atomic_again);
-    c->atomic.switching = (uint64_t)llround(cycle * g->l2_atomic_switch);
-    c->atomic.load = (uint64_t)llround(cycle * g->l2_atomic_load);
-    c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
+    c->atomic.again = (uint64_t)llround(cycle * g->l2_atomic_float);
+    c->atomic.switching = (uint64_t)llround(cycle * g->l2_atomic_row);
+    c->atomic.load = (uint64_t)llround(cycle * g->l2_atomic_then_load);
+    c->fence = (uint64_t)llround(cycle * g->l2_fence_interval);
     c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
-    c->halves.copies = g->l2_copies && g->l2_partitions == 2;
-    c->halves.acknowledge = c->halves.copies && g->l2_copy_told;
-    c->store.waits = g->l2_store_waits;
+    c->halves.copies = g->l2_replicate && g->l2_partitions == 2;
+    c->halves.acknowledge = c->halves.copies && g->l2_invalidate_replicas;
+    c->store.waits = g->l2_store_after_fill;
     c->halves.latency = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->halves.sector = c->halves.copies ? (uint64_t)llround(cycle * g->l2_far_sector) : 0;
     c->halves.ahead = (uint64_t)g->l2_far_queue * c->halves.sector;
@@ -54,5 +55,5 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->merge.time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
     c->merge.multicast = g->l2_multicast;
     c->topology = orr_topology_of(g);
-    c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
+    c->lookup = max(1, (uint64_t)llround(cycle * g->l2_tag_interval));
 }

@@ -32,7 +32,6 @@ struct orr_memsys {
     uint32_t parts;
     uint32_t halves; // 2: with copies
     uint64_t l2_bytes;
-    orr_tlb tlb;
 };
 
 // Halves that keep copies of each other's lines must be equal: a group of one goes with a group of the other.
@@ -59,7 +58,6 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     }
     m->l2_bytes = (uint64_t)g->l2_size;
     m->topology = orr_topology_of(g);
-    orr_tlb_init(&m->tlb, orr_tlb_spec_of(g));
     m->parts = m->map.groups / m->halves;
     m->part = orr_calloc(m->parts, sizeof *m->part);
     for (uint32_t n = 0; n < m->map.units; n++) {
@@ -88,7 +86,6 @@ void orr_memsys_free(orr_memsys *m) {
     }
     free(m->part);
     orr_interleave_free(&m->map);
-    orr_tlb_free(&m->tlb);
     free(m);
 }
 
@@ -380,10 +377,7 @@ void orr_memsys_flush(orr_memsys *m) {
     for (uint32_t k = 0; k < l->slices; k++) orr_cache_flush(&l->slice[k].cache);
 }
 
-orr_tlb *orr_memsys_tlb(orr_memsys *m) { return &m->tlb; }
-
 void orr_memsys_restart(orr_memsys *m) {
-    orr_tlb_restart(&m->tlb);
     EACH_L2(m, l) orr_l2_reset(l);
     for (uint32_t i = 0; i < m->parts; i++) {
         partition *p = &m->part[i];

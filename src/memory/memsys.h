@@ -12,7 +12,6 @@
 
 #include "gpu/topology.h"
 #include "memory/memory.h"
-#include "memory/tlb.h"
 
 #define ORR_TICKS 4096ull // per SM cycle
 
@@ -46,7 +45,6 @@ typedef struct orr_request {
     bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_row)
     bool acks;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
-    bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
     uint32_t open;      // ticks for which it waits to be merged with others
     bool single;        // a load that leaves behind it ends that wait
@@ -146,7 +144,6 @@ uint64_t orr_memsys_next(const orr_memsys *m, int p);
 uint64_t orr_memsys_free_at(const orr_memsys *m, int p);
 // Stores of part of a sector that SMs of one half have sent to p and that its slices have not done.
 uint32_t orr_memsys_stores_at(const orr_memsys *m, int p, uint32_t half);
-orr_tlb *orr_memsys_tlb(orr_memsys *m); // the sender waits for translations
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
 // An access of an SM (-1: any) that nobody simulated: its sectors are in L2 afterwards, no time passes.

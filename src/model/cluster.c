@@ -54,7 +54,7 @@ orr_far_lanes orr_cluster_far(const orr_cluster_seat *b, const orr_tinst *i, con
 }
 
 double orr_cluster_packet(const orr_gpu *g, const orr_tinst *i) {
-    if (i->flags & ORR_TF_ATOMIC) return g->cluster_atomic;
+    if (i->flags & ORR_TF_ATOMIC) return g->cluster_atomic_interval;
     return 32 / (i->flags & ORR_TF_LOAD ? g->cluster_load_bytes : g->cluster_store_bytes);
 }
 

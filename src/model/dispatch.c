@@ -57,7 +57,7 @@ uint32_t *orr_dispatch_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks) {
 // 9,400 blocks of three loads the next one is in the same GPC in 63 % of cases, the next but one in 37, 19, 9
 // %, on the other SM of the TPC in 13 %). Here it is always so many, and never the other SM of a TPC.
 uint32_t *orr_dispatch_refill(const orr_gpu *g, uint32_t nsms) {
-    uint32_t run = g->launch_order == ORR_LAUNCH_GPC ? (uint32_t)g->launch_run : 0;
+    uint32_t run = g->launch_order == ORR_LAUNCH_GPC ? (uint32_t)g->launch_gpc_run : 0;
     if (!run) return orr_dispatch_order(g, nsms, 0);
     orr_topology t = orr_topology_of(g);
     uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0, gpc_sms = 0;
@@ -76,7 +76,7 @@ uint32_t *orr_dispatch_refill(const orr_gpu *g, uint32_t nsms) {
 // have had a block.
 static void rounds_with_head_start(const orr_gpu *g, uint32_t nsms, const uint32_t *order, uint32_t rounds,
                                    uint32_t *wave) {
-    uint32_t first = (uint32_t)g->launch_first, again = (uint32_t)g->launch_again;
+    uint32_t first = (uint32_t)g->launch_first, again = (uint32_t)g->launch_first_period;
     uint32_t had = 0, since = again, next = first;
     size_t end = (size_t)rounds * nsms;
     for (size_t at = 0; at < end; at++) {
@@ -102,7 +102,7 @@ uint32_t *orr_dispatch_first_wave(const orr_gpu *g, uint32_t nsms, uint64_t bloc
     size_t even = (size_t)rounds * nsms;
     uint32_t *order = orr_dispatch_order(g, nsms, even ? nsms : blocks);
     uint32_t first = (uint32_t)g->launch_first;
-    if (g->launch_order == ORR_LAUNCH_GPC && first && first < nsms && g->launch_again)
+    if (g->launch_order == ORR_LAUNCH_GPC && first && first < nsms && g->launch_first_period)
         rounds_with_head_start(g, nsms, order, rounds, wave);
     else
         for (size_t at = 0; at < even; at++) wave[at] = order[at % nsms];

@@ -1,6 +1,6 @@
 // Any bytes as PTX, and then run: every kernel of the module that loads is launched on one small grid with
 // pointers into one small buffer for arguments, bounded in instructions. Whatever it does, it must end in a
-// result or in an error that says why.
+// result or in an error that says why, and in the same whether blocks are interpreted or compiled.
 #include "exec/exec.h"
 #include "exec/texture.h"
 #include "ptx/ptx.h"
@@ -13,9 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 #define MAX_KERNELS 4
 #define BUFFER      4096
 
-static void run_kernel(orr_mem *mem, const orr_image *image, orr_module *m, const char *name, uint64_t buffer,
-                       FILE *print) {
+// The result, or the error, goes into *digest.
+static void run_kernel(const orr_image *image, const char *name, const orr_launch *like, uint64_t *digest) {
     orr_err e = {0};
+    orr_module *m = image->module;
+    uint64_t buffer = like->workspace;
     const orr_kernel *k = m->load(m, name, &e);
     if (!k) {
         if (!e.status || !e.text[0]) abort(); // refused without a reason
@@ -31,13 +33,14 @@ static void run_kernel(orr_mem *mem, const orr_image *image, orr_module *m, cons
     }
     orr_launch l = {.kernel = k,
                     .image = image,
-                    .mem = mem,
+                    .mem = like->mem,
+                    .jit = like->jit,
                     .grid = {2, 1, 1},
                     .block = {40, 1, 1},
                     .dynamic_shared = 256,
                     .params = params,
                     .max_insts = 4000,
-                    .print = print};
+                    .print = like->print};
     if (k->bounds.reqntid[0]) {
         l.block[0] = k->bounds.reqntid[0];
         l.block[1] = k->bounds.reqntid[1] ? k->bounds.reqntid[1] : 1;
@@ -46,6 +49,8 @@ static void run_kernel(orr_mem *mem, const orr_image *image, orr_module *m, cons
     orr_exec_counts counts = {0};
     bool ok = orr_launch_check(&l, 98304, &e) && orr_exec_run(&l, 1, NULL, &counts, &e);
     if (ok != !e.status || (!ok && !e.text[0])) abort();
+    *digest = orr_hash64(e.text, strlen(e.text), *digest + counts.thread_insts);
+    *digest = orr_hash64(orr_mem_host(like->mem, buffer, BUFFER), BUFFER, *digest);
     free(params);
 }
 
@@ -68,23 +73,30 @@ static void make_textures(orr_mem *mem, uint64_t buffer) {
     }
 }
 
+static uint64_t run_module(orr_module *m, uint8_t jit, FILE *print) {
+    orr_err e = {0};
+    orr_mem *mem = orr_mem_new(&e);
+    if (!mem) abort();
+    uint64_t total = 0, digest = 0; // a module may ask for more memory than a fuzzer should touch
+    for (uint32_t i = 0; i < m->nvars; i++) total += m->vars[i].bytes < 1 << 24 ? m->vars[i].bytes : 1 << 24;
+    orr_image *image = total < 1 << 24 ? orr_image_load(mem, m, &e) : NULL;
+    uint64_t buffer = image ? orr_mem_alloc(mem, BUFFER, "buffer", &e) : 0;
+    if (buffer) make_textures(mem, buffer);
+    orr_launch like = {.mem = mem, .jit = jit, .print = print, .workspace = buffer};
+    for (uint32_t i = 0; buffer && i < m->nkernels && i < MAX_KERNELS; i++)
+        run_kernel(image, m->kernel_names[i], &like, &digest);
+    if (image) orr_image_free(mem, image);
+    orr_mem_delete(mem);
+    return digest;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     static FILE *print;
     if (!print) print = fopen("/dev/null", "w");
     orr_err e = {0};
     orr_module *m = orr_ptx_parse("fuzz.ptx", (const char *)data, n, &e);
     if (!m) return 0;
-    orr_mem *mem = orr_mem_new(&e);
-    if (!mem) abort();
-    uint64_t total = 0; // a module may ask for more memory than a fuzzer should touch
-    for (uint32_t i = 0; i < m->nvars; i++) total += m->vars[i].bytes < 1 << 24 ? m->vars[i].bytes : 1 << 24;
-    orr_image *image = total < 1 << 24 ? orr_image_load(mem, m, &e) : NULL;
-    uint64_t buffer = image ? orr_mem_alloc(mem, BUFFER, "buffer", &e) : 0;
-    if (buffer) make_textures(mem, buffer);
-    for (uint32_t i = 0; buffer && i < m->nkernels && i < MAX_KERNELS; i++)
-        run_kernel(mem, image, m, m->kernel_names[i], buffer, print);
-    if (image) orr_image_free(mem, image);
-    orr_mem_delete(mem);
+    if (run_module(m, ORR_JIT_OFF, print) != run_module(m, ORR_JIT_ON, print)) abort();
     m->free(m);
     return 0;
 }

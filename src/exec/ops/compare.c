@@ -4,6 +4,7 @@
 // manual: "Comparison and Selection Instructions", "isspacep", "cvta".
 #include "exec/block.h"
 #include "exec/ops/pair.h"
+#include "exec/lanewise.h"
 
 // ---- setp, set ------------------------------------------------------------------------------
 static inline void put_setp(warp *w, const uop *u, uint32_t m) {
@@ -180,3 +181,6 @@ handlers orr_pick_compare(const orr_kernel *k, const orr_inst *i, const char **w
     default: return (handlers){0};
     }
 }
+
+// What compiled blocks do instead (lanewise.h).
+LANEWISE(orr_lanes_compare, {selp32_full, LANE_SELECT, 0})

@@ -6,6 +6,7 @@
 // is smaller) is settled by softfp.h.
 #include "exec/ops/mufu.h"
 #include "exec/ops/softfp.h"
+#include "exec/lanewise.h"
 
 // ---- f32 ------------------------------------------------------------------------------------
 ALWAYS uint32_t add32(uint32_t x, uint32_t y, int ftz, int sat) {
@@ -465,3 +466,8 @@ handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why
     if (i->type == ORR_T_F32X2) return pick_f32x2(i);
     return none;
 }
+
+// What compiled blocks do instead (lanewise.h).
+#define RULE(id, expr) {setp32_##id, LANE_COMPARE_F32, HOST_##id},
+LANEWISE(orr_lanes_float, FLOAT_COMPARISONS(RULE){add32_full, LANE_FADD, 0}, {sub32_full, LANE_FADD, 1},
+         {mul32_full, LANE_FMUL, 0}, {fma32_full, LANE_FFMA, 0})

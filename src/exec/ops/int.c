@@ -5,6 +5,7 @@
 // unsigned types; where a sign matters the sources are read as signed. Sections of the PTX manual:
 // "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic Instructions".
 #include "exec/ops/pair.h"
+#include "exec/lanewise.h"
 
 typedef unsigned __int128 uint128;
 typedef __int128 int128;
@@ -412,3 +413,8 @@ handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why) 
     default: return orr_pick_logic(k, i, why);
     }
 }
+
+// What compiled blocks do instead (lanewise.h).
+LANEWISE(orr_lanes_int, {add32_full, LANE_SUM, 0x20}, {sub32_full, LANE_SUM, 0x22},
+         {min_u32_full, LANE_LEAST, 0}, {min_s32_full, LANE_LEAST, 1}, {max_u32_full, LANE_LEAST, 2},
+         {max_s32_full, LANE_LEAST, 3})

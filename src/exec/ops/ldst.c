@@ -7,6 +7,7 @@
 
 #include "exec/ops/pair.h"
 #include "exec/ops/place.h"
+#include "exec/lanewise.h"
 
 // ---- addresses ------------------------------------------------------------------------------
 static void bad_address(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
@@ -199,6 +200,27 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
     const uint32_t *lo = SRC_A(w, u, uint32_t), *hi = SRC_N(w, u, u->nsrc - 1, uint32_t);
     LANES addr[i] = ((uint64_t)hi[i] << 32 | lo[i]) + (uint64_t)(int64_t)u->inst->disp;
     return orr_addresses_at(w, u, addr, i->space, bytes, host);
+}
+
+// All lanes of the accesses of a group, where that is easily said and none is out of bounds; all lanes are
+// active.
+void orr_spot_find(warp *w, const spot_group *g, spot *s) {
+    const uop *u = g->u;
+    row_shape *r = &w->shapes[u->shape];
+    if (r->stamp != w->entered || u->shape == SHAPES) look(w, u, r);
+    bool plain = r->kind == SHAPE_REGULAR || r->kind == SHAPE_ROWS;
+    s->step = SPOT_NONE;
+    if (!plain || (r->step != 0 && r->step != 4 && r->step != 16)) return;
+    if (g->least < r->from || g->most > r->to) return;
+    if ((r->first | r->low | g->bits) & g->align) return;
+    if (u->way == WAY_SHARED && w->tb->flights.n) return;
+    s->step = r->step;
+    s->at = (uint8_t *)(r->at + r->first);
+    s->down = s->at + (r->kind == SHAPE_ROWS ? r->down : 16 * (int64_t)(int32_t)r->step);
+}
+
+void orr_spot_note(warp *w, const uop *u) {
+    if (w->trace && u->traced) note_shape(w, u, &w->shapes[u->shape]);
 }
 
 // Register e that a load writes.
@@ -531,3 +553,8 @@ handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **wh
     *why = "no such combination of width and register";
     return (handlers){0};
 }
+
+// What compiled blocks do instead where lanes lie side by side (lanewise.h).
+LANEWISE(orr_lanes_memory, {ld_u32_w_v1, LANE_LOAD, 1}, {ld_u32_w_v2, LANE_LOAD, 2},
+         {ld_u32_w_v4, LANE_LOAD, 4}, {st_32_w_v1, LANE_STORE, 1}, {st_32_w_v2, LANE_STORE, 2},
+         {st_32_w_v4, LANE_STORE, 4})

@@ -3,6 +3,7 @@
 // Element 0 is the least significant. An element's width is the whole's divided by their number: an
 // 8-bit element lives in a 16-bit register.
 #include "exec/ops/softfp.h"
+#include "exec/lanewise.h"
 
 LOOP1(mov16, 16, 16, x)
 LOOP1(mov32, 32, 32, x)
@@ -133,3 +134,6 @@ handlers orr_pick_mov(const orr_kernel *k, const orr_inst *i, const char **why) 
     if (plain && whole == 4) return (handlers){unpack16, unpack16};
     return (handlers){unpack_any, unpack_any};
 }
+
+// What compiled blocks do instead (lanewise.h).
+LANEWISE(orr_lanes_mov, {mov32_full, LANE_COPY, 0}, {mov_pred, LANE_PRED, 0})

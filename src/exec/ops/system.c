@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/block.h"
+#include "exec/lanewise.h"
 
 // ---- writing a result -----------------------------------------------------------------------
 // Special registers may be read into a register of any width.
@@ -395,3 +396,6 @@ handlers orr_pick_system(const orr_kernel *k, const orr_inst *i, const char **wh
     }
     return (handlers){f, f};
 }
+
+// What compiled blocks do instead (lanewise.h).
+LANEWISE(orr_lanes_system, {read_tid, LANE_TID, 0})

@@ -56,7 +56,7 @@ static uint32_t arrived_threads(const tblock *tb, const barrier *b) {
 static void deliver(warp *w, const frag *f, const uop *u, const barrier *b) {
     if (u->inst->sub < ORR_BAR_RED_POPC || u->d.none) return;
     const frame *fr = &w->frames.at[f->frame];
-    uint8_t *at = w->area[u->d.cls] + fr->base[u->d.cls] + u->d.off;
+    uint8_t *at = w->regs.at[u->d.cls] + fr->base[u->d.cls] + u->d.off;
     if (u->inst->sub == ORR_BAR_RED_POPC) {
         for (uint32_t m = f->mask; m; m &= m - 1) memcpy(at + 4 * orr_ffs(m), &b->popc, 4);
     } else {
@@ -216,6 +216,7 @@ int orr_block_alone(tblock *tb) {
             if (r == RUN_DONE) {
                 tb->running--;
                 tb->rounds = 0;
+                orr_warp_leaves(w);
             }
         }
         tb->moved |= progress;
@@ -353,7 +354,7 @@ void orr_worker_init(worker *k, decoded *p, bool streams) {
 static void free_block(tblock *tb) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
-        for (int c = 0; c < ORR_CLASSES; c++) free(w->area[c]);
+        for (int c = 0; c < ORR_CLASSES; c++) free(w->regs.at[c]);
         free(w->joins.at);
         free(w->frames.at);
         if (tb->traces) free(tb->traces[n].bytes);
@@ -383,6 +384,9 @@ void orr_worker_free(worker *k) {
         k->spare = tb->next;
         free_block(tb);
     }
+    for (size_t n = 0; n < k->areas.n; n++)
+        for (int c = 0; c < ORR_CLASSES; c++) free(k->areas.at[n].at[c]);
+    free(k->areas.at);
     free(k->range);
     free(k->products);
 }

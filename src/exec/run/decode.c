@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/jit/jit.h"
 #include "exec/sass/translate.h"
 #include "isa/fence.h"
+
+#define HOT 50 // times: to compile a block takes about as long as to interpret it ten times
 
 // ---- operands -------------------------------------------------------------------------------
 // A destination that is not wanted (the sink) gets the widest register, after the function's last,
@@ -80,9 +83,9 @@ static void make_tids(decoded *p) {
     }
 }
 
-bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
+static bool decode(decoded *p, const orr_launch *l, orr_err *e) {
     const orr_kernel *k = l->kernel;
-    *p = (decoded){.launch = l, .kernel = k};
+    *p = (decoded){.launch = l, .kernel = k, .scratch = UINT32_MAX};
     p->threads = l->block[0] * l->block[1] * l->block[2];
     p->nwarps = (p->threads + ORR_WARP - 1) / ORR_WARP;
     p->reserved_at = p->shared_bytes = ((k->shared_base + k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
@@ -159,7 +162,26 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     return ok;
 }
 
+// ORR_JIT_*, as the launch says or, where it does not, the environment.
+static int jit_of(const orr_launch *l) {
+    const char *v = l->jit == ORR_JIT_AUTO ? getenv("ORRERY_JIT") : NULL;
+    if (v && !strcmp(v, "on")) return ORR_JIT_ON;
+    if (v && !strcmp(v, "off")) return ORR_JIT_OFF;
+    return l->jit;
+}
+
+bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
+    if (!decode(p, l, e)) return false;
+    int jit = jit_of(l);
+    if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p);
+    if (p->jit) p->jitted = orr_jit_blocks(p->jit);
+    p->hot = jit == ORR_JIT_ON ? 1 : HOT;
+    return true;
+}
+
 void orr_decoded_free(decoded *p) {
+    orr_jit_close(p->jit);
+    p->jit = NULL;
     free(p->constants);
     p->constants = NULL;
     orr_arena_free(&p->arena);

@@ -175,6 +175,7 @@ static tblock *turn_after(turns *t, const tblock *tb) {
 // Runs until the lowest block not yet handed out is finished: 1 and *out, 0 at the end, -1 fault.
 // The caller gives *out back with turns_give.
 static int turns_next(turns *t, tblock **out) {
+    const orr_launch *l = t->k.prog->launch;
     for (;;) {
         if (t->first && !t->first->running) {
             *out = t->first;
@@ -190,6 +191,11 @@ static int turns_next(turns *t, tblock **out) {
             note_end(t, tb);
         else
             t->now = turn_after(t, tb);
+        bool round = r != RUN_DONE && t->now && t->now->index <= tb->index;
+        if (round && l->turn && !l->turn(-1)) {
+            orr_fail(&t->k.err, ORR_STOPPED, ORR_BESIDE_FAILED, l->kernel->name);
+            return -1;
+        }
     }
 }
 

@@ -158,6 +158,11 @@ void orr_step_free(orr_step *l, orr_exec_counts *counts) {
     free(l);
 }
 
+bool orr_step_turn(const orr_step *l, uint64_t now, orr_err *e) {
+    if (!l->launch.turn || l->launch.turn((double)now * l->ns)) return true;
+    return orr_fail(e, ORR_STOPPED, ORR_BESIDE_FAILED, l->launch.kernel->name);
+}
+
 bool orr_step_failed(const orr_step *l, orr_err *e) {
     for (uint32_t n = 0; n < l->nsms; n++) {
         const worker *k = &l->sms[n].k;
@@ -222,6 +227,7 @@ orr_step_block *orr_step_start(orr_step *l, uint32_t sm, uint64_t index) {
         w->w->step = &w->live;
         w->live.self = w;
         w->w->frag = NULL;
+        orr_warp_registers(w->w);
     }
     return b;
 }

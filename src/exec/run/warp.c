@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/jit/jit.h"
 #include "exec/sass/translate.h"
 
 #define POLL_CLOCKS 500 // that clocks of a warp move on when it polls, about what memory takes
@@ -153,7 +154,7 @@ static uint32_t complete_of(const warp *w, oper members, uint32_t have) {
 }
 
 static void set_banks(warp *w, const frame *fr) {
-    for (int c = 0; c < ORR_CLASSES; c++) w->bank[c] = w->area[c] + fr->base[c];
+    for (int c = 0; c < ORR_CLASSES; c++) w->bank[c] = w->regs.at[c] + fr->base[c];
 }
 
 static int32_t common_join(const warp *w, int32_t a, int32_t b) {
@@ -240,15 +241,15 @@ static bool grow_registers(warp *w, const frame *fr) {
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr->func];
     for (int c = 0; c < ORR_CLASSES; c++) {
         uint32_t need = fr->base[c] + (fn->nregs[c] + 1) * reg_bytes(c);
-        if (need <= w->area_bytes[c]) continue;
+        if (need <= w->regs.bytes[c]) continue;
         if (need > (64u << 20)) return false;
         uint32_t size = (need * 2 + 63) & ~63u;
         uint8_t *grown = orr_aligned_alloc(64, size);
-        memcpy(grown, w->area[c], w->area_bytes[c]);
-        memset(grown + w->area_bytes[c], 0, size - w->area_bytes[c]);
-        free(w->area[c]);
-        w->area[c] = grown;
-        w->area_bytes[c] = size;
+        memcpy(grown, w->regs.at[c], w->regs.bytes[c]);
+        memset(grown + w->regs.bytes[c], 0, size - w->regs.bytes[c]);
+        free(w->regs.at[c]);
+        w->regs.at[c] = grown;
+        w->regs.bytes[c] = size;
     }
     return true;
 }
@@ -476,6 +477,34 @@ static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
     }
 }
 
+// The block as host code, if it has been compiled, or is now.
+static block_fn *host_code(const warp *w, uint32_t block, uint32_t mask) {
+    const decoded *p = w->tb->prog;
+    jit_block *b = &p->jitted[block];
+    int kind = (mask != FULL ? JIT_MASKED : 0) | (w->trace ? JIT_STREAM : 0);
+    block_fn *f = atomic_load_explicit(&b->code[kind], memory_order_acquire);
+    if (f) return f;
+    uint32_t n = atomic_load_explicit(&b->entered[kind], memory_order_relaxed);
+    if (n >= JIT_NEVER) return NULL;
+    if (n + 1 >= p->hot) return orr_jit_compile(p->jit, block, kind);
+    atomic_store_explicit(&b->entered[kind], n + 1, memory_order_relaxed); // threads may lose a count
+    return NULL;
+}
+
+// All micro-ops of a block but the last, which decides where to go.
+static void run_all(warp *w, const xblock *x, uint32_t block, uint32_t mask) {
+    block_fn *f = w->tb->prog->jit && !w->step ? host_code(w, block, mask) : NULL;
+    if (!f) {
+        run_plain(w, x->first, x->end, mask);
+        return;
+    }
+    if (mask == FULL)
+        w->exec = FULL;
+    else
+        set_exec(w, mask);
+    f(w);
+}
+
 // What the last instruction of a block does. Afterwards f may be gone, waiting, or elsewhere.
 static void run_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
@@ -606,6 +635,10 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
 
 // The block of code that the lanes of f are at, or what is left of it. False: they wait at a try.
 static bool run_block(warp *w, const frag *f, const xblock *x) {
+    if (!x->tries) {
+        if (x->first < x->end) run_all(w, x, f->pc, f->mask);
+        return true;
+    }
     const uop *at = w->tries.paused, *begin = at ? at : x->first, *stop = at;
     uint32_t mask = f->mask;
     bool holds = at && !w->tries.let && orr_mbar_holds(w, at, mask);
@@ -637,16 +670,43 @@ static bool gives_up(warp *w, const xblock *x, uint32_t mask, uint64_t *limit, u
     return true;
 }
 
+void orr_warp_registers(warp *w) {
+    const decoded *p = w->tb->prog;
+    worker *k = w->worker;
+    bool code = p->kernel->code.insts != NULL;
+    w->fresh = false;
+    if (!w->regs.at[ORR_W] && k->areas.n) w->regs = k->areas.at[--k->areas.n];
+    for (int c = 0; c < ORR_CLASSES; c++) {
+        uint32_t need = ((p->rows[c] + 1) * reg_bytes(c) + 63) & ~63u;
+        bool grows = w->regs.bytes[c] < need;
+        if (grows) {
+            free(w->regs.at[c]);
+            w->regs.at[c] = orr_aligned_alloc(64, need);
+            w->regs.bytes[c] = need;
+        }
+        uint32_t zero = code ? p->zeroed[c] * reg_bytes(c) : need;
+        memset(w->regs.at[c], 0, grows || (!code && p->kernel->nfuncs > 1) ? w->regs.bytes[c] : zero);
+    }
+}
+
+void orr_warp_leaves(warp *w) {
+    *ORR_PUSH(&w->worker->areas) = w->regs;
+    w->regs = (warp_areas){.bytes = {0}};
+}
+
 int orr_warp_run(warp *w) {
+    if (w->fresh) orr_warp_registers(w);
     const decoded *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
+    if (p->kernel->code.insts) set_banks(w, &w->frames.at[0]);
     bool yields = w->polls.yields;
     w->polls.yields = false;
     frag *f = w->tries.paused ? w->frag : choose(w, yields);
     while (f) {
         w->frag = f;
-        set_banks(w, &w->frames.at[f->frame]);
+        if (!p->kernel->code.insts)
+            set_banks(w, &w->frames.at[f->frame]); // machine code has one set of registers
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
             if (!w->tries.paused && !orr_warp_meets(w, f)) break;
@@ -703,18 +763,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->joins.n = w->frames.n = 0;
     w->joins.free = w->frames.free = -1;
     w->bank[BANK_CONST] = p->constants;
-    for (int c = 0; c < ORR_CLASSES; c++) {
-        uint32_t need = ((p->rows[c] + 1) * reg_bytes(c) + 63) & ~63u;
-        bool grows = w->area_bytes[c] < need;
-        if (grows) {
-            free(w->area[c]);
-            w->area[c] = orr_aligned_alloc(64, need);
-            w->area_bytes[c] = need;
-        }
-        uint32_t zero = p->kernel->code.insts ? p->zeroed[c] * reg_bytes(c) : need;
-        memset(w->area[c], 0,
-               grows || (!p->kernel->code.insts && p->kernel->nfuncs > 1) ? w->area_bytes[c] : zero);
-    }
+    w->fresh = true;
     w->used = 0;
     memset(w->bar_uop, 0, sizeof w->bar_uop);
     new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});

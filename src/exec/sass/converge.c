@@ -105,6 +105,16 @@ static uint32_t meet_at(warp *w, int n) {
     return 0;
 }
 
+// Can all that f waits for be at its BSYNC? Nearly always some are not there yet.
+static bool may_meet(const warp *w, const frag *f) {
+    uint32_t here = 0;
+    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
+        const frag *g = &w->frags[n];
+        if (g->state == FRAG_SYNC && g->bar == f->bar && g->pc == f->pc) here |= g->mask;
+    }
+    return !(needs(w, f) & ~here);
+}
+
 static void meet(warp *w) {
     uint32_t vain = 0; // fragments that were seen to wait on
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
@@ -324,6 +334,11 @@ static frag *break_circle(warp *w) {
 }
 
 frag *orr_sass_choose(warp *w, bool yields) {
+    if (w->used && !(w->used & (w->used - 1))) { // all lanes are at one place, as nearly always
+        frag *only = &w->frags[orr_ffs(w->used)];
+        if (only->state == FRAG_READY) return only;
+        if (only->state == FRAG_BAR) return NULL;
+    }
     bool merge = yields;
     for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
@@ -500,10 +515,10 @@ static void meet_at_bsync(warp *w, frag *f, const xblock *x, uint32_t lanes) {
         meet(w);
     else if (needs(w, f) & ~lanes && w->said.forgot)
         meet(w);
-    else if (needs(w, f) & ~lanes)
-        meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
-    else
+    else if (!(needs(w, f) & ~lanes))
         f->state = FRAG_READY; // all are here, as nearly always
+    else if (may_meet(w, f))
+        meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
 }
 
 void orr_sass_last(warp *w, frag *f, const xblock *x) {

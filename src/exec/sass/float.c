@@ -10,6 +10,7 @@
 
 #include "exec/ops/mufu.h"
 #include "exec/ops/softfp.h"
+#include "exec/lanewise.h"
 
 #define BOTH(name) ((handlers){name, name})
 
@@ -483,3 +484,8 @@ bool orr_sass_float(translator *m) {
     default: return orr_sass_half(m) || (!m->why && orr_sass_convert(m));
     }
 }
+
+// What compiled blocks do instead (lanewise.h).
+LANEWISE(orr_lanes_sass_float, {fadd_full, LANE_FADD, 0}, {fsub_full, LANE_FADD, 1},
+         {fmul_full, LANE_FMUL, 0}, {fnmul_full, LANE_FMUL, 1}, {ffma_full, LANE_FFMA, 0},
+         {ffms_full, LANE_FFMA, 2}, {fnma_full, LANE_FFMA, 1}, {fnms_full, LANE_FFMA, 3})

@@ -13,6 +13,7 @@
 // carry.
 #include "exec/sass/int.h"
 
+#include "exec/lanewise.h"
 typedef unsigned __int128 uint128;
 
 // ---- sums without carries -------------------------------------------------------------------
@@ -735,3 +736,26 @@ bool orr_sass_int(translator *m) {
     default: return orr_sass_logic(m);
     }
 }
+
+// What compiled blocks do instead (lanewise.h).
+#define SUM(n, signs) LANE_SUM, (n) << 4 | (signs)
+#define COMPARISON(name, how)                                                                                \
+    { set_##name, LANE_COMPARE, how }
+LANEWISE(orr_lanes_sass_int, {copy_full, LANE_COPY, 0}, {copy2_full, LANE_COPY, 0}, {minus_full, SUM(1, 1)},
+         {add_full, SUM(2, 0)}, {sub_full, SUM(2, 2)}, {minus2_full, SUM(2, 3)}, {add3_full, SUM(3, 0)},
+         {add_sub_full, SUM(3, 4)}, {sub_sub_full, SUM(3, 6)}, {minus3_full, SUM(3, 7)},
+         {mul_full, LANE_MUL, 0}, {mad_full, LANE_MAD, 0}, {mad_minus_full, LANE_MAD, 1},
+         {shl_add_full, LANE_SHIFT_ADD, 0}, {shl_minus_full, LANE_SHIFT_ADD, 1},
+         {minus_shl_full, LANE_SHIFT_ADD, 2}, {shl_imm_full, LANE_SHL, 0}, {sar_imm_full, LANE_SHR, 1},
+         {sar_add_full, LANE_SHR_ADD, 1}, {shr_add_full, LANE_SHR_ADD, 0}, {lea_hi_full, LANE_LEA_HI, 0},
+         {shl_wide_u_full, LANE_WIDE_SHIFT, 0}, {shl_wide_s_full, LANE_WIDE_SHIFT, 1},
+         {add_wide_s_full, LANE_WIDE_EXTEND, 0}, {mul_wide_u_full, LANE_WIDE_MUL, 0},
+         {mul_wide_s_full, LANE_WIDE_MUL, 1}, {mad_wide_u_full, LANE_WIDE_MUL, 2},
+         {mad_wide_s_full, LANE_WIDE_MUL, 3}, {mulhi_u_full, LANE_WIDE_MUL, 4},
+         {mulhi_s_full, LANE_WIDE_MUL, 5}, {add_co_full, LANE_CARRY_OUT, 0}, {sub_co_full, LANE_CARRY_OUT, 1},
+         {addx_full, LANE_CARRY_IN, 0}, {subx_full, LANE_CARRY_IN, 1}, {addx_co_full, LANE_CARRY_BOTH, 0},
+         {subx_co_full, LANE_CARRY_BOTH, 1}, COMPARISON(equal, COMPARE_EQ), COMPARISON(unequal, COMPARE_NE),
+         COMPARISON(lt_u, COMPARE_LT), COMPARISON(le_u, COMPARE_LE), COMPARISON(gt_u, COMPARE_GT),
+         COMPARISON(ge_u, COMPARE_GE), COMPARISON(lt_s, COMPARE_SIGNED | COMPARE_LT),
+         COMPARISON(le_s, COMPARE_SIGNED | COMPARE_LE), COMPARISON(gt_s, COMPARE_SIGNED | COMPARE_GT),
+         COMPARISON(ge_s, COMPARE_SIGNED | COMPARE_GE))

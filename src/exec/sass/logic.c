@@ -5,6 +5,7 @@
 // apart from shifts by a register for the same reason.
 #include "exec/sass/int.h"
 
+#include "exec/lanewise.h"
 #define LOAD_A   const uint32_t *pa = SRC_A(w, u, uint32_t);
 #define LOAD_AB  const uint32_t *pa = SRC_A(w, u, uint32_t), *pb = SRC_B(w, u, uint32_t);
 #define LOAD_ABC LOAD_AB const uint32_t *pc = SRC_C(w, u, uint32_t);
@@ -468,3 +469,16 @@ bool orr_sass_logic(translator *m) {
     default: return false;
     }
 }
+
+// What compiled blocks do instead (lanewise.h).
+#define X(lut, expr) {lop3_##lut##_full, LANE_LOGIC, lut},
+LANEWISE(orr_lanes_sass_logic, LOP3S(X){lop3_any_full, LANE_LOGIC_K, 0}, {copy_full, LANE_COPY, 0},
+         {copy2, LANE_COPY, 0}, {not1_full, LANE_LOGIC, 0x0f}, {and2_full, LANE_LOGIC, 0xc0},
+         {or2_full, LANE_LOGIC, 0xfc}, {xor2_full, LANE_LOGIC, 0x3c}, {andn2_full, LANE_LOGIC, 0x30},
+         {orn2_full, LANE_LOGIC, 0xf3}, {xnor2_full, LANE_LOGIC, 0xc3}, {nand2_full, LANE_LOGIC, 0x3f},
+         {nor2_full, LANE_LOGIC, 0x03}, {test_bits, LANE_TEST, 0}, {pred_copy, LANE_PRED, 0},
+         {pred_and, LANE_PRED_AND, 0}, {pred_or, LANE_PRED_OR, 0}, {shl_k_full, LANE_SHL, 0},
+         {shr_k_full, LANE_SHR, 0}, {sar_k_full, LANE_SHR, 1}, {funnel_k_full, LANE_FUNNEL, 0},
+         {shl_n_full, LANE_SHL_BY, 0}, {shr_n_full, LANE_SHR_BY, 0}, {sar_n_full, LANE_SHR_BY, 1},
+         {sel_full, LANE_SELECT, 0})
+#undef X

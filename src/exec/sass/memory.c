@@ -13,6 +13,7 @@
 
 #include "exec/ops/pair.h"
 #include "exec/sass/memory.h"
+#include "exec/lanewise.h"
 
 // ---- appending ------------------------------------------------------------------------------
 bool m_no(translator *m, const char *why) {
@@ -371,3 +372,6 @@ bool orr_sass_memory(translator *m) {
     if (orr_sass[m->c->op].cls == ORR_TC_TEX) return orr_sass_texture(m);
     return orr_sass_atomic(m);
 }
+
+// What compiled blocks do instead (lanewise.h).
+LANEWISE(orr_lanes_sass_memory, {known_full, LANE_KNOWN, 0})

@@ -576,6 +576,7 @@ bool orr_sass_translate(decoded *p, orr_err *e) {
     b.tmp = b.ur + ROWS_UR * row;
     b.sink = b.tmp + ROWS_TMP * row;
     p->barriers = b.b;
+    p->scratch = b.tmp;
     p->rows[ORR_W] = regs + ROWS_UR + ROWS_B + 3 + ROWS_TMP + 1;
     p->rows[ORR_P] = MASKS;
     p->rows[ORR_D] = ROWS_D;

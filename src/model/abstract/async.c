@@ -71,7 +71,8 @@ static uint32_t find(async_block *b, uint64_t at) {
 
 static uint64_t wake(const acore *s) {
     const machine *m = s->m;
-    return m->gpu->shared_wake > 0 ? (uint64_t)m->gpu->shared_wake : m->c->core.shared.latency;
+    return m->gpu->shared_mbarrier_wake > 0 ? (uint64_t)m->gpu->shared_mbarrier_wake
+                                            : m->c->core.shared.latency;
 }
 
 // When the operation began that made `need` of them; NEVER: it has not.
@@ -96,7 +97,7 @@ static void release(acore *s, ablock *b, uint32_t which) {
         }
         async_warp *w = &s->warps[v.warp].async;
         uint64_t ready = when + wake(s) + later;
-        later += (uint64_t)s->m->gpu->shared_wake_next;
+        later += (uint64_t)s->m->gpu->shared_mbarrier_wake_next;
         if (ready > w->latency) w->until = latest(w->until, ready - w->latency);
         if (!--w->open) abt_async_goes_on(s, v.warp, w->until);
     }
@@ -320,7 +321,7 @@ static bool syncs(acore *s, awarp *w, uint32_t inst, uint64_t issued, uint64_t *
         o.start = begin + (k ? (uint64_t)w->skew * k / (w->n - 1u) : 0);
         operate_all(s, w, &o, abt_async_access(w, i->access, k));
     }
-    if (i->imm != ORR_MBAR_BULK) w->async.syncs = begin + (uint64_t)m->gpu->shared_arrive_again;
+    if (i->imm != ORR_MBAR_BULK) w->async.syncs = begin + (uint64_t)m->gpu->shared_mbarrier_interval;
     if (o.ready > *t + latency) *t = o.ready - latency;
     w->async.until = *t;
     return w->async.open != 0;

@@ -93,7 +93,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
         s->queue.at[id] = head->trace.at;
         s->queue.when[id] = first + n * m->c->dispatch.warp_interval;
     }
-    if (m->c->gpu->launch_turn && buf->nwarps % m->nsched == 0)
+    if (m->c->gpu->launch_rotate_schedulers && buf->nwarps % m->nsched == 0)
         s->blocks.next_sched = (s->blocks.next_sched + 1) % m->nsched;
     if (buf->nwarps && first < s->queue.next) s->queue.next = first;
 }

@@ -593,7 +593,9 @@ static bool windows(engine *x, orr_progress *progress) {
             }
         while (feed(x))
             for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->window.until);
-        if (m->stepped.step && orr_step_failed(m->stepped.step, x->e)) return false;
+        if (m->stepped.step && (orr_step_failed(m->stepped.step, x->e) ||
+                                !orr_step_turn(m->stepped.step, m->window.until, x->e)))
+            return false;
         if (damaged(x)) return false;
         bool running = collect(x, progress);
         if (!orr_progress_go(progress, x->e)) return false;

@@ -28,7 +28,7 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
     t = s->port.sent - cost;
     s->n.port.sent_bytes += s->times * bytes;
     *there = t + c->core.port.request_ticks;
-    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->port.side)
+    if (c->core.port.far_ticks && !m->gpu->l2_replicate && orr_fast_side_of(m->memory, p) != s->port.side)
         *there += c->core.port.far_ticks;
     return t;
 }
@@ -131,7 +131,7 @@ static inline void push_miss(acore *s, uint64_t t) {
 
 // There is room for another line on its way; until then the unit stands still.
 static inline void make_room(acore *s, access *k) {
-    uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
+    uint32_t limit = (uint32_t)s->m->gpu->l1_mshrs;
     if (s->fills.misses < limit) return;
     retire_fills(s, k->from);
     while (s->fills.misses >= limit) {
@@ -199,7 +199,8 @@ static inline uint32_t one_of(uint64_t line, uint32_t n) {
 static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     machine *m = s->m;
     const orr_fast_place *peer = m->seg.peers[x - m->seg.trips];
-    uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
+    uint32_t bytes =
+        m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_load_header;
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
@@ -220,9 +221,9 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
         .line = x->line, .sectors = x->sectors, .kind = ORR_REQ_WRITE, .from = x->from, .ops = x->lanes};
     bool part = x->sectors & (uint8_t)~x->whole;
     uint32_t bytes = m->c->core.port.head + 32 * orr_sectors_in(x->sectors);
-    if (part) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
+    if (part) bytes += (uint32_t)m->gpu->xbar_byte_mask; // which bytes
     uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
-    bool joins = m->gpu->xbar_join && !m->inst.x->strong;
+    bool joins = m->gpu->xbar_merge_stores && !m->inst.x->strong;
     uint32_t places = m->c->core.port.stores ? m->c->core.port.stores : UINT32_MAX;
     if (joins && s->port.stores[at].line == x->line + 1 && s->port.stores[at].leaves >= when * ORR_TICKS &&
         s->port.stores[at].came <= when && s->port.nstores - s->port.stores[at].number < places) {
@@ -251,7 +252,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
 static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t when) {
     orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
-    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
+    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_byte_mask;
     sent first = send(s, &x->place, &r, when, bytes, 0);
     uint64_t done = first.done;
     uint64_t came = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when;
@@ -273,12 +274,14 @@ uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
     machine *m = s->m;
     const cycle *c = m->c;
     orr_fast_place place = orr_fast_find(m->memory, x->line, s->id, true);
-    uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
+    uint32_t bytes =
+        m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_load_header;
     uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
     if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
     uint64_t there = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT) - cost + c->core.port.request_ticks;
     s->n.port.sent_bytes += bytes;
-    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, &place) != s->port.side)
+    if (c->core.port.far_ticks && !m->gpu->l2_replicate &&
+        orr_fast_side_of(m->memory, &place) != s->port.side)
         there += c->core.port.far_ticks;
     orr_fast_reply a = orr_fast_load(m->memory, &place, x->sectors, ORR_FROM_GLOBAL, there);
     return answer(s, s->id, x->sectors, a.done, c->crossbar.gpc_bulk);
@@ -299,7 +302,7 @@ double abt_lines_bulk_store(acore *s, const tma_line *x, double when, bool reduc
                      .sm = s->id,
                      .ops = (uint8_t)(reduces ? n + n / 2 : 1)};
     uint32_t bytes =
-        c->core.port.head + 32 * n + (x->sectors & (uint8_t)~whole ? (uint32_t)m->gpu->xbar_mask : 0);
+        c->core.port.head + 32 * n + (x->sectors & (uint8_t)~whole ? (uint32_t)m->gpu->xbar_byte_mask : 0);
     if (reduces) bytes += bytes / 4;
     r.time = (uint64_t)(when * ORR_TICKS) + c->core.port.request_ticks;
     s->n.port.sent_bytes += bytes;
@@ -372,7 +375,7 @@ static inline uint32_t coming(const orr_tag *l, uint32_t v, uint64_t t) {
 // trip of this segment has been made.
 static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t then) {
     machine *m = s->m;
-    bool full = l->merged[v] >= m->gpu->l1_merges; // no more can wait for it: the unit does
+    bool full = l->merged[v] >= m->gpu->l1_mshr_merges; // no more can wait for it: the unit does
     if (!full) l->merged[v]++;
     if (then >= UNKNOWN) {
         if (then - UNKNOWN >= m->seg.ntrips) return;

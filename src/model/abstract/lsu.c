@@ -144,7 +144,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_CONST) {
         abt_lines_travel(s, w, a);
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
-            uint64_t far = m->gpu->l2_copies ? m->c->core.port.far_ticks : 0; // perhaps
+            uint64_t far = m->gpu->l2_replicate ? m->c->core.port.far_ticks : 0; // perhaps
             uint64_t heard =
                 (s->port.sent + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
                 ORR_TICKS;

@@ -160,7 +160,6 @@ typedef struct an_demand { // of the whole launch
     double cold;  // cycles that the first blocks of an SM wait for code
     double bulk;  // cycles that every block waits for its first bulk load
     double tail;  // cycles that every block waits for its last warp
-    double batch; // warps that come to a resource together, because a barrier has let them go together
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one
@@ -168,7 +167,7 @@ typedef struct an_machine { // how many of a resource there are, and who shares 
     double cycles[RES_MAX]; // of an instance, for a unit of use: a cycle, a byte, a sector
 } an_machine;
 void an_machine_of(const orr_gpu *g, an_machine *m);
-// Slowdown of a warp when n of them are on an SM, `active` SMs at work.
+// Slowdown of a warp when n of them are on an SM, `active` SMs at work; 0: of the SM's own resources only.
 double an_slowdown(const an_machine *m, const an_demand *d, double n, double active);
 typedef struct an_time {
     double cycles;  // all blocks, launch overhead apart

@@ -11,14 +11,19 @@
 //
 //     s = 1 + sum over resources of  k (u_o / s) / (2 (1 - u_o / s)),     k = use / path of one warp
 //
-// and no less than the load u of any resource by all warps, so none is ever overdrawn. (Warps that a barrier
-// has let go come together: then k is that of all of them, and the load before the fraction's bar that of all
-// others.)
+// and no less than the load u of any resource by all warps, so none is ever overdrawn.
 //
-// Thread blocks go to the SMs in grid order and to whoever is free first. On an SM all resident warps make
-// progress at the speed 1 / s(n); how many there are changes as blocks come and go, so ends of grids and
-// blocks that take longer than others are as long as they are. A block counts for as many warps as it has on
-// average under way: the sum of its warps' paths by its own longest path.
+// Thread blocks go to the SMs in grid order and to whoever is free first. Together the n warps of an SM do
+// the work of n / s(n) that have it for themselves. How they share that depends on the scheduler
+// (core.policy). Where all get a turn, each goes on at 1 / s(n). Where the oldest warp goes first, younger
+// ones do not slow it down: the j oldest do what j would do without the others, j / s_l(j) of the SM's own
+// resources, and the next one gets what is left (the youngest first: the other way round). L2 and DRAM serve
+// in the order in which they are asked, so of those all wait alike. While blocks follow each other that
+// changes no sum, but at the end of a grid the last ones are left alone: they run as slowly as a few warps
+// do.
+//
+// A block counts for as many warps as it has on average under way: the sum of its warps' paths by its own
+// longest path.
 #include "model/analytic/analytic.h"
 
 #include <math.h>
@@ -55,7 +60,7 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     }
     m->count[RES_ISSUE] = g->core_schedulers;
     m->count[RES_COLLECT] = m->count[RES_BANKS] = m->count[RES_WRITE] = subs;
-    m->cycles[RES_MISSES] = 1.0 / g->l1_misses;
+    m->cycles[RES_MISSES] = 1.0 / g->l1_mshrs;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
     m->count[RES_L2] = m->count[RES_DATA] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
@@ -70,21 +75,18 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
 
 // ---- how much slower a warp is among n --------------------------------------------------------------
 typedef struct load {
-    double k;                 // of a warp's time, and of those that come with it
-    double all, others, seen; // of all warps', of those that come apart, of all but one; at full speed
+    double k;           // of a warp's time
+    double all, others; // of all warps', of all but one; at full speed
 } load;
 
 static int loads(const an_machine *m, const an_demand *d, double n, double active, load out[RES_MAX]) {
     int at = 0;
     for (int r = 0; r < RES_MAX; r++) {
         double k = d->path > 0 ? d->use[r] * m->cycles[r] / d->path : 0;
-        if (!(k > 0)) continue;
+        if (!(k > 0) || (!(m->count[r] > 0) && !(active > 0))) continue;
         double sharing = m->count[r] > 0 ? n / m->count[r] : n * active;
         if (sharing < 1) sharing = 1;
-        double own = m->count[r] > 0 ? d->batch / m->count[r] : d->batch;
-        if (own < 1) own = 1;
-        if (own > sharing) own = sharing;
-        out[at++] = (load){k * own, k * sharing, k * (sharing - own), k * (sharing - 1)};
+        out[at++] = (load){k, k * sharing, k * (sharing - 1)};
     }
     return at;
 }
@@ -99,8 +101,8 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
     for (int round = 0; round < 40; round++) {
         double s = (low + high) / 2, wait = 1;
         for (int r = 0; r < count; r++) {
-            double free = 1 - l[r].seen / s;
-            wait += free > 1e-12 ? l[r].k * (l[r].others / s) / (2 * free) : 1e12;
+            double o = l[r].others / s;
+            wait += o < 1 ? l[r].k * o / (2 * (1 - o)) : 1e12;
         }
         if (wait > s)
             low = s;
@@ -113,68 +115,110 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
 // ---- thread blocks over SMs -------------------------------------------------------------------------
 static double later_of(double a, double b) { return a > b ? a : b; }
 
-#define TABLE 4 // places of the table of slowdowns for each warp
+#define TABLE    4  // places of a table of slowdowns for each warp
+#define RESIDENT 64 // blocks of an SM
+
+typedef struct resident {
+    double left;  // of its path
+    double warps; // that it counts for
+    double speed; // of its path in a cycle
+} resident;
 
 typedef struct core {
-    double time, progress, warps; // until `time`
-    double next;                  // when its first block ends
+    double time, warps; // until when it has been looked at; all blocks'
+    double next;        // when its first block ends
     int n;
-    double end[64], share[64]; // progress at which a block ends; warps it counts for
+    resident block[RESIDENT]; // the oldest first
 } core;
 
 typedef struct deal {
     core *cores;
     int ncores, slots;
-    double *table; // slowdown by warps
+    double *slow, *own; // slowdown by warps: by all resources, by the SM's own
     int entries;
     const an_machine *m;
     const an_demand *d;
     double active;
+    int first; // the scheduler's choice: 1 the oldest, -1 the youngest, 0 all in turn
     bool waits;
 } deal;
 
-static double slow(deal *x, double n) {
-    if (!x->waits) return 1;
-    int at = (int)(n * TABLE + 0.5);
-    if (at < 1) at = 1;
-    if (at >= x->entries) at = x->entries - 1;
-    if (x->table[at] == 0) x->table[at] = an_slowdown(x->m, x->d, (double)at / TABLE, x->active);
-    return x->table[at];
+static int first_of(const orr_gpu *g) {
+    switch (g->core_policy) {
+    case ORR_SCHED_GTO:
+    case ORR_SCHED_GTB:
+    case ORR_SCHED_OLDEST: return 1;
+    case ORR_SCHED_GTY: return -1;
+    default: return 0;
+    }
 }
 
-static void advance(deal *x, core *c, double to) {
+static double slowdown_at(const deal *x, double *table, int at) {
+    if (!x->waits) return 1;
+    if (at < 1) at = 1;
+    if (at >= x->entries) at = x->entries - 1;
+    if (table[at] == 0)
+        table[at] = an_slowdown(x->m, x->d, (double)at / TABLE, table == x->own ? 0 : x->active);
+    return table[at];
+}
+
+static double slow(const deal *x, double n) { return slowdown_at(x, x->slow, (int)(n * TABLE + 0.5)); }
+
+// What n warps do in a cycle, if only the SM's own resources are waited for.
+static double done_by(const deal *x, double n) {
+    int at = (int)(n * TABLE);
+    double less = (double)at / TABLE, more = (double)(at + 1) / TABLE;
+    less /= slowdown_at(x, x->own, at);
+    more /= slowdown_at(x, x->own, at + 1);
+    return less + (more - less) * (n * TABLE - at);
+}
+
+static void advance(core *c, double to) {
     if (to <= c->time) return;
-    if (c->n) c->progress += (to - c->time) / slow(x, c->warps);
+    for (int k = 0; k < c->n; k++) c->block[k].left -= (to - c->time) * c->block[k].speed;
     c->time = to;
 }
 
-static void look(deal *x, core *c) {
+static void share_out(const deal *x, core *c) {
+    double s = slow(x, c->warps), served = 0, had = 0;
+    double scale = x->first && c->n > 1 ? c->warps / s / done_by(x, c->warps) : 1;
     c->next = INFINITY;
-    if (!c->n) return;
-    double first = INFINITY;
-    for (int k = 0; k < c->n; k++)
-        if (c->end[k] < first) first = c->end[k];
-    c->next = c->time + (first > c->progress ? (first - c->progress) * slow(x, c->warps) : 0);
+    for (int i = 0; i < c->n; i++) {
+        resident *b = &c->block[x->first < 0 ? c->n - 1 - i : i];
+        b->speed = 1 / s;
+        if (x->first && c->n > 1) {
+            double done = done_by(x, served += b->warps);
+            b->speed = scale * (done - had) / b->warps;
+            if (!(b->speed > 1e-6)) b->speed = 1e-6; // it waits for others to end
+            had = done;
+        }
+        double end = c->time + (b->left > 0 ? b->left / b->speed : 0);
+        if (end < c->next) c->next = end;
+    }
 }
 
-static void begin(deal *x, core *c, double when, double path, double share) {
-    advance(x, c, when);
-    c->end[c->n] = c->progress + path;
-    c->share[c->n++] = share;
-    c->warps += share;
-    look(x, c);
+// `empty`: cycles that the block's place has nobody, whatever the others do meanwhile.
+static void begin(const deal *x, core *c, double when, double empty, resident b) {
+    advance(c, when);
+    resident *at = &c->block[c->n++];
+    *at = b;
+    c->warps += b.warps;
+    share_out(x, c);
+    if (!(empty > 0)) return;
+    at->left += empty * at->speed;
+    share_out(x, c);
 }
 
-static void finish(deal *x, core *c) { // the first to end
-    advance(x, c, c->next);
+static void finish(const deal *x, core *c) { // the first to end
+    advance(c, c->next);
     int first = 0;
     for (int k = 1; k < c->n; k++)
-        if (c->end[k] < c->end[first]) first = k;
-    c->warps -= c->share[first];
-    if (--c->n == 0) c->warps = 0;
-    c->end[first] = c->end[c->n];
-    c->share[first] = c->share[c->n];
-    look(x, c);
+        if (c->block[k].left < c->block[first].left) first = k;
+    c->warps -= c->block[first].warps;
+    c->n--;
+    memmove(&c->block[first], &c->block[first + 1], (size_t)(c->n - first) * sizeof c->block[0]);
+    if (c->n == 0) c->warps = 0;
+    share_out(x, c);
 }
 
 // A heap of cores by `next`.
@@ -212,7 +256,8 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
         path += x->d->tail;
         if (given < full) {
             c = &x->cores[given % (uint64_t)n];
-            begin(x, c, when, path + x->d->cold, path > 0 ? share * path / (path + x->d->cold) : share);
+            if (path > 0) share *= path / (path + x->d->cold);
+            begin(x, c, when, 0, (resident){path + x->d->cold, share, 0});
         } else {
             if (!made)
                 for (int k = n / 2; k >= 0; k--) sift(heap, n, k, x->cores);
@@ -220,10 +265,8 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
             c = &x->cores[heap[0]];
             double now = c->next;
             finish(x, c);
-            // Its place is empty for launch.turnaround cycles, whatever the others do meanwhile.
-            double empty = g->launch_turnaround / slow(x, c->warps + share);
-            begin(x, c, later_of(now + g->launch_sm_interval, when), path + empty,
-                  path > 0 ? share * path / (path + empty) : share);
+            begin(x, c, later_of(now + g->launch_sm_interval, when), g->launch_turnaround,
+                  (resident){path, share, 0});
             sift(heap, n, 0, x->cores);
         }
         given++;
@@ -245,17 +288,21 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
 
 void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident,
                  an_time *out) {
-    deal x = {.ncores = g->sm_count, .slots = resident < 64 ? resident : 64, .m = m, .d = d, .waits = true};
+    deal x = {.ncores = g->sm_count, .slots = resident < RESIDENT ? resident : RESIDENT, .m = m, .d = d};
+    x.waits = true;
+    x.first = first_of(g);
     if ((uint64_t)x.ncores > t->ntbs) x.ncores = (int)t->ntbs;
     x.active = x.ncores;
     x.entries = (g->limit_sm_warps + 2) * TABLE;
     x.cores = orr_calloc((size_t)x.ncores, sizeof *x.cores);
-    x.table = orr_calloc((size_t)x.entries, sizeof *x.table);
+    x.slow = orr_calloc((size_t)x.entries, sizeof *x.slow);
+    x.own = orr_calloc((size_t)x.entries, sizeof *x.own);
     out->active = x.active;
     out->cycles = run(&x, g, t, d->scale, &out->warps);
     x.waits = false;
     double warps;
     out->latency = run(&x, g, t, d->scale, &warps);
     free(x.cores);
-    free(x.table);
+    free(x.slow);
+    free(x.own);
 }

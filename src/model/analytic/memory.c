@@ -381,7 +381,7 @@ static double operations(sampler *s, const orr_tinst *i, const orr_access *x, co
     orr_atomic_spec spec = orr_atomic_spec_of(s->gpu);
     double n = orr_atomic_quarters(&spec, x, i->bytes, i->atomic, l->line) / 4.0;
     uint64_t piece = (l->line >> s->m->l2.chunk_shift >> 2) + 1;
-    double read = piece != s->piece ? orr_popc(l->sectors) * s->gpu->l2_atomic_switch : 0;
+    double read = piece != s->piece ? orr_popc(l->sectors) * s->gpu->l2_atomic_row : 0;
     s->piece = piece;
     return n > read ? n : read;
 }

@@ -128,15 +128,6 @@ static void couple(const an_graph *g, const an_tally *t, an_demand *d) {
     d->use[RES_ISSUE] += most; // the unit that costs the most: while one is waited for, others are free
 }
 
-// A warp with b barriers has b + 1 stretches of its way, of which b begin together with all other warps of
-// its block.
-static double together(const an_tally *t) {
-    double met = 0, warps = (double)t->nwarps, block = warps / (double)t->ntbs;
-    for (uint32_t b = 0; b < t->nblocks; b++)
-        if (t->meets[b]) met += (double)an_runs(&t->counts[b]);
-    return 1 + (block - 1) * met / (met + warps);
-}
-
 static void demands(an_graph *g, const an_tally *t, an_demand *d) {
     memset(d, 0, sizeof *d);
     double weights = 0;
@@ -157,7 +148,6 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
     }
     d->bulk = g->bulk;
     d->tail = g->tail;
-    d->batch = together(t);
     d->path = paths(g, t);
     for (int r = 0; r < RES_MAX; r++) // what a warp uses by itself is part of its path, but for banks
         if ((r <= RES_LSU || r >= RES_UNITS) && r != RES_BANKS && d->use[r] > d->path) d->use[r] = d->path;
@@ -230,7 +220,7 @@ static void fetches(const orr_gpu *gpu, an_graph *g, const an_tally *t, an_deman
     double execute = d->path / d->insts * each, ahead = gpu->icache_prefetch;
     double near = gpu->icache_l1_latency, far = near + gpu->l2_latency;
     if (lines)
-        d->cold = far + gpu->launch_first_line +
+        d->cold = far + gpu->launch_code_latency +
                   (double)(lines - 1) * line_wait(far, gpu->icache_l2_interval, ahead, execute);
     uint64_t nlines = most / bytes + 1;
     double from_l2 = 0, from_l1 = 0;

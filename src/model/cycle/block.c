@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Do warps that have ended make room for other blocks (launch.warp_room)? An SM has more slots for blocks
+// then than an empty one could fill.
+static bool warps_make_room(const sm *s) { return s->tb.n > s->tb.wave; }
+
 // A slot on the scheduler whose turn it is, or on the next one that has room.
 static warp *place_warp(sm *s, uint32_t block, uint64_t block_age) {
     cycle *c = s->c;
+    uint32_t most = warps_make_room(s) ? s->tb.sched_warps : c->per_sched;
     for (uint32_t n = 0; n < c->nsched; n++) {
         const scheduler *q = &s->sched[s->tb.next_sched];
         uint32_t at = s->tb.next_sched;
         s->tb.next_sched = (s->tb.next_sched + 1) % c->nsched;
         uint64_t room = ~q->live & (c->per_sched >= 64 ? UINT64_MAX : (1ull << c->per_sched) - 1);
-        if (!room) continue;
+        if (!room || (uint32_t)__builtin_popcountll(q->live) >= most) continue;
         uint32_t slot = (uint32_t)__builtin_ctzll(room);
         warp *w = warp_of(s, warp_number(at, slot));
         w->sched = (uint8_t)at;
@@ -53,10 +58,20 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     s->n.warps++;
 }
 
+uint32_t cyc_block_room(const sm *s) {
+    uint32_t slots = s->tb.n - s->tb.resident, free = 0;
+    if (!warps_make_room(s)) return slots;
+    for (uint32_t n = 0; n < s->c->nsched; n++) {
+        uint32_t live = (uint32_t)__builtin_popcountll(s->sched[n].live);
+        free += live < s->tb.sched_warps ? s->tb.sched_warps - live : 0;
+    }
+    return free / s->tb.block_warps < slots ? free / s->tb.block_warps : slots;
+}
+
 // Has the SM room for the first block in stock?
 static bool has_room(const sm *s) {
     const grid *g = s->tb.stock->grid;
-    return s->tb.resident < s->tb.n && (!g || cyc_grid_fits(s->c, g, &s->tb.used));
+    return cyc_block_room(s) && (!g || cyc_grid_fits(s->c, g, &s->tb.used));
 }
 
 void cyc_block_start(sm *s, uint64_t when) {
@@ -72,6 +87,8 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (when < s->tb.free) when = s->tb.free;
         if (b->end && when < b->end + c->dispatch.turnaround)
             when = b->end + c->dispatch.turnaround; // the block that was there
+        if (warps_make_room(s) && s->tb.ended && when < s->tb.ended + c->dispatch.turnaround)
+            when = s->tb.ended + c->dispatch.turnaround; // the block at whose end there is room
         if (when < buf->earliest) when = buf->earliest;
         s->tb.free = when + c->spacing;
         if (!s->tb.resident++) s->tb.since = when;
@@ -103,7 +120,7 @@ void cyc_block_start(sm *s, uint64_t when) {
             start_warp(s, w, b, n, when);
         }
         // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
-        if (c->gpu->launch_turn && buf->nwarps % c->nsched == 0)
+        if (c->gpu->launch_rotate_schedulers && buf->nwarps % c->nsched == 0)
             s->tb.next_sched = (s->tb.next_sched + 1) % c->nsched;
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);
@@ -274,8 +291,9 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
         s->tb.since = next;
     }
     b->end = when;
+    s->tb.ended = latest(s->tb.ended, when);
     cyc_block_start(s, when);
-    s->starved = c->more && !s->tb.stock && s->tb.resident < s->tb.n;
+    s->starved = c->more && !s->tb.stock && cyc_block_room(s);
 }
 
 void cyc_block_warp_ended(sm *s, warp *w) {

@@ -235,7 +235,7 @@ static overhead_traffic count_overhead(const orr_gpu *g, const orr_raw *raw, con
         u.far_code = (double)g->launch_code + code;
         if (g->l2_flush) u.memory = (double)g->launch_memory + code;
         u.code = u.far_code * (double)g->gpc_count;
-        if (!g->l2_copies) u.far_code = 0;
+        if (!g->l2_replicate) u.far_code = 0;
     }
     if (g->launch_barriers > 0)
         u.barriers = (double)g->launch_barriers + (double)m->asked[0] + (double)m->asked[1] * 3;

@@ -1,8 +1,7 @@
 // The crossbar between SMs and slices: what passes from one to the other between two windows.
 //
 // SMs of a GPC share a port from the network; SMs of a cluster of TPCs one to it, and each slice takes
-// stores of the clusters in turn. Here is also where addresses are translated that nobody has asked for
-// before.
+// stores of the clusters in turn.
 #include "model/cycle/crossbar.h"
 
 #include <math.h>
@@ -24,13 +23,14 @@ void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec 
     uint64_t way = (port->request_ticks + port->reply_ticks) / ORR_TICKS;
     *s = (crossbar_spec){.gpcs = port->gpcs, .ngpcs = port->ngpcs, .store_halves = port->store_halves};
     s->spread = ((uint64_t)g->l2_spread < way ? (uint64_t)g->l2_spread : way / 2) * ORR_TICKS;
-    for (int part = 0; part < 2 && g->xbar_all_stores > 0; part++)
+    for (int part = 0; part < 2 && g->xbar_store_bandwidth > 0; part++)
         for (int n = 0; n < 5; n++) {
-            double bytes = (double)g->xbar_head + 32 * n + (part ? (double)g->xbar_mask : 0);
+            double bytes = (double)g->xbar_store_header + 32 * n + (part ? (double)g->xbar_byte_mask : 0);
             double ticks = bytes * l2_cycle * (double)ORR_TICKS;
-            s->slice_ticks[part][n] = (uint64_t)(ticks / g->xbar_all_stores * (double)g->l2_slices + 0.5);
-            if (g->xbar_cluster_stores > 0)
-                s->cluster_ticks[part][n] = (uint64_t)(ticks / g->xbar_cluster_stores + 0.5);
+            s->slice_ticks[part][n] =
+                (uint64_t)(ticks / g->xbar_store_bandwidth * (double)g->l2_slices + 0.5);
+            if (g->xbar_cluster_bandwidth > 0)
+                s->cluster_ticks[part][n] = (uint64_t)(ticks / g->xbar_cluster_bandwidth + 0.5);
         }
     for (uint32_t n = 0; g->xbar_gpc_reply > 0 && n <= 4; n++)
         s->gpc_ticks[n] = (uint64_t)((8 + 32 * n) * l2_cycle / g->xbar_gpc_reply * (double)ORR_TICKS + 0.5);
@@ -41,37 +41,6 @@ void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec 
 }
 
 void cyc_crossbar_spec_free(crossbar_spec *s) { free(s->cluster_share); }
-
-// ---- translations -------------------------------------------------------------------------------
-typedef struct cold { // a request that begins a walk, or waits for one
-    orr_request *r;
-    uint32_t order;
-} cold;
-
-static int by_time(const void *a, const void *b) {
-    const cold *x = a, *y = b;
-    if (x->r->time != y->r->time) return x->r->time < y->r->time ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
-
-void cyc_crossbar_translate(cycle *c) {
-    ORR_VEC(cold) all = {0};
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        sm *s = &c->sms[n];
-        for (size_t i = 0; s->port.cold && i < s->port.out.n; i++)
-            if (s->port.out.at[i].cold) *ORR_PUSH(&all) = (cold){&s->port.out.at[i], (uint32_t)all.n};
-        s->port.cold = false;
-    }
-    if (all.n > 1) qsort(all.at, all.n, sizeof *all.at, by_time);
-    for (size_t i = 0; i < all.n; i++) {
-        orr_request *r = all.at[i].r;
-        uint64_t ready =
-            orr_tlb_walk(c->tlb, r->line, r->time - c->core.port.request_ticks) + c->core.port.request_ticks;
-        if (r->time < ready) r->time = ready;
-        r->cold = false;
-    }
-    free(all.at);
-}
 
 // ---- answers ------------------------------------------------------------------------------------
 // A slice's data take so long to a GPC: some slices are near, others further (l2.spread), evenly.

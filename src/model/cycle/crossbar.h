@@ -61,8 +61,6 @@ typedef struct store_network {
 struct cycle;
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
 void cyc_crossbar_spec_free(crossbar_spec *s);
-void cyc_crossbar_translate(
-    struct cycle *c); // between two windows: translations that SMs have asked for first
 // Whether a request passes the network for stores before `until`.
 bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
 // What has waited and what SMs have sent, up to `until`: to the requests of each partition.

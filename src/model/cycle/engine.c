@@ -88,7 +88,7 @@ static void deal(engine *x) {
         some = false;
         for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
             sm *s = &c->sms[x->order[n]];
-            if (s->tb.resident + s->tb.nstock >= s->tb.n) continue;
+            if (s->tb.resident + s->tb.nstock >= s->tb.wave) continue;
             some |= hand_out(x, s, true);
         }
     }
@@ -251,7 +251,7 @@ static void feed(engine *x, uint32_t n) {
         some = false;
         for (uint32_t i = 0; i < n && !x->ended; i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->tb.nstock < s->tb.n - s->tb.resident + s->tb.started) some |= hand_out(x, s, false);
+            if (s->tb.nstock < cyc_block_room(s) + s->tb.started) some |= hand_out(x, s, false);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -324,7 +324,8 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
         sm *s = &c->sms[(n + turn) % c->nsms];
         for (size_t i = 0; i < s->port.out.n; i++) {
             const orr_request *r = &s->port.out.at[i];
-            if (r->partition == UINT32_MAX || (c->gpu->xbar_join && port_waits(r, x->mem_until))) continue;
+            if (r->partition == UINT32_MAX || (c->gpu->xbar_merge_stores && port_waits(r, x->mem_until)))
+                continue;
             if (cyc_crossbar_passes(c, r, x->mem_until)) continue; // it has, or waits there
             *ORR_PUSH(&to[r->partition]) = *r;
         }
@@ -353,7 +354,6 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
-    cyc_crossbar_translate(c);
     x->mem_until = until;
     if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
@@ -370,9 +370,28 @@ static void memory(engine *x) {
 }
 
 // ---- a launch -----------------------------------------------------------------------------------
-// Slots for as many thread blocks as the occupancy says; nothing is left of the launch before.
-static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_t first) {
-    uint32_t n = (uint32_t)occ->blocks;
+// Slots for as many thread blocks as the occupancy says, or, where warps that have ended make room
+// (launch.warp_room), as there can be if only slots for blocks, shared memory and barriers count.
+static uint32_t slots_for(const cycle *c, const orr_occupancy_result *occ) {
+    static const enum orr_limiter of_blocks[] = {ORR_LIMIT_BLOCKS, ORR_LIMIT_SHARED, ORR_LIMIT_BARRIERS};
+    if (!c->gpu->launch_warp_room || c->grids || c->cluster > 1 || occ->warps_per_block < 2)
+        return (uint32_t)occ->blocks;
+    int most = occ->limit[ORR_LIMIT_BLOCKS];
+    for (size_t i = 0; i < sizeof of_blocks / sizeof *of_blocks; i++)
+        if (occ->limit[of_blocks[i]] < most) most = occ->limit[of_blocks[i]];
+    return (uint32_t)(most > occ->blocks ? most : occ->blocks);
+}
+
+// The warps that a scheduler has slots and registers for.
+static uint32_t sched_warps(const cycle *c, const orr_occupancy_result *occ) {
+    int64_t warp = occ->warps_per_block ? occ->registers_per_block / occ->warps_per_block : 0,
+            fit = warp ? c->gpu->limit_sm_registers / c->nsched / warp : c->per_sched;
+    return fit < c->per_sched ? (uint32_t)fit : c->per_sched;
+}
+
+// Nothing is left of the launch before.
+static void reset_slots(const cycle *c, block_slots *t, const orr_occupancy_result *occ) {
+    uint32_t n = slots_for(c, occ);
     if (n > t->cap || occ->warps_per_block > t->warps_cap) {
         for (uint32_t k = 0; k < t->cap; k++) cyc_block_free(&t->slot[k]);
         t->slot = orr_realloc(t->slot, n * sizeof *t->slot);
@@ -386,9 +405,12 @@ static void reset_slots(block_slots *t, const orr_occupancy_result *occ, uint64_
     t->spans.n = t->clocks.n = 0;
     *t = (block_slots){.slot = t->slot,
                        .n = n,
+                       .wave = (uint32_t)occ->blocks,
+                       .block_warps = (uint32_t)occ->warps_per_block,
+                       .sched_warps = sched_warps(c, occ),
                        .cap = t->cap,
                        .warps_cap = t->warps_cap,
-                       .free = first,
+                       .free = (uint64_t)c->gpu->launch_overhead,
                        .spans = t->spans,
                        .clocks = t->clocks};
     t->stock_end = &t->stock;
@@ -412,7 +434,7 @@ static void reset_parts(const cycle *c, sm *s) {
 // An SM that had no block in the launch before needs nothing: a short launch costs what its own SMs cost.
 // `resized`: L1 has another size than then.
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
-    reset_slots(&s->tb, occ, (uint64_t)c->gpu->launch_overhead);
+    reset_slots(c, &s->tb, occ);
     s->starved = false;
     s->cluster.out.n = s->cluster.in.n = 0;
     s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
@@ -509,7 +531,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
-        if (c->live && orr_step_failed(c->live, e)) return false;
+        if (c->live && (orr_step_failed(c->live, e) || !orr_step_turn(c->live, x->until, e))) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
@@ -611,7 +633,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     run *out = x->out;
     x->order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
     x->later = orr_dispatch_refill(c->gpu, c->nsms);
-    x->wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].tb.n, &x->nwave);
+    x->wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].tb.wave, &x->nwave);
     set_late(c, x->order, out->blocks);
     x->busy = orr_malloc(c->nsms * sizeof *x->busy);
     x->replies = orr_calloc(partitions(c) + 1, sizeof *x->replies);

@@ -69,12 +69,12 @@ static void read_specs(cycle *c) {
     c->branch = (branch_spec){.wait = whole_cycles(g->core_branch_wait > 0 ? g->core_branch_wait
                                                    : branch                ? branch->latency
                                                                            : 1),
-                              .jump = whole_cycles(g->core_branch_jump),
+                              .jump = whole_cycles(g->core_branch_taken),
                               .indirect = whole_cycles(g->core_branch_indirect),
-                              .switch_lanes = whole_cycles(g->core_branch_switch),
-                              .sync_meet = whole_cycles(g->core_sync_meet),
+                              .switch_lanes = whole_cycles(g->core_reconverge_switch),
+                              .sync_meet = whole_cycles(g->core_reconverge),
                               .yield = whole_cycles(g->core_yield),
-                              .sync_poll = whole_cycles(g->core_sync_poll),
+                              .sync_poll = whole_cycles(g->core_warpsync_poll),
                               .barrier = barrier ? whole_cycles(barrier->latency) : 1,
                               .writeback = whole_cycles(g->core_writeback)};
     if (!c->branch.barrier) c->branch.barrier = 1;
@@ -111,13 +111,12 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     c->perfect = g->memory == ORR_MEMORY_PERFECT;
     read_specs(c);
     c->mem = orr_memsys_new(g, e);
-    if (c->mem) c->tlb = orr_memsys_tlb(c->mem);
     if (!c->mem) {
         free(c);
         return NULL;
     }
     uint32_t parts = (uint32_t)orr_memsys_partitions(c->mem);
-    c->net = (network){.mem = c->mem, .tlb = c->tlb};
+    c->net = (network){.mem = c->mem};
     c->net.free = orr_calloc(parts, sizeof *c->net.free);
     c->net.cluster_free =
         orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs * MAX_CLUSTERS,

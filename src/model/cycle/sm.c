@@ -93,7 +93,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (c->program->insts[w->pc.at].pc == i->pc) return; // other lanes come to it now
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
-    w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
+    w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_reconverge_restored;
     charge(s, inst, ORR_STALL_ISSUED, 1);
     w->since++;
     cyc_count_issue(s, w, inst);
@@ -117,8 +117,8 @@ static void switch_lanes(const sm *s, warp *w, const orr_tinst *i) {
     const orr_gpu *g = s->c->gpu;
     if (i->sass != ORR_SASS_WARPSYNC && i->sass != ORR_SASS_EXIT) return;
     uint64_t more = (uint64_t)(i->sass == ORR_SASS_EXIT       ? g->core_exit_switch
-                               : i->flags & ORR_TF_COLLECTIVE ? g->core_sync_collective
-                                                              : g->core_sync_wait);
+                               : i->flags & ORR_TF_COLLECTIVE ? g->core_warpsync_collective
+                                                              : g->core_warpsync_wait);
     if (!more) return;
     w->front += more;
     w->front_why = ORR_STALL_BRANCH;
@@ -227,7 +227,7 @@ static void compute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
     uint64_t ready = s->clock.now + d->start + i->latency + s->c->branch.writeback;
     cyc_warp_result(s, w, i, behind_constants(s, q, w, i, ready));
-    if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && s->c->gpu->core_sync_again)
+    if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && s->c->gpu->core_reconverge_twice)
         w->restored = (uint16_t)(i->flags & ORR_TF_RESTORES ? w->restored | 1u << i->imm
                                                             : w->restored & ~(1u << i->imm));
 }

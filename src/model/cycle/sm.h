@@ -192,6 +192,10 @@ typedef struct sm_use { // of an SM's room, by thread blocks
 typedef struct block_slots { // thread blocks that an SM has, has had and may start
     block *slot;
     uint32_t n, resident; // slots; in use
+    uint32_t wave;        // blocks that an empty SM has room for: n, or less with launch.warp_room
+    uint32_t block_warps; // of a block
+    uint32_t sched_warps; // that a scheduler has slots and registers for
+    uint64_t ended;       // when the last block did
     uint32_t cap;
     int warps_cap;
     uint32_t next_sched; // that the next warp goes to
@@ -303,7 +307,6 @@ typedef struct cycle {     // one GPU, from launch to launch
     uint32_t sched_per_sub;     // schedulers of a sub-core
     warp_room room;
     orr_memsys *mem;
-    orr_tlb *tlb;
     const foreign_memory *foreign; // NULL: `mem`
     uint64_t window;               // cycles
     uint32_t cluster;              // thread blocks of a cluster; 1: there are none
@@ -357,6 +360,7 @@ void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
 void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst); // setmaxnreg
+uint32_t cyc_block_room(const sm *s); // for how many more blocks there is room
 bool cyc_block_registers_anyway(sm *s); // whoever asks for registers has them; false: nobody does
 void cyc_block_check(sm *s, block *b);  // warps have ended, or wait elsewhere
 

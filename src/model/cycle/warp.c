@@ -62,7 +62,7 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // IMAD, VOTE and readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers
 // wait). A warp that is executed as it is timed stays: its executor is at the barrier.
 static bool passes_barrier(const sm *s, const warp *w, const orr_tinst *i) {
-    if (!s->c->gpu->core_bar_defer || w->exec || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK))
+    if (!s->c->gpu->core_barrier_run_ahead || w->exec || (i->kind != ORR_TK_ALU && i->kind != ORR_TK_CLOCK))
         return false;
     static const bool fixed[ORR_TC_COUNT] = {
         [ORR_TC_INT] = true,  [ORR_TC_INT_MUL] = true, [ORR_TC_FP32] = true, [ORR_TC_FP16] = true,

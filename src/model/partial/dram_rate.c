@@ -48,7 +48,7 @@ static double through(const orr_gpu *g, orr_request *list, size_t n, double rate
                       orr_memsys_stats *stats) {
     orr_gpu small = *g;
     // in each slice twice what can be on its way
-    uint64_t lines = (uint64_t)g->l2_slices * (uint64_t)g->l2_misses * 2;
+    uint64_t lines = (uint64_t)g->l2_slices * (uint64_t)g->l2_mshrs * 2;
     if (lines * ORR_LINE < (uint64_t)g->l2_size) small.l2_size = (int64_t)(lines * ORR_LINE);
     orr_err e = {0};
     orr_memsys *m = orr_memsys_new(&small, &e);

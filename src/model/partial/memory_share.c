@@ -186,7 +186,7 @@ void memory_share_init(memory_share *s, const orr_gpu *g, const cycle *c, const 
     s->behind = ticks(g->dram_latency - g->l2_latency);
     s->far_side = g->l2_partitions > 1 ? ticks(g->l2_far_latency) : 0;
     s->atomic = ticks(l2_cycle / g->l2_atomic);
-    s->atomic_again = ticks(l2_cycle * g->l2_atomic_again);
+    s->atomic_again = ticks(l2_cycle * g->l2_atomic_float);
     s->atomic_share = ticks(l2_cycle / g->l2_atomic * n / g->l2_slices);
     uint64_t room = (uint64_t)((double)g->l2_size * x->own);
     if (room < 64 * ORR_LINE) room = 64 * ORR_LINE;

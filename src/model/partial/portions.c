@@ -134,7 +134,7 @@ static uint64_t fills(const orr_gpu *g, const kept *k, const orr_kernel *kernel,
         blocks++;
     }
     // A line that the other half of L2 asks for is in both.
-    double room = (double)g->l2_size / ORR_LINE / (g->l2_copies ? 1.5 : 1);
+    double room = (double)g->l2_size / ORR_LINE / (g->l2_replicate ? 1.5 : 1);
     double each = blocks ? (double)l->n / (double)blocks : 0;
     free(l);
     orr_arena_free(&a);
