@@ -313,18 +313,52 @@ double reading_l2_hit(const orr_findings *f, const rule *r, orr_text *why) {
     return x->value;
 }
 
-// The other half, where there is one: memory behind it answers as much later than memory behind the own one.
+// The other half, where there is one: atomics, each at a line that stays where it is, are answered as much
+// later from there. Without such readings: memory behind it, where a refresh may be in the way, too.
+static double to_other_half(const orr_findings *f, const char **metric, double *low, double *high) {
+    static const char *const metrics[] = {"atomic.place", "dram.place"};
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++) {
+        *metric = metrics[k];
+        if (heaps(f, *metric, low, high)) return *high - *low;
+    }
+    return NAN;
+}
+
 double reading_far(const orr_findings *f, const rule *r, orr_text *why) {
-    return halves(f) ? reading_two_heaps(f, r, why) : NAN;
+    const char *metric;
+    double low, high, far = halves(f) ? to_other_half(f, &metric, &low, &high) : NAN;
+    char a[40], b[40];
+    if (!isnan(far))
+        orr_text_add(why, "two heaps of %s, around %s and %s", metric, reading_number(a, low),
+                     reading_number(b, high));
+    (void)r;
+    return far;
+}
+
+// How far the slices of the own half are apart: the distance of the readings' twentieths, as if all between
+// the ends were alike often.
+double reading_spread(const orr_findings *f, const rule *r, orr_text *why) {
+    size_t n;
+    double *v = sorted(f, r->metric, &n), apart = NAN;
+    char a[40], b[40];
+    if (n >= 2 * ENDS) {
+        apart = (v[n - 1 - n / ENDS] - v[n / ENDS]) / (1 - 2.0 / ENDS);
+        orr_text_add(why, "%zu readings of %s, nine of ten from %s to %s", n, r->metric,
+                     reading_number(a, v[n / ENDS]), reading_number(b, v[n - 1 - n / ENDS]));
+    }
+    free(v);
+    return apart;
 }
 
 // Memory: the largest footprint; of two halves, what is behind the own one, and half of the accesses are not.
 double reading_memory(const orr_findings *f, const rule *r, orr_text *why) {
-    double all = reading_last(f, r, why), low, high;
+    const char *metric;
+    double all = reading_last(f, r, why), low, high,
+           far = halves(f) ? to_other_half(f, &metric, &low, &high) : NAN;
     char buf[40];
-    if (isnan(all) || !halves(f) || !heaps(f, "dram.place", &low, &high)) return all;
-    orr_text_add(why, ", less half of the way to the other half, %s", reading_number(buf, (high - low) / 2));
-    return all - (high - low) / 2;
+    if (isnan(all) || isnan(far)) return all;
+    orr_text_add(why, ", less half of the way to the other half, %s", reading_number(buf, far / 2));
+    return all - far / 2;
 }
 
 // Refresh, from single loads of lines that nobody has touched, each measured some times: how far the slowest
@@ -360,19 +394,29 @@ static bool refresh(const orr_findings *f, double *takes, double *share, orr_tex
     return true;
 }
 
+// Stacked memory is refreshed as often as its standard says (JESD235, JESD238: every 3.9 us, twice as often
+// where it is warm, as it is beside a GPU), so that the share tells what it takes. Of other memory the
+// longest wait tells.
+#define STACKED_BITS 1024
+#define STACKED_NS   1950
+static double every(const orr_findings *f, double takes, double share, orr_text *why) {
+    double sm = orr_finding_value(f, "clock.sm", NULL);
+    if (!(orr_finding_value(f, "device.memory_bus", NULL) > STACKED_BITS)) return takes / share / sm * 1000;
+    orr_text_add(why, " of %d ns (JESD238, warm)", STACKED_NS);
+    return STACKED_NS;
+}
+
 double reading_refresh(const orr_findings *f, const rule *r, orr_text *why) { // clocks of the memory
-    double takes, share, sm = orr_finding_value(f, "clock.sm", NULL),
-                         khz = orr_finding_value(f, "device.memory_clock", NULL);
+    double takes, share, khz = orr_finding_value(f, "device.memory_clock", NULL);
     (void)r;
-    if (isnan(sm) || isnan(khz) || !refresh(f, &takes, &share, why)) return NAN;
-    return takes / sm * khz / 1000;
+    if (isnan(khz) || !refresh(f, &takes, &share, why)) return NAN;
+    return every(f, takes, share, why) * share * khz / 1e6;
 }
 
 double reading_refresh_every(const orr_findings *f, const rule *r, orr_text *why) { // ns
-    double takes, share, sm = orr_finding_value(f, "clock.sm", NULL);
+    double takes, share;
     (void)r;
-    if (isnan(sm) || !refresh(f, &takes, &share, why)) return NAN;
-    return takes / share / sm * 1000;
+    return refresh(f, &takes, &share, why) ? every(f, takes, share, why) : NAN;
 }
 
 // How much of a line comes from memory at once: does a load find the sectors beside one that was loaded?
@@ -420,6 +464,18 @@ double reading_times(const orr_findings *f, const rule *r, orr_text *why) {
     orr_text_add(why, "shared.atom_cas = %s of %s = %s at %s", reading_number(a, cas), r->metric,
                  reading_number(b, add), r->point);
     return cas / add;
+}
+
+// What a load takes more for each further word of a bank of L1: lanes in lines of their own, all words on one
+// bank, or each on another.
+double reading_bank(const orr_findings *f, const rule *r, orr_text *why) {
+    double one = orr_finding_value(f, r->metric, "stride=32"),
+           all = orr_finding_value(f, r->metric, "stride=33");
+    char a[40], b[40];
+    if (isnan(one) || isnan(all)) return NAN;
+    orr_text_add(why, "%s at stride=32 = %s against %s at stride=33, of 31 more words on a bank", r->metric,
+                 reading_number(a, one), reading_number(b, all));
+    return (one - all) / 31;
 }
 
 // What a load of constants takes more for each of its 32 words that its cache does not have.
@@ -485,10 +541,11 @@ double reading_atomic(const orr_findings *f, const rule *r, orr_text *why) {
     if (!isnan(v) && !isnan(l2))
         orr_text_add(why, "%s = %s, less %s", r->metric, reading_number(buf, v), none.s ? none.s : "");
     free(none.s);
-    double more = v - l2 - 50, low, high;
-    if (halves(f) && heaps(f, "dram.place", &low, &high) && more > high - low) {
-        orr_text_add(why, " and the way to the other half, %s", reading_number(buf, high - low));
-        more -= high - low;
+    const char *metric;
+    double more = v - l2 - 50, low, high, far = halves(f) ? to_other_half(f, &metric, &low, &high) : NAN;
+    if (more > far - 50) { // the slices are not all alike far
+        orr_text_add(why, " and the way to the other half, %s", reading_number(buf, far));
+        more -= far;
     }
     return isnan(more) ? more : fmax(0, more);
 }

@@ -84,8 +84,7 @@ static const rule rules[] = {
     X("shared.latency", "cycles", "shared.latency", 8, 200),
     {"shared.cas", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
     X("l1.latency", "cycles", "l1.latency", 8, 300),
-    {"l1.local_latency", "cycles", reading_direct, "local.chase", "warps=1", 1, -5.5625, 1, 4,
-     300}, // and its address
+    {"l1.replay", "cycles", reading_bank, "lag", NULL, 1, 0, 1, 1, 32},
     {"l1.store_interval", "cycles", reading_direct, "pattern.st_stride", "stride=4", 1, 0, 1, 1, 16},
     {"l1.size", "KB", reading_storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
     // beyond it. Where the clock of L2 was not measured it has that of the SMs.
@@ -99,7 +98,8 @@ static const rule rules[] = {
     XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576, 0.125, 1024),
     {"l2.slices", "slices", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"l2.latency", "cycles", reading_l2_hit, "l2.from_sm", NULL, 1, 0, 1, 50, 2000},
-    {"l2.far_latency", "cycles", reading_far, "dram.place", NULL, 1, 0, 1, 1, 1000},
+    {"l2.far_latency", "cycles", reading_far, NULL, NULL, 1, 0, 1, 1, 1000},
+    {"l2.spread", "cycles", reading_spread, "l2.place", NULL, 1, 0, 1, 0, 500},
     {"l2.sector", "B", reading_fetched, "dram.probe", NULL, 1, 0, 1, 32, 128},
     {"l2.bandwidth", "B/cycle", reading_median, "l2.read", NULL, 1, 0, 10, 32, 100000},
     {"l2.write_bandwidth", "B/cycle", reading_largest, "sms.write", NULL, 1, 0, 10, 32, 100000},
@@ -142,11 +142,15 @@ static const struct opcode {
     const char *name, *unit, *latency, *interval;
     double others;
 } opcodes[] = {
+    {"imad.hi", "fmaheavy", "imadhi.latency", "imadhi.interval", 0},
     {"match", "xu", "match.latency", "match.interval", 0},
     {"redux", "xu", "redux.latency", "redux.interval", 4}, // a move
     {"s2r", "xu", "s2r.latency", "s2r.interval", 6},       // SHF and SGXT, one of them on its way
     {"s2ur", "xu", "cs2r.latency", "cs2r.interval", 4},    // LOP3
     {"dmma", "tensor", "dmma_884.latency", "dmma_884.interval", 0},
+    {"hmma.1688", "tensor", "hmma_1688_f32.latency", "hmma_1688_f32.interval", 0},
+    {"hmma.1688.f32.tf32", "tensor", "tf32_1688_f32.latency", "tf32_1688_f32.interval", 0},
+    {"imma.16816", "tensor", "imma_16816_s8.latency", "imma_16816_s8.interval", 0},
 };
 
 typedef struct range {
@@ -254,20 +258,38 @@ static void atomic_words(const orr_findings *f, orr_tuned *out) {
                       "red.lanes at place=2: 4 lanes of a word against one");
 }
 
-// Do the two SMs of a TPC get blocks one after the other?
+// Do the two SMs of a TPC get blocks one after the other, and then those of the next TPC, or of another GPC?
+// SMs are numbered so that those of a TPC, and TPCs where a GPC's are, lie beside each other.
 static void block_order(const orr_findings *f, orr_tuned *out) {
     char a[40], b[40];
-    int same = 0, other = 0;
+    int same = 0, other = 0, near = 0, far = 0;
+    double last = NAN;
     for (int k = 0; k < 64; k += 2) {
         snprintf(a, sizeof a, "block=%d", k);
         snprintf(b, sizeof b, "block=%d", k + 1);
         double one = orr_finding_value(f, "small.sm", a), two = orr_finding_value(f, "small.sm", b);
         if (isnan(one) || isnan(two)) break;
         *(floor(one / 2) == floor(two / 2) ? &same : &other) += 1;
+        if (!isnan(last)) *(fabs(one - last) <= 2 ? &near : &far) += 1;
+        last = one;
     }
     if (same + other > 0)
-        orr_tuned_add(out, "launch.order", same > other ? "tpc" : "spread",
-                      "small.sm: blocks 0 and 1, 2 and 3, ..., whether on one TPC");
+        orr_tuned_add(
+            out, "launch.order",
+            same <= other ? "spread"
+            : near >= far ? "tpc"
+                          : "gpc",
+            "small.sm: blocks 0 and 1, 2 and 3, ..., whether on one TPC, and the next ones beside it");
+    if (same <= other || near >= far) return;
+    int first = 1; // SMs side by side that have the first blocks
+    double zero = orr_finding_value(f, "small.sm", "block=0");
+    for (; first < 64; first++) {
+        snprintf(a, sizeof a, "block=%d", first);
+        if (orr_finding_value(f, "small.sm", a) != zero + first) break;
+    }
+    if (first <= 2) return; // the SMs of a TPC
+    snprintf(b, sizeof b, "%d SMs", first);
+    orr_tuned_add(out, "launch.first", b, "small.sm: blocks that go to SMs side by side before all others");
 }
 
 // Warps that do the same, all busy with one pipe (micro/scheduler.launch): do they end together, each having
