@@ -216,8 +216,9 @@ typedef struct app_call {
     app_array *to, *from; // DO_COPY: arrays in their place
     position to_at, from_at;
     int kind;
-    uint32_t value, element; // DO_FILL
-    void (*fn)(void *);      // DO_HOST
+    uint32_t value, element;                                     // DO_FILL
+    void (*fn)(void *);                                          // DO_HOST
+    int (*nccl)(struct app_stream *s, const struct app_call *c); // DO_NCCL
     void *user;
     app_event *event;
     struct app_graph *graph;
@@ -228,7 +229,6 @@ int app_submit(app_stream *s, const app_call *c); // now, or into the graph that
 int app_do(app_stream *s, const app_call *c);     // now
 int app_do_kernel(app_stream *s, const app_call *c, orr_children *children); // without what it launches
 int app_children_run(app_stream *s, app_module *m, orr_children *first);     // what a kernel asked for
-int app_nccl_do(app_stream *s, const app_call *c);                           // DO_NCCL
 int app_kernel_params(app_function *f, void *const *args, app_call *c); // packs them: c->params, malloc'd
 enum { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_MANAGED };
 int app_place(const void *p); // PLACE_*

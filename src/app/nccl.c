@@ -85,6 +85,36 @@ static double launch_cost(const nccl_op *op) {
 }
 
 // ---- later ----------------------------------------------------------------------------------------
+typedef struct asked { // of communicators, as far as they have to come
+    const nccl_op *ops;
+    const uint64_t *upto;
+    size_t n;
+} asked;
+
+static bool all_done(const void *arg) {
+    const asked *q = arg;
+    for (size_t i = 0; i < q->n; i++)
+        if (q->ops[i].comm->done < q->upto[i]) return false;
+    return true;
+}
+
+// What the node of a graph does (app_call.nccl).
+static int run_node(app_stream *s, const app_call *c) {
+    size_t n = c->nparams / sizeof(nccl_op);
+    nccl_op *ops = orr_malloc(c->nparams + 1);
+    uint64_t *upto = orr_calloc(n + 1, sizeof *upto);
+    memcpy(ops, c->params, n * sizeof *ops);
+    for (size_t i = 0; i < n; i++) {
+        ops[i].stream = s; // the graph is launched there
+        nccl_ask(&ops[i]);
+        upto[i] = ops[i].comm->asked;
+    }
+    app_pending_until(all_done, &(asked){ops, upto, n});
+    free(ops);
+    free(upto);
+    return E_OK;
+}
+
 // What a group asks of a stream that is being captured is a node of the graph, and comes behind what a stream
 // still waits for; the rest stays. How many.
 static size_t keep_captured(nccl_op *ops, size_t n) {
@@ -105,40 +135,12 @@ static size_t keep_captured(nccl_op *ops, size_t n) {
                 ops[rest++] = ops[k];
         n = rest;
         app_submit(s, &(app_call){.what = DO_NCCL,
+                                  .nccl = run_node,
                                   .params = (uint8_t *)same.at,
                                   .nparams = (uint32_t)(same.n * sizeof *same.at)});
         free(same.at);
     }
     return left;
-}
-
-typedef struct asked { // of communicators, as far as they have to come
-    const nccl_op *ops;
-    const uint64_t *upto;
-    size_t n;
-} asked;
-
-static bool all_done(const void *arg) {
-    const asked *q = arg;
-    for (size_t i = 0; i < q->n; i++)
-        if (q->ops[i].comm->done < q->upto[i]) return false;
-    return true;
-}
-
-int app_nccl_do(app_stream *s, const app_call *c) {
-    size_t n = c->nparams / sizeof(nccl_op);
-    nccl_op *ops = orr_malloc(c->nparams + 1);
-    uint64_t *upto = orr_calloc(n + 1, sizeof *upto);
-    memcpy(ops, c->params, n * sizeof *ops);
-    for (size_t i = 0; i < n; i++) {
-        ops[i].stream = s; // the graph is launched there
-        nccl_ask(&ops[i]);
-        upto[i] = ops[i].comm->asked;
-    }
-    app_pending_until(all_done, &(asked){ops, upto, n});
-    free(ops);
-    free(upto);
-    return E_OK;
 }
 
 // ---- groups -----------------------------------------------------------------------------------------

@@ -384,7 +384,7 @@ int app_do(app_stream *s, const app_call *c) {
     case DO_FREE: return app_free(c->user);
     case DO_GRAPH: return app_graph_run(c->graph, s);
     case DO_CONDITION: return app_conditional_run(c->conditional, s);
-    case DO_NCCL: return app_nccl_do(s, c);
+    case DO_NCCL: return c->nccl(s, c);
     default: return E_OK;
     }
 }
