@@ -8,7 +8,8 @@
 
 #include "exec/jit/compile.h"
 
-#if defined(__x86_64__)
+// As the rest of the executor is compiled (ORRERY_MARCH).
+#if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__)
 #define COMPILES 1
 #else
 #define COMPILES 0

@@ -9,7 +9,7 @@
 //
 // Operands and constants are those of one launch, so code lives as long as its `decoded`; what a block costs
 // to compile is about what it costs to interpret it ten times. A block is compiled when it has been entered
-// HOT times. Only on x86_64: elsewhere orr_jit_open returns NULL, and all is interpreted.
+// HOT times. Only on x86_64 with AVX2: elsewhere orr_jit_open returns NULL, and all is interpreted.
 #ifndef ORR_JIT_H
 #define ORR_JIT_H
 
