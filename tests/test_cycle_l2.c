@@ -4,6 +4,7 @@
 // The bench's GPU: 1 GHz everywhere; two slices of 32 bytes a cycle (256 bytes to each in turn), two channels
 // of 32 bytes a cycle, 1 KB rows. L2 has 1 MB.
 #include "cycle.h"
+#include "model/cycle/crew.h"
 #include "model/cycle/engine.h"
 #include "model/cycle/sm.h"
 
@@ -243,9 +244,9 @@ static void test_store_turns(void **state) {
         *ORR_PUSH(&c->sms[line.sm].port.out) = line;
     }
     store_network *port = cyc_store_network_new(c);
-    crew *crew = cyc_crew_new(1);
+    crew *one = cyc_crew_new(1);
     request_list to[2] = {{0}};
-    cyc_store_network_run(port, crew, 20 * ORR_TICKS, to);
+    cyc_store_network_run(port, one, 20 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 3);
     for (size_t n = 0; n < 3; n++) {
         assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
@@ -260,7 +261,7 @@ static void test_store_turns(void **state) {
         orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 4 * n, .time = 21 * ORR_TICKS};
         *ORR_PUSH(&c->sms[load.sm].port.out) = load;
     }
-    cyc_store_network_run(port, crew, 40 * ORR_TICKS, to);
+    cyc_store_network_run(port, one, 40 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 5);
     assert_int_equal(to[0].at[3].time, 24 * ORR_TICKS);
     assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
@@ -269,6 +270,7 @@ static void test_store_turns(void **state) {
     for (uint32_t n = 0; n < 12; n++)
         assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
     cyc_store_network_free(port);
+    cyc_crew_free(one);
     free(to[0].at);
     cyc_free(c);
     orr_gpu_free(g);
