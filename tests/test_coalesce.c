@@ -196,8 +196,8 @@ static void copies(void **state) {
     copied(32, 32, 16, 16, 16);
     copied(32, 48, 24, 24, 24); // 6,144 of each
     copied(16, 16, 32, 32, 32);
-    // A product of Triton's, whose pieces land at piece ^ row: L1 counts what a plain load takes, 196,608 sectors
-    // for 12,288 instructions of four rows each.
+    // A product of Triton's, whose pieces land at piece ^ row: L1 counts what a plain load takes, 196,608
+    // sectors for 12,288 instructions of four rows each.
     for (uint32_t first = 0; first < 8; first += 4) {
         orr_access a = {.mask = ALL};
         for (uint32_t i = 0; i < 32; i++)

@@ -19,8 +19,9 @@
 
 enum { BLOCK = 96, GRID = 6, WARPS = 3, WORDS = 4096, LOG_BYTES = 4 << 20 };
 
-// Loops of different lengths, guarded and irregular accesses, copies of which some lanes read nothing, a call, early exits, barriers under a guard,
-// shuffles under a mask in a register, a branch table, shared and local memory, a grid of two dimensions.
+// Loops of different lengths, guarded and irregular accesses, copies of which some lanes read nothing, a
+// call, early exits, barriers under a guard, shuffles under a mask in a register, a branch table, shared and
+// local memory, a grid of two dimensions.
 static const char code[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".global .align 4 .b8 table[64];\n"

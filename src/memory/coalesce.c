@@ -134,8 +134,8 @@ void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, 
 // ---- copies past L1 -----------------------------------------------------------------------------
 // Piece p of a line (of 16 bytes) lands at (p - d) % 8, with the same d for a row that is copied: in the next
 // 128 bytes where p >= d, and with an odd d the halves of a sector do not stay together. Pieces that land at
-// p ^ row, as Triton and CUTLASS lay tiles out, change places within their 128 bytes: they are fetched like any
-// load.
+// p ^ row, as Triton and CUTLASS lay tiles out, change places within their 128 bytes: they are fetched like
+// any load.
 void orr_coalesce_copy(const orr_access *a, orr_coalesced *out) {
     orr_access plain = {.mask = a->mask};
     uint32_t part[4] = {0}; // first halves and what stays together, by 128 bytes; second halves

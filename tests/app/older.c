@@ -127,7 +127,8 @@ static void test_textures(void) {
     say("its resource", !cudaGetTextureObjectResourceDesc(back, t) && back->of.linear.at == p);
     say("nothing behind it", untouched(sizeof r));
     how *as = lent(sizeof h);
-    say("how it is read", !cudaGetTextureObjectTextureDesc(as, t) && as->bias == 0.5f && as->no_trilinear == 1);
+    say("how it is read",
+        !cudaGetTextureObjectTextureDesc(as, t) && as->bias == 0.5f && as->no_trilinear == 1);
     say("nothing behind that", untouched(sizeof h));
 }
 
