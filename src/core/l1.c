@@ -38,12 +38,12 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
 void l1_init(l1_cache *c, const l1_spec *s, const core_launch *launch, sm_port *port, data_pipe *pipe,
              uint32_t nwarps) {
     *c = (l1_cache){.spec = s, .launch = launch, .port = port, .pipe = pipe, .clock = port->clock};
-    c->warp = orr_calloc(nwarps, sizeof *c->warp);
+    c->warp = orr_pages(nwarps, sizeof *c->warp);
 }
 
 void l1_free(l1_cache *c) {
     if (c->bytes) orr_cache_free(&c->tags);
-    free(c->warp);
+    orr_pages_free(c->warp);
     free(c->filled.at);
     free(c->loads.at);
     free(c->mshrs.at);

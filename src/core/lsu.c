@@ -27,14 +27,14 @@ void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, co
     u->launch = l1->launch;
     u->pipe = l1->pipe;
     u->clock = l1->clock;
-    u->warp = orr_calloc((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
+    u->warp = orr_pages((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
     u->starts = orr_calloc(s->places, sizeof *u->starts);
     u->to_shared = orr_calloc(s->places, sizeof *u->to_shared);
     u->queue = orr_calloc(s->places, sizeof *u->queue);
 }
 
 void lsu_free(lsu *u) {
-    free(u->warp);
+    orr_pages_free(u->warp);
     free(u->starts);
     free(u->to_shared);
     free(u->queue);
