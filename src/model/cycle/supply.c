@@ -107,6 +107,7 @@ static bool read_into(orr_source *source, block_traces *b, orr_err *e) {
 static block_traces *take_spare(supply *s) {
     pthread_mutex_lock(&s->lock);
     block_traces *b = take(&s->spare);
+    b->next = NULL;
     pthread_mutex_unlock(&s->lock);
     return b;
 }
