@@ -515,8 +515,7 @@ CLAIMS = {
         ("Shared memory answers faster than L1.", ["shared.latency", "l1.latency"]),
         ("A load with bank conflicts takes two cycles a pass, and other warps go in between.", ["lsu.replay"]),
         ("L1 keeps four lines a set.", ["l1.tag_ways"]),
-        ("A store keeps L1 busy, and stores of warps take turns.", ["l1.store_round_robin"]),
-        ("Operands of a store are read late.", ["lsu.read_store", "lsu.read_word"]),
+        ("Operands of a store are read late.", ["lsu.read_store"]),
         ("An SM's memory instructions share a queue.", ["lsu.queue"]),
     ],
     "l2": [
@@ -528,11 +527,8 @@ CLAIMS = {
     ],
     "stores": [
         ("Stores to one line are joined before they leave the SM, if they follow soon.", ["xbar.merge_lines", "xbar.merge_wait"]),
-        ("A store of part of a sector takes its slice longer, and halves that store to one line take turns.",
-         ["l2.partial_interval", "l2.side_switch"]),
         ("Not all of L2 may be dirty.", ["l2.dirty_ways"]),
         ("Bytes are marked for few lines; one more, and a line is completed from memory.", ["l2.partial_ways", "l2.completions"]),
-        ("TPCs share ports to the slices.", ["xbar.clusters", "xbar.cluster_bandwidth"]),
     ],
     "atomics": [
         ("An atomic takes little longer than a load; the other half is far.", ["l2.atomic_latency"]),
