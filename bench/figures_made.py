@@ -527,6 +527,7 @@ CLAIMS = {
     ],
     "stores": [
         ("Stores to one line are joined before they leave the SM, if they follow soon.", ["xbar.merge_lines", "xbar.merge_wait"]),
+        ("Halves that store to parts of one line take turns.", ["l2.side_switch", "l2.side_switch_far"]),
         ("Not all of L2 may be dirty.", ["l2.dirty_ways"]),
         ("Bytes are marked for few lines; one more, and a line is completed from memory.", ["l2.partial_ways", "l2.completions"]),
     ],
@@ -546,7 +547,7 @@ CLAIMS = {
     ],
     "launch": [
         ("Blocks of an SM start so much apart; where one has ended the next starts later.", ["launch.sm_interval", "launch.turnaround"]),
-        ("A kernel's code comes line by line.", ["launch.code_latency", "launch.code_interval"]),
+        ("A kernel's code comes line by line.", ["launch.code_latency"]),
         ("Straight code beyond the SM's cache comes at a pace of its own, and beyond the GPC's much slower.",
          ["icache.l0", "icache.l1_interval", "icache.l2_interval"]),
         ("The first use of a constant line waits.", ["const.cold", "const.l15_latency"]),
