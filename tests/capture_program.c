@@ -40,10 +40,11 @@ int main(int argc, char **argv) {
     void *extra[] = {(void *)1, &k, (void *)2, &n, NULL};
     cuLaunchKernel(function, 20, 1, 1, 256, 1, 1, 0, NULL, NULL, extra);
     cuMemFree_v2(x);
-    cuMemAlloc_v2(&z, 100 * sizeof h);
-    k = (typeof(k)){N, 1, y, z};
+    int m = argc > 3 ? 1000 : N; // fewer fit into what was freed
+    cuMemAlloc_v2(&z, argc > 3 ? 4000 : 100 * sizeof h);
+    k = (typeof(k)){m, 1, y, z};
     cuLaunchKernel(function, 20, 1, 1, 256, 1, 1, 0, NULL, args, NULL);
-    cuMemcpyDtoH_v2(h, z, sizeof h);
+    cuMemcpyDtoH_v2(h, z, (size_t)m * 4);
     double sum = 0;
     for (int i = 0; i < N; i++) sum += (double)h[i];
     printf("%.1f\n", sum); // 3.5 x 0.25 x (0 + 1 + ... + 4999)

@@ -2,7 +2,7 @@
 // Memory is the host's; the two kernels, `saxpy` of workloads/saxpy and `paint` of app/paint.cu, are computed
 // here; what a program calls is told to whoever has subscribed. $FAKE_CUDA: "wrong" changes one number that
 // the kernel leaves; "killed" ends the process after a launch; "host" has graphs of host functions;
-// "apart" has memory in two places.
+// "apart" has memory in two places; "again" gives memory that was freed, as zeros.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -98,6 +98,7 @@ int cuFuncGetParamInfo(void *function, size_t i, size_t *offset, size_t *size) {
     *size = sizes[paints(function)][i];
     return 0;
 }
+static uint64_t freed;
 int cuMemAlloc_v2(uint64_t *addr, size_t n) {
     struct {
         uint64_t *addr;
@@ -117,6 +118,13 @@ int cuMemAlloc_v2(uint64_t *addr, size_t n) {
         tell(243, 1, &told_of, &result, NULL);
         return 0;
     }
+    if (is("again") && freed) { // behind the beginning of what was there
+        *addr = freed + 512;
+        memset((void *)(uintptr_t)*addr, 0, n);
+        freed = 0;
+        tell(243, 1, &told_of, &result, NULL);
+        return 0;
+    }
     if (n > sizeof pool - used) return 2;
     *addr = (uint64_t)(uintptr_t)(pool + used);
     used += (n + 511) / 512 * 512;
@@ -127,6 +135,7 @@ int cuMemFree_v2(uint64_t addr) {
     int result = 0;
     tell(245, 0, &addr, NULL, NULL);
     tell(245, 1, &addr, &result, NULL);
+    freed = addr;
     return 0;
 }
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t n) {

@@ -34,6 +34,17 @@ managed: 10 20 30 40
 too far: cudaErrorInvalidValue
 X
 done
+# A program of CUDA 11 and of 12: linked with a library of that name and version, which has no functions.
+for v in 11.0 12; do
+    "${CC:-cc}" -O1 -DCUDA=${v%.0} -c "$source/tests/app/older.c" -o older.o
+    nm -u older.o | grep -oE '(__)?cuda.*' | sed 's/.*/int &(void) { return 999; }/' >stub.c
+    echo "libcudart.so.$v { global: *; };" >stub.map
+    "${CC:-cc}" -w -shared -fPIC stub.c -Wl,-soname,libcudart.so.$v -Wl,--version-script=stub.map -o libcudart.so.$v
+    "${CC:-cc}" older.o -L. -l:libcudart.so.$v -o older
+    rm libcudart.so.$v
+    "$orrery" app -q --gpu h200 --model functional ./older "$fatbin" >got 2>err || { cat got err; fail "CUDA $v"; }
+    [ "$(grep -c ': right$' got)" = 13 ] && ! grep -q wrong got || { cat got err; fail "CUDA $v"; }
+done
 # Textures and surfaces; one that has been destroyed is an illegal address.
 "${CC:-cc}" -O1 "$source/tests/app/texture.c" -o texture -L"$build/cuda" -l:libcudart.so.13 -l:libcuda.so.1
 for model in functional cycle; do

@@ -44,6 +44,9 @@ FAKE_CUDA=killed "$orrery" capture -o killed ./program "$cubin" >out 2>err || rc
 # Memory in places that are 80 TiB and more apart, as cudaMalloc's and a pool's.
 FAKE_CUDA=apart "$orrery" capture -o apart ./program "$cubin" >out 2>err
 "$orrery" run apart --model cycle >out 2>err && grep -q '3 of 3 launches were replayed; 3 left' err || fail "memory in two places"
+# A region where another one has been: what that one held is not what this one begins with.
+FAKE_CUDA=again "$orrery" capture -o again ./program "$cubin" 0 again >out 2>err
+"$orrery" run again >out 2>err && grep -q '3 of 3 launches were replayed; 3 left' err || fail "memory that was somebody else's"
 # A GPU that computes something else is found out.
 FAKE_CUDA=wrong "$orrery" capture --launches 1-2 -o wrong ./program "$cubin" >out 2>err
 rc=0

@@ -19,8 +19,9 @@
 
 enum { BLOCK = 96, GRID = 6, WARPS = 3, WORDS = 4096, LOG_BYTES = 4 << 20 };
 
-// Loops of different lengths, guarded and irregular accesses, a call, early exits, barriers under a guard,
-// shuffles under a mask in a register, a branch table, shared and local memory, a grid of two dimensions.
+// Loops of different lengths, guarded and irregular accesses, copies of which some lanes read nothing, a
+// call, early exits, barriers under a guard, shuffles under a mask in a register, a branch table, shared and
+// local memory, a grid of two dimensions.
 static const char code[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".global .align 4 .b8 table[64];\n"
@@ -33,6 +34,7 @@ static const char code[] =
     ".visible .entry mix(.param .u64 a)\n{\n"
     " .reg .b32 %r<40>; .reg .b64 %d<20>; .reg .pred %p<12>;\n"
     " .shared .align 4 .b8 s[512];\n"
+    " .shared .align 16 .b8 copied[512];\n"
     " .local .align 8 .b8 stack[32];\n"
     " ld.param.u64 %d1, [a]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y;\n"
     " mov.u32 %r20, %nctaid.x; mad.lo.u32 %r2, %r3, %r20, %r2;\n"
@@ -53,6 +55,9 @@ static const char code[] =
     " mov.u32 %r15, s; shl.b32 %r16, %r1, 2; add.u32 %r15, %r15, %r16; st.shared.u32 [%r15], %r6;\n"
     " setp.lt.u32 %p5, %r1, 64; @%p5 bar.sync 1, 64;\n"
     " bar.sync 0;\n"
+    " mov.u32 %r27, copied; add.u32 %r27, %r27, %r16; and.b32 %r28, %r1, 4; setp.gt.u32 %p9, %r1, 50;\n"
+    " cp.async.ca.shared.global [%r27], [%d3], 4, %r28; cp.async.ca.shared.global [%r27], [%d3], 4, %p9;\n"
+    " cp.async.wait_all;\n"
     " ld.shared.u32 %r17, [s+20]; add.u32 %r6, %r6, %r17;\n"
     " { .param .b32 q0; .param .b64 q1; .param .b32 q2; st.param.b32 [q0], %r1; st.param.b64 [q1], %d3;\n"
     "   call (q2), twice, (q0, q1); ld.param.b32 %r18, [q2]; }\n"
@@ -124,7 +129,7 @@ static orr_launch launch_of(rig *r, bool told, const char *name) {
                         .mem = r->mem,
                         .grid = {told ? GRID : GRID / 2, told ? 1 : 2, 1},
                         .block = {BLOCK, 1, 1},
-                        .dynamic_shared = told ? 512 : 0,
+                        .dynamic_shared = told ? 1024 : 0,
                         .params = r->params};
 }
 

@@ -88,6 +88,7 @@ RT_12_13(cudaGetDriverEntryPoint)(const char *name, void **fn, unsigned long lon
     (void)flags;
     return ask_runtime(name, fn, 13000, status);
 }
+IN_11(driver_entry_point_11, cudaGetDriverEntryPoint_ptsz)
 RT_11(cudaGetDriverEntryPoint, driver_entry_point_11)(const char *name, void **fn, unsigned long long flags) {
     (void)flags;
     return ask_runtime(name, fn, 11000, NULL);

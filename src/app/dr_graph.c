@@ -52,6 +52,7 @@ int orr_cudaGraphClone(void **, void *);
 int orr_cudaGraphDestroyNode(void *);
 int orr_cudaGraphInstantiateWithParams(void **, void *, void *);
 int orr_cudaGraphExecUpdate(void *, void *, void *);
+int orr_graph_exec_update_11(void *, void *, void **, int *);
 int orr_cudaGraphDebugDotPrint(void *, const char *, unsigned);
 int orr_cudaGraphConditionalHandleCreate(uint64_t *, void *, unsigned, unsigned);
 int orr_cudaStreamBeginCaptureToGraph(void *, void *, void *const *, const void *, size_t, int);
@@ -260,6 +261,9 @@ API int cuGraphClone(void **to, void *graph) { return BY_RUNTIME(orr_cudaGraphCl
 API int cuGraphDestroyNode(void *node) { return BY_RUNTIME(orr_cudaGraphDestroyNode(node)); }
 API int cuGraphInstantiateWithParams(void **exec, void *graph, void *p) {
     return BY_RUNTIME(orr_cudaGraphInstantiateWithParams(exec, graph, p));
+}
+API int cuGraphExecUpdate(void *exec, void *graph, void **node, int *code) { // of CUDA 11
+    return BY_RUNTIME(orr_graph_exec_update_11(exec, graph, node, code));
 }
 API int cuGraphExecUpdate_v2(void *exec, void *graph, void *result) {
     return BY_RUNTIME(orr_cudaGraphExecUpdate(exec, graph, result));

@@ -169,38 +169,81 @@ RT_S(cudaMemcpyFromArrayAsync)(void *dst, void *from, size_t x, size_t y, size_t
 }
 
 // ---- objects --------------------------------------------------------------------------------------------
-RT(cudaCreateTextureObject)
-(uint64_t *handle, const resource_desc *r, const texture_desc *d, const void *view) {
+// 13's cudaResourceDesc has room behind what 11's and 12's have, and 11's cudaTextureDesc ends before
+// seamlessCubemap.
+enum { RESOURCE_12 = 64, TEXTURE_11 = offsetof(texture_desc, seamless) };
+
+static int new_texture(uint64_t *handle, const resource_desc *r, const texture_desc *d, const void *view) {
     ENTER();
     if (view && *(const int *)view)
         return app_leave(app_missing("cudaCreateTextureObject with a resource view"));
     return app_leave(app_texture_new(r, d, handle));
 }
-RT(cudaCreateSurfaceObject)(uint64_t *handle, const resource_desc *r) {
+// The program's descriptions, as far as they go, and nothing behind them.
+static const resource_desc *resource_12(const void *r, resource_desc *own) {
+    *own = (resource_desc){.flags = 0};
+    return r ? memcpy(own, r, RESOURCE_12) : NULL;
+}
+static const texture_desc *texture_11(const void *d, texture_desc *own) {
+    *own = (texture_desc){.seamless = 0};
+    return d ? memcpy(own, d, TEXTURE_11) : NULL;
+}
+RT_13(cudaCreateTextureObject)
+(uint64_t *handle, const resource_desc *r, const texture_desc *d, const void *view) {
+    return new_texture(handle, r, d, view);
+}
+IN_11(create_texture_12, cudaCreateTextureObject_v2) // of 11.8
+IN_12(create_texture_12, cudaCreateTextureObject)
+API int orr_create_texture_12(uint64_t *handle, const void *r, const texture_desc *d, const void *view) {
+    resource_desc own;
+    return new_texture(handle, resource_12(r, &own), d, view);
+}
+RT_11(cudaCreateTextureObject, create_texture_11)
+(uint64_t *handle, const void *r, const void *d, const void *view) {
+    resource_desc own;
+    texture_desc how;
+    return new_texture(handle, resource_12(r, &own), texture_11(d, &how), view);
+}
+
+static int new_surface(uint64_t *handle, const resource_desc *r) {
     ENTER();
     return app_leave(app_surface_new(r, handle));
+}
+RT_13(cudaCreateSurfaceObject)(uint64_t *handle, const resource_desc *r) { return new_surface(handle, r); }
+RT_11_12(cudaCreateSurfaceObject, create_surface_12)(uint64_t *handle, const void *r) {
+    resource_desc own;
+    return new_surface(handle, resource_12(r, &own));
 }
 RT(cudaDestroyTextureObject)(uint64_t handle) {
     ENTER();
     return app_leave(app_texture_free(handle));
 }
 RT(cudaDestroySurfaceObject)(uint64_t handle) { return orr_cudaDestroyTextureObject(handle); }
-RT(cudaGetTextureObjectResourceDesc)(resource_desc *r, uint64_t handle) {
-    ENTER();
-    const resource_desc *is = app_texture_resource(handle);
-    if (!r || !is) return app_leave(E_VALUE);
-    *r = *is;
+
+static int tell(void *to, const void *is, size_t n) {
+    if (!to || !is) return app_leave(E_VALUE);
+    memcpy(to, is, n);
     return app_leave(E_OK);
 }
-RT(cudaGetSurfaceObjectResourceDesc)(resource_desc *r, uint64_t handle) {
-    return orr_cudaGetTextureObjectResourceDesc(r, handle);
-}
-RT(cudaGetTextureObjectTextureDesc)(texture_desc *d, uint64_t handle) {
+IN_13(cudaGetTextureObjectResourceDesc, cudaGetSurfaceObjectResourceDesc)
+RT_13(cudaGetTextureObjectResourceDesc)(resource_desc *r, uint64_t handle) {
     ENTER();
-    const texture_desc *is = app_texture_how(handle);
-    if (!d || !is) return app_leave(E_VALUE);
-    *d = *is;
-    return app_leave(E_OK);
+    return tell(r, app_texture_resource(handle), sizeof *r);
+}
+IN_11(texture_resource_12, cudaGetSurfaceObjectResourceDesc)
+IN_12(texture_resource_12, cudaGetSurfaceObjectResourceDesc)
+RT_11_12(cudaGetTextureObjectResourceDesc, texture_resource_12)(void *r, uint64_t handle) {
+    ENTER();
+    return tell(r, app_texture_resource(handle), RESOURCE_12);
+}
+IN_11(cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc_v2)
+RT_12_13(cudaGetTextureObjectTextureDesc)(texture_desc *d, uint64_t handle) {
+    ENTER();
+    return tell(d, app_texture_how(handle), sizeof *d);
+}
+RT_11(cudaGetTextureObjectTextureDesc, texture_how_11)(void *d, uint64_t handle) {
+    ENTER();
+    return tell(d, app_texture_how(handle), TEXTURE_11);
 }
 RT(cudaDeviceGetTexture1DLinearMaxWidth)(size_t *width, const channel_desc *c, int device) {
     ENTER();

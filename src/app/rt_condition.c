@@ -191,5 +191,7 @@ RT_13(cudaStreamUpdateCaptureDependencies)
     (void)edges;
     return update(stream, needs, n, flags);
 }
+IN_11(update_capture_12, cudaStreamUpdateCaptureDependencies_ptsz)
+IN_12(update_capture_12, cudaStreamUpdateCaptureDependencies_ptsz)
 RT_11_12(cudaStreamUpdateCaptureDependencies, update_capture_12)
 (void *stream, void *const *needs, size_t n, unsigned flags) { return update(stream, needs, n, flags); }

@@ -170,6 +170,10 @@ RT(cudaDeviceFlushGPUDirectRDMAWrites)(int target, int scope) {
     (void)target, (void)scope;
     return E_OK;
 }
+RT(cudaProfilerInitialize)(const char *config, const char *output, int mode) { // of CUDA 11
+    (void)config, (void)output, (void)mode;
+    return E_OK;
+}
 RT(cudaProfilerStart)(void) { return E_OK; }
 RT(cudaProfilerStop)(void) { return E_OK; }
 
@@ -369,6 +373,8 @@ RT(cudaGetExportTable)(const void **table, const void *id) {
 
 // The names of CUDA 2, which 11 and 12 still have.
 RT(cudaThreadSynchronize)(void) { return orr_cudaDeviceSynchronize(); }
+RT(cudaThreadGetCacheConfig)(int *config) { return orr_cudaDeviceGetCacheConfig(config); }
+RT(cudaThreadSetCacheConfig)(int config) { return orr_cudaDeviceSetCacheConfig(config); }
 RT(cudaThreadExit)(void) { return orr_cudaDeviceReset(); }
 RT(cudaThreadGetLimit)(size_t *value, int limit) { return orr_cudaDeviceGetLimit(value, limit); }
 RT(cudaThreadSetLimit)(int limit, size_t value) { return orr_cudaDeviceSetLimit(limit, value); }

@@ -247,9 +247,13 @@ RT(cudaGraphExecMemsetNodeSetParams)(void *exec, void *node, const memset_node *
     if (!error) replace(n, &c);
     return app_leave(error);
 }
-// The graph has the same shape as the one the executable was made of: take its operations over. The result
-// is an int first (0: success), whatever follows it.
-RT(cudaGraphExecUpdate)(void *exec, void *graph, void *result) {
+typedef struct { // cudaGraphExecUpdateResultInfo
+    int code;    // 0: success
+    void *node, *from;
+} update_result;
+
+// The graph has the same shape as the one the executable was made of: take its operations over.
+static int update(void *exec, void *graph, update_result *result) {
     ENTER();
     app_graph *to = exec, *from = graph;
     bool same = to && from && to->nodes.n == from->nodes.n;
@@ -257,7 +261,7 @@ RT(cudaGraphExecUpdate)(void *exec, void *graph, void *result) {
         same = to->nodes.at[i]->call.what == from->nodes.at[i]->call.what &&
                to->nodes.at[i]->nneeds == from->nodes.at[i]->nneeds &&
                to->nodes.at[i]->call.what != DO_GRAPH && to->nodes.at[i]->call.what != DO_CONDITION;
-    if (result) *(int *)result = same ? 0 : 1;
+    *result = (update_result){.code = !same};
     for (size_t i = 0; same && i < to->nodes.n; i++) {
         app_call c = from->nodes.at[i]->call;
         if (c.params) {
@@ -269,4 +273,15 @@ RT(cudaGraphExecUpdate)(void *exec, void *graph, void *result) {
         to->nodes.at[i]->origin = from->nodes.at[i];
     }
     return app_leave(same ? E_OK : E_GRAPH_UPDATE);
+}
+RT_12_13(cudaGraphExecUpdate)(void *exec, void *graph, update_result *result) {
+    update_result own;
+    return update(exec, graph, result ? result : &own);
+}
+RT_11(cudaGraphExecUpdate, graph_exec_update_11)(void *exec, void *graph, void **node, int *code) {
+    update_result r = {.code = 1};
+    int error = update(exec, graph, &r);
+    if (node) *node = r.node;
+    if (code) *code = r.code;
+    return error;
 }

@@ -228,7 +228,7 @@ static int active_clusters(app_function *f, const launch_config *c, uint32_t siz
     return E_OK;
 }
 
-RT_12_13(cudaOccupancyMaxActiveClusters)(int *clusters, const void *func, const launch_config *config) {
+RT(cudaOccupancyMaxActiveClusters)(int *clusters, const void *func, const launch_config *config) {
     ENTER();
     app_function *f = app_function_of(func);
     if (!f || !clusters || !config) return app_leave(f ? E_VALUE : E_DEVICE_FUNCTION);
@@ -244,7 +244,7 @@ RT_12_13(cudaOccupancyMaxActiveClusters)(int *clusters, const void *func, const 
 }
 
 // The largest cluster of which at least one is resident.
-RT_12_13(cudaOccupancyMaxPotentialClusterSize)(int *size, const void *func, const launch_config *config) {
+RT(cudaOccupancyMaxPotentialClusterSize)(int *size, const void *func, const launch_config *config) {
     ENTER();
     app_function *f = app_function_of(func);
     if (!f || !size || !config) return app_leave(f ? E_VALUE : E_DEVICE_FUNCTION);

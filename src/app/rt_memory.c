@@ -218,13 +218,15 @@ RT_13(cudaMemPrefetchAsync)(const void *p, size_t bytes, mem_location where, uns
 RT(cudaMemAdvise_v2)(const void *p, size_t bytes, int advice, mem_location where) {
     return orr_cudaMemAdvise(p, bytes, advice, where);
 }
-RT(cudaMemPrefetchAsync_v2)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
+RT_S(cudaMemPrefetchAsync_v2)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
     return orr_cudaMemPrefetchAsync(p, bytes, where, flags, stream);
 }
 RT_11_12(cudaMemAdvise, mem_advise_12)(const void *p, size_t bytes, int advice, int device) {
     (void)bytes, (void)advice, (void)device;
     return hint(p);
 }
+IN_11(mem_prefetch_12, cudaMemPrefetchAsync_ptsz)
+IN_12(mem_prefetch_12, cudaMemPrefetchAsync_ptsz)
 RT_11_12(cudaMemPrefetchAsync, mem_prefetch_12)(const void *p, size_t bytes, int device, void *stream) {
     return prefetch(p, bytes, device, stream);
 }

@@ -230,6 +230,8 @@ RT_13(cudaStreamGetCaptureInfo)
     if (edges) *edges = NULL;
     return capture_info(stream, status, id, graph, needs, n);
 }
+IN_11(stream_capture_info_12, cudaStreamGetCaptureInfo_ptsz)
+IN_12(stream_capture_info_12, cudaStreamGetCaptureInfo_ptsz)
 RT_11_12(cudaStreamGetCaptureInfo, stream_capture_info_12)
 (void *stream, int *status, unsigned long long *id) {
     return capture_info(stream, status, id, NULL, NULL, NULL);

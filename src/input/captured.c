@@ -134,7 +134,8 @@ static bool put_piece(struct orr_capture_run *r, size_t n, size_t piece, orr_err
         return orr_fail(e, ORR_BAD_INPUT, "%s: has contents for 0x%" PRIx64 ", which is in no region",
                         c->path, k->addr);
     orr_numbers_put(&r->now, k->addr, k->hash);
-    if (fresh && !k->hash) return true; // untouched memory is zero, and stays untouched
+    // Untouched memory is zero, and stays untouched; what lay there before, in another region, does not.
+    if (fresh && !k->hash && !orr_piece_hash(to, k->raw)) return true;
     r->touched += fresh ? k->raw : 0;
     if (r->touched > orr_host_memory())
         return orr_fail(e, ORR_BAD_INPUT, "%s: needs more memory than this machine has", c->path);

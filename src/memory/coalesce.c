@@ -133,21 +133,32 @@ void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, 
 
 // ---- copies past L1 -----------------------------------------------------------------------------
 // Piece p of a line (of 16 bytes) lands at (p - d) % 8, with the same d for a row that is copied: in the next
-// 128 bytes where p >= d, and with an odd d the halves of a sector do not stay together.
+// 128 bytes where p >= d, and with an odd d the halves of a sector do not stay together. Pieces that land at
+// p ^ row, as Triton and CUTLASS lay tiles out, change places within their 128 bytes: they are fetched like
+// any load.
 void orr_coalesce_copy(const orr_access *a, orr_coalesced *out) {
     orr_access plain = {.mask = a->mask};
     uint32_t part[4] = {0}; // first halves and what stays together, by 128 bytes; second halves
-    uint64_t marked = UINT64_MAX;
+    uint64_t marked = UINT64_MAX, line = UINT64_MAX;
+    uint32_t last_d = 0, last_x = 0;
+    bool swapped = false, moved = false;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int lane = orr_ffs(m);
         uint64_t addr = a->addr[lane];
-        uint32_t p = (uint32_t)(addr / 16 % 8), d = (p - (uint32_t)addr % 8) % 8;
+        uint32_t p = (uint32_t)(addr / 16 % 8), to = (uint32_t)addr % 8, d = (p - to) % 8, x = p ^ to;
         marked &= addr;
+        if (addr / ORR_LINE == line) {
+            swapped |= d != last_d;
+            moved |= x != last_x;
+        }
+        line = addr / ORR_LINE;
+        last_d = d;
+        last_x = x;
         plain.addr[lane] = addr & ~15ull;
         part[(d & p & 1) * 2 + (p < d)] |= m & -m;
     }
-    if (!(marked & 8)) { // a trace that does not say it
-        orr_coalesce(a, 16, ORR_WHOLE_WARP, out);
+    if ((swapped && !moved) || !(marked & 8)) { // or a trace that does not say it
+        orr_coalesce(&plain, 16, ORR_WHOLE_WARP, out);
         return;
     }
     out->lines = out->sectors = 0;

@@ -196,6 +196,15 @@ static void put_enter(const copy *c, uint32_t block, orr_text *out) {
 }
 
 // What is in %orr_a, as an access by instruction `inst` under the statement's guard.
+// A copy that reads no byte (the size of its source is 0, or the predicate says so) is no access.
+static void put_reads_none(const ptx_func *fn, const ptx_opd *size, orr_text *out) {
+    if (size->kind != O_REG) return;
+    bool pred = ptx_type_class(fn->reg_type[size->value]) == ORR_P;
+    orr_text_add(out, pred ? "  @" : "  {\n  .reg .pred %%none;\n  setp.eq.u32 %%none, ");
+    ptx_print_reg(fn, (uint32_t)size->value, out);
+    orr_text_add(out, pred ? " mov.b32 %%orr_t, 0;\n" : ", 0;\n  @%%none mov.b32 %%orr_t, 0;\n  }\n");
+}
+
 static void put_access(const copy *c, const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr_text *out) {
     const orr_inst *i = &c->k->insts[inst];
     if (s->guard >= 0) {
@@ -205,6 +214,7 @@ static void put_access(const copy *c, const ptx_func *fn, const ptx_stmt *s, uin
     } else {
         orr_text_add(out, "  mov.b32 %%orr_t, 1;\n");
     }
+    if (i->op == ORR_OP_CPASYNC && s->n > 3) put_reads_none(fn, &c->f->opds.at[s->first + 3], out);
     if (c->mode == ORR_COPY_RECORD) {
         ptx_insert(ptx_ins_access, inst, 0, out);
     } else if (orr_traced_space(i) == ORR_SPACE_LOCAL) { // words of 32 lanes side by side make a line

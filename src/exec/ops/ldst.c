@@ -457,18 +457,19 @@ static void cp_async(warp *w, const uop *u) {
     effective(w, u->a, u->inst->disp, addr);
     if (!resolve(w, u, addr, ORR_SPACE_SHARED, bytes, to)) return;
     LANES where[i] = addr[i] / 16 % 8;
-    // Only the bytes that are read must be there; a lane that reads none may point anywhere.
+    // Only the bytes that are read must be there; a lane that reads none may point anywhere, and asks L1 for
+    // nothing.
     uint32_t all = w->exec, reads = 0;
+    for (uint32_t m = all; m; m &= m - 1)
+        if (!part || part[orr_ffs(m)]) reads |= m & -m;
     effective(w, u->b, u->inst->disp2, addr);
     if (w->trace && u->traced) {
         // How a copy past L1 is fetched depends on where in its 128 bytes of shared memory it lands
         // (orr_coalesce_copy). The low bits of the address, which are 0 for 16 bytes, say it.
         bool past = orr_inst_lands(u->inst);
         LANES where[i] = past ? (addr[i] & ~15ull) | 8 | where[i] : addr[i];
-        orr_trace_put_access(w->trace, all, where);
+        orr_trace_put_access(w->trace, reads, where);
     }
-    for (uint32_t m = all; m; m &= m - 1)
-        if (!part || part[orr_ffs(m)]) reads |= m & -m;
     for (uint32_t m = reads; m; m &= m - 1) {
         int lane = orr_ffs(m);
         from[lane] = translate(w, u, lane, addr[lane], ORR_SPACE_GENERIC, 1);
