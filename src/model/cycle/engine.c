@@ -444,9 +444,11 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool re
     s->starved = false;
     s->cluster.out.n = s->cluster.in.n = 0;
     s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    memset(&s->n, 0, sizeof s->n);
-    memset(s->stalls, 0, sizeof s->stalls);
-    if (!s->fresh || resized) reset_parts(c, s);
+    if (!s->fresh || resized) {
+        memset(&s->n, 0, sizeof s->n);
+        memset(s->stalls, 0, sizeof s->stalls);
+        reset_parts(c, s);
+    }
     s->fresh = true;
     s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
     s->worker = &c->host.workers[0];
