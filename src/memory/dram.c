@@ -70,6 +70,7 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
 
     uint32_t run = RUN < g->dram_row ? RUN : ORR_LINE;
     c->map.run_shift = run / ORR_LINE == 2;
+    c->map.turn_shift = g->dram_channels > g->l2_slices ? 45 : 44;
     c->map.bank_div = orr_divider_of(c->map.banks);
     c->map.row_div = orr_divider_of(g->dram_row > run ? (uint32_t)(g->dram_row / run) : 1);
 
@@ -105,7 +106,6 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     c->refresh.groups = (uint32_t)g->dram_refresh_groups;
     c->refresh.later = (uint64_t)llround(g->dram_refresh_spread * ns / g->dram_refresh_groups);
     c->refresh.start = (uint64_t)llround(g->dram_refresh_start * ns);
-    c->refresh.paired = g->dram_refresh_groups > 1 && c->map.banks % 2 == 0;
     c->refresh.all_every = max(1, (uint64_t)llround(REFRESH_NS * ns));
     c->refresh.all_takes = (uint64_t)llround(REFRESH_NS * ns * (1 - g->dram_efficiency / 100));
 }
@@ -257,8 +257,7 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     uint64_t row;
     // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
     // bank.
-    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line,
-                                  c->refresh.paired, &row);
+    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line, &row);
     if (r->alone) row = ALONE + d->s.seq;
     orr_dram_bank *bank = &d->bank[b];
 
