@@ -113,11 +113,11 @@ static void refreshed_row(void **state) {
 }
 
 // Four banks, each refreshed for 100 in 1,000, one after the other: bank b's begins 250 x b before the end of
-// a period. In pairs banks 0 and 1 have the time of bank 0, 2 and 3 that of bank 2; the second of two groups
-// of channels is 200 of 400 later. Who begins 300 after a period did finds all of it 300 earlier.
+// a period. The second of two groups of channels is 200 of 400 later. Who begins 300 after a period did finds
+// all of it 300 earlier.
 static void refresh_groups(void **state) {
     (void)state;
-    static const uint32_t alone[4] = {0, 750, 500, 250}, pairs[4] = {0, 0, 500, 500};
+    static const uint32_t order[4] = {0, 750, 500, 250};
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t channel = i % 3, start = i < 3 ? 0 : 300; // channel 2: no groups
         const char *sets[] = {"dram.banks=4",
@@ -134,7 +134,7 @@ static void refresh_groups(void **state) {
         orr_dram_spec c;
         orr_dram_spec_read(&c, g);
         for (uint32_t bank = 0; bank < 4; bank++) {
-            uint32_t begins = 3000 + (channel < 2 ? pairs[bank] + 200 * channel : alone[bank]) - start;
+            uint32_t begins = 3000 + order[bank] + (channel < 2 ? 200 * channel : 0) - start;
             for (uint32_t k = 0; k < 4; k++) { // before, at its beginning, 40 before its end, after
                 orr_dram d;
                 orr_dram_init(&d, &c, channel % 2);

@@ -32,7 +32,7 @@ typedef struct orr_dram_map {
     uint32_t banks, groups;
     orr_divider bank_div, row_div; // run of a channel -> bank; what is left -> row
     uint32_t run_shift;            // lines of a run, log2
-    uint32_t turn_shift;           // which bits of a row's hash rotate its banks
+    uint32_t turn_shift;           // which bits of a row's hash rotate its banks; 44, pseudo channels 45
     uint32_t atom;                 // sectors a column access moves: 1, 2, 4
     uint8_t group_of[1024];        // bank
 } orr_dram_map;

@@ -26,7 +26,9 @@
 //           folded by XOR give one of 64 places in it (l2.fold says what each bit gives), and these are dealt
 //           out modulo its slices, 64 more for each 512 chunks: slice = (64 x (chunk / 512) + place) mod
 //           (units / 2). An even number of units, and l2.fold; else as ipoly. As an H200 has it, 4 KB are on
-//           eight slices of one half, and 64 KB have one or two pieces of 512 B on each of 94.
+//           eight slices of one half, and 64 KB have one or two pieces of 512 B on each of 94. Where a slice
+//           has two channels of its own, or 4, 8, the hash chooses the slice, and its channels take its
+//           chunks in turn.
 #ifndef ORR_INTERLEAVE_H
 #define ORR_INTERLEAVE_H
 
