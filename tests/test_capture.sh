@@ -102,6 +102,13 @@ grep -q '5 of them without memory, because they are like others' err || fail "--
 "$orrery" run sampled --model cycle --json >r.json 2>err || fail "a sampled capture"
 [ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 6 ] && grep -q '"index": 5' r.json || fail "launches like others"
 refused "not measured" "$orrery" correlate graphs
+# What was measured of them all is compared with what is predicted of the first.
+{
+    echo 'script,size,cache,launch,repeat,kernel,grid,block,registers,shared,gpu,driver,date,gpc__cycles_elapsed.max'
+    for n in 0 1 2 3 4 5; do echo "sampled,,flushed,$n,0,saxpy,20x1x1,256x1x1,16,0,NVIDIA H200,0,2026-01-01,$((4000 + n))"; done
+} >sampled/measured.csv
+"$orrery" correlate sampled --json -o c.json -- --gpu h200 2>err || fail "correlate of a sampled capture"
+grep -q '"by_launch": {"cycles": {"points": 6, "missing": 0' c.json || fail "launches like others have no prediction"
 # Textures and surfaces: texels of arrays, before and after.
 "$cc" -O1 "$source/tests/capture_texture.c" -o textures -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 "$orrery" capture -o painted ./textures "$source/tests/app/paint.cubin" >out 2>err
