@@ -4,6 +4,7 @@
 // The bench's GPU: 1 GHz everywhere; two slices of 32 bytes a cycle (256 bytes to each in turn), two channels
 // of 32 bytes a cycle, 1 KB rows. L2 has 1 MB.
 #include "cycle.h"
+#include "model/cycle/crew.h"
 #include "model/cycle/engine.h"
 #include "model/cycle/sm.h"
 
@@ -243,14 +244,15 @@ static void test_store_turns(void **state) {
         *ORR_PUSH(&c->sms[line.sm].port.out) = line;
     }
     store_network *port = cyc_store_network_new(c);
+    crew *one = cyc_crew_new(1);
     request_list to[2] = {{0}};
-    cyc_store_network_run(c, port, 20 * ORR_TICKS, to);
+    cyc_store_network_run(port, one, 20 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 3);
     for (size_t n = 0; n < 3; n++) {
         assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
         assert_int_equal(to[0].at[n].sm, n == 1 ? 2 : 0);
     }
-    assert_int_equal(cyc_store_network_next(c, port), 24 * ORR_TICKS);
+    assert_int_equal(cyc_store_network_next(port), 24 * ORR_TICKS);
     assert_int_equal(c->net.cluster_free[c->sms[0].port.cluster], 32 * ORR_TICKS);
     assert_int_equal(c->net.cluster_free[c->sms[2].port.cluster], 24 * ORR_TICKS);
     // A load of the first TPC waits behind its store, one of the third does not.
@@ -259,7 +261,7 @@ static void test_store_turns(void **state) {
         orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 4 * n, .time = 21 * ORR_TICKS};
         *ORR_PUSH(&c->sms[load.sm].port.out) = load;
     }
-    cyc_store_network_run(c, port, 40 * ORR_TICKS, to);
+    cyc_store_network_run(port, one, 40 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 5);
     assert_int_equal(to[0].at[3].time, 24 * ORR_TICKS);
     assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
@@ -267,7 +269,8 @@ static void test_store_turns(void **state) {
     assert_int_equal(c->sms[4].port.out.at[0].partition, 0);
     for (uint32_t n = 0; n < 12; n++)
         assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
-    cyc_store_network_free(c, port);
+    cyc_store_network_free(port);
+    cyc_crew_free(one);
     free(to[0].at);
     cyc_free(c);
     orr_gpu_free(g);

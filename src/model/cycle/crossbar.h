@@ -4,7 +4,8 @@
 
 #include "core/port.h"
 
-#define CLUSTER_SHARE 1024 // one share of a slice (crossbar_spec.cluster_share)
+#define CLUSTER_SHARE        1024 // one share of a slice (crossbar_spec.cluster_share)
+#define MAX_NETWORK_CLUSTERS 512  // of all GPCs
 
 typedef struct crossbar_spec {
     orr_topology gpcs; // where SMs are
@@ -33,7 +34,7 @@ typedef struct gpc_port { // from the network
 } gpc_port;
 
 // Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each cluster
-// of TPCs.
+// of TPCs. Clusters with no SM have none, so that a cluster has a number of its own here.
 typedef struct cluster_queue {
     request_list at; // in order
     size_t next;
@@ -43,31 +44,41 @@ typedef struct cluster_queue {
 typedef struct slice_port {
     uint64_t free;     // ticks
     uint64_t tag;      // of the one that was last
-    size_t waiting;    // stores
     uint64_t ticks;    // that the last one of part of a sector took
-    bool stored;       // some have been sent in this window
+    uint64_t soonest;  // when the first of those that wait could be taken; UINT64_MAX: none waits
     bool published;    // network.cluster_free says that some wait
-    cluster_queue *of; // [GPC][MAX_CLUSTERS]
+    cluster_queue *of; // [cluster]
 } slice_port;
-typedef struct store_network {
-    slice_port *slices; // [partition][half]
-    uint64_t *free;     // [GPC][MAX_CLUSTERS] ticks: when a cluster's own port takes the next one
-    uint32_t *some;     // queues that have something
-    size_t waiting;     // in front of all slices
-    bool stored;        // in this window
+typedef struct cluster_port { // of the SMs of a cluster, into the network
+    uint64_t free;            // ticks: when it takes the next store
+    uint32_t place;           // GPC * MAX_CLUSTERS + which of its clusters
+    uint32_t first, n;        // store_network.sms
+    size_t waiting;           // in its queues, in front of all slices
     timed_list keys;
+} cluster_port;
+typedef struct store_network {
+    struct cycle *c;
+    slice_port *slices; // [partition][half]
+    cluster_port *clusters;
+    uint32_t nclusters;
+    uint32_t *sms; // by cluster
+    bool waits;    // somewhere
+    uint64_t until;
+    request_list *to; // [partition]
 } store_network;
 
+struct crew;
 struct cycle;
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
 void cyc_crossbar_spec_free(crossbar_spec *s);
 // Whether a request passes the network for stores before `until`.
 bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
-// What has waited and what SMs have sent, up to `until`: to the requests of each partition.
-void cyc_store_network_run(struct cycle *c, store_network *port, uint64_t until, request_list *to);
-store_network *cyc_store_network_new(const struct cycle *c);
-void cyc_store_network_free(const struct cycle *c, store_network *port);
-uint64_t cyc_store_network_next(const struct cycle *c, const store_network *port); // UINT64_MAX: none waits
+// What has waited and what SMs have sent, up to `until`: to the requests of each partition. The host threads
+// share the clusters, and then the partitions.
+void cyc_store_network_run(store_network *port, struct crew *crew, uint64_t until, request_list *to);
+store_network *cyc_store_network_new(struct cycle *c);
+void cyc_store_network_free(store_network *port);
+uint64_t cyc_store_network_next(const store_network *port); // UINT64_MAX: none waits
 // Answers to SMs: all of the n GPCs from `first` on, or one.
 void cyc_crossbar_answer_gpcs(struct cycle *c, uint32_t first, uint32_t n, gpc_port *ports,
                               const orr_replies *replies, uint32_t partitions);
