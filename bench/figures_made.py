@@ -515,8 +515,7 @@ CLAIMS = {
         ("Shared memory answers faster than L1.", ["shared.latency", "l1.latency"]),
         ("A load with bank conflicts takes two cycles a pass, and other warps go in between.", ["lsu.replay"]),
         ("L1 keeps four lines a set.", ["l1.tag_ways"]),
-        ("A store keeps L1 busy, and stores of warps take turns.", ["l1.store_round_robin"]),
-        ("Operands of a store are read late.", ["lsu.read_store", "lsu.read_word"]),
+        ("Operands of a store are read late.", ["lsu.read_store"]),
         ("An SM's memory instructions share a queue.", ["lsu.queue"]),
     ],
     "l2": [
@@ -528,11 +527,9 @@ CLAIMS = {
     ],
     "stores": [
         ("Stores to one line are joined before they leave the SM, if they follow soon.", ["xbar.merge_lines", "xbar.merge_wait"]),
-        ("A store of part of a sector takes its slice longer, and halves that store to one line take turns.",
-         ["l2.partial_interval", "l2.side_switch"]),
+        ("Halves that store to parts of one line take turns.", ["l2.side_switch", "l2.side_switch_far"]),
         ("Not all of L2 may be dirty.", ["l2.dirty_ways"]),
         ("Bytes are marked for few lines; one more, and a line is completed from memory.", ["l2.partial_ways", "l2.completions"]),
-        ("TPCs share ports to the slices.", ["xbar.clusters", "xbar.cluster_bandwidth"]),
     ],
     "atomics": [
         ("An atomic takes little longer than a load; the other half is far.", ["l2.atomic_latency"]),
@@ -543,14 +540,15 @@ CLAIMS = {
         ("A load right behind an atomic of its line is slow.", ["l2.atomic_then_load"]),
     ],
     "dram": [
+        ("A slice of L2 has two channels, of 32 bits each.", ["dram.channels", "dram.tccdl"]),
         ("A stream reaches nearly all of the bus.", ["dram.efficiency", "dram.bandwidth"]),
-        ("Rows are opened one after the other, and that limits random sectors.", ["dram.trrd", "dram.trrd_write"]),
+        ("Rows are opened one after the other, and that limits random sectors.", ["dram.trrd"]),
         ("Each bank is refreshed every so often, and a load waits for that.", ["dram.trefi", "dram.trfc"]),
         ("Writes are done in batches that reads wait for.", ["dram.write_batch", "dram.write_start"]),
     ],
     "launch": [
         ("Blocks of an SM start so much apart; where one has ended the next starts later.", ["launch.sm_interval", "launch.turnaround"]),
-        ("A kernel's code comes line by line.", ["launch.code_latency", "launch.code_interval"]),
+        ("A kernel's code comes line by line.", ["launch.code_latency"]),
         ("Straight code beyond the SM's cache comes at a pace of its own, and beyond the GPC's much slower.",
          ["icache.l0", "icache.l1_interval", "icache.l2_interval"]),
         ("The first use of a constant line waits.", ["const.cold", "const.l15_latency"]),

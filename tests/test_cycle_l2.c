@@ -46,27 +46,6 @@ static void test_dram_bandwidth(void **state) {
     check_near(MORE_LINES(0, "dram.efficiency=80 %"), 4096 * 2.5, 2);
 }
 
-// What a profiler has stored is in L2 when a kernel starts, and written to memory when a kernel reads more
-// than L2 holds (2 MB of 1 MB); what fits beside it (128 KB) leaves it there. 64 KB are 2048 sectors.
-static void test_profilers_lines(void **state) {
-    (void)state;
-    static const struct {
-        const char *flush, *profiler;
-        uint32_t blocks;
-        uint64_t written;
-    } cases[] = {{"l2.flush=yes", "profiler=on", 256, 2048},
-                 {"l2.flush=yes", "profiler=on", 16, 0},
-                 {"l2.flush=yes", "profiler=off", 256, 0},
-                 {"l2.flush=no", "profiler=on", 256, 0}};
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        kern *k = reader(cases[n].blocks);
-        ran x = run_on(GPU("profiler.dirty=64 KB", cases[n].flush, cases[n].profiler), k);
-        assert_int_equal(x.mem->dram_write, cases[n].written);
-        ran_free(&x);
-        kern_free(k);
-    }
-}
-
 // The GPUs that are described: what a stream reads in a time is dram.bandwidth (GB/s) times dram.efficiency.
 // 8 blocks fill an SM; two more rounds of them. How fast the GPU sends out blocks is not what this is about,
 // nor how evenly lines fall on channels; that refreshes close rows costs a stream that finds them open again
@@ -735,7 +714,6 @@ static void test_streams_wait_for_nobody(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dram_bandwidth),
-        cmocka_unit_test(test_profilers_lines),
         cmocka_unit_test(test_stream_bandwidth),
         cmocka_unit_test(test_l2_bandwidth),
         cmocka_unit_test(test_port),

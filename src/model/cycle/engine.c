@@ -609,22 +609,11 @@ static void prepare_workers(cycle *c, int n) {
     }
 }
 
-// What the profiler has stored is older than anything that the kernel does, and nothing that it has.
-#define PROFILERS_LINES (1ull << 48)
-static void leave_profilers_lines(cycle *c) {
-    uint64_t bytes = c->gpu->profiler == ORR_PROFILER_ON ? (uint64_t)c->gpu->profiler_dirty : 0;
-    for (uint64_t n = 0; n < bytes / ORR_LINE; n++) {
-        orr_touched t = {.line = PROFILERS_LINES + n, .sectors = 15, .write = true, .bytes = {~0ull, ~0ull}};
-        orr_memsys_warm(c->mem, -1, &t);
-    }
-}
-
 static void restart_memory(cycle *c) {
     if (c->perfect) return;
     size_t parts = (size_t)orr_memsys_partitions(c->mem);
     if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
     orr_memsys_restart(c->mem);
-    if (c->gpu->l2_flush) leave_profilers_lines(c);
     memset(c->net.free, 0, parts * sizeof *c->net.free);
     memset(c->net.cluster_free, 0,
            parts * c->crossbar.store_halves * c->crossbar.ngpcs * MAX_CLUSTERS * sizeof *c->net.cluster_free);
@@ -650,7 +639,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
     x->threads = threads;
-    if (source) x->supply = cyc_supply_open(source, threads > 1);
+    if (source) x->supply = cyc_supply_open(source, threads, out->sampler != NULL);
 }
 
 static void close_engine(engine *x) {
