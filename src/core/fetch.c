@@ -23,6 +23,7 @@ void fetch_spec_read(fetch_spec *s, const orr_gpu *g) {
                       .l1_prefetch = (uint64_t)g->icache_l1_prefetch,
                       .buffer = (uint32_t)g->icache_recent,
                       .buffer_latency = whole_cycles(g->icache_recent_latency)};
+    if (!(s->line & (s->line - 1))) s->shift = (uint32_t)orr_ffs(s->line);
     s->memory_latency = s->l2_latency + whole_cycles(g->dram_latency);
 }
 
