@@ -32,7 +32,6 @@ typedef struct products_spec {
 typedef struct warp_products {
     uint64_t done[PRODUCTS];  // a ring
     uint64_t group[PRODUCTS]; // a ring
-    uint64_t begun;           // when the last one began
     uint32_t n, groups;       // that there have been
 } warp_products;
 

@@ -1,7 +1,6 @@
 // The crossbar between SMs and slices: what passes from one to the other between two windows.
 //
-// SMs of a GPC share a port from the network; SMs of a cluster of TPCs one to it, and each slice takes
-// stores of the clusters in turn.
+// SMs of a GPC share a port from the network, and each slice takes stores of the GPCs in turn.
 #include "model/cycle/crossbar.h"
 
 #include <math.h>
@@ -11,13 +10,6 @@
 #include "model/cycle/sm.h"
 
 // ---- from the description -----------------------------------------------------------------------
-// How long a cluster's turn takes (xbar.cluster_spread): some take longer than others, evenly.
-static uint32_t share_of_cluster(const orr_gpu *g, uint32_t k) {
-    uint32_t n = k / MAX_CLUSTERS * (uint32_t)g->xbar_clusters + k % MAX_CLUSTERS;
-    double place = (double)((n + 1) * 0x9e3779b9u) / 4294967296.0 - 0.5; // one after the other, far apart
-    return (uint32_t)llround(CLUSTER_SHARE * (1 + g->xbar_cluster_spread / 100 * place));
-}
-
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port) {
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     uint64_t way = (port->request_ticks + port->reply_ticks) / ORR_TICKS;
@@ -29,18 +21,11 @@ void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec 
             double ticks = bytes * l2_cycle * (double)ORR_TICKS;
             s->slice_ticks[part][n] =
                 (uint64_t)(ticks / g->xbar_store_bandwidth * (double)g->l2_slices + 0.5);
-            if (g->xbar_cluster_bandwidth > 0)
-                s->cluster_ticks[part][n] = (uint64_t)(ticks / g->xbar_cluster_bandwidth + 0.5);
         }
     for (uint32_t n = 0; g->xbar_gpc_reply > 0 && n <= 4; n++)
         s->gpc_ticks[n] = (uint64_t)((8 + 32 * n) * l2_cycle / g->xbar_gpc_reply * (double)ORR_TICKS + 0.5);
-    s->gpc_bulk = (uint64_t)(g->xbar_gpc_bulk * CLUSTER_SHARE + 0.5);
     s->atomic_ticks = (uint64_t)(l2_cycle / g->l2_atomic * (double)ORR_TICKS + 0.5);
-    s->cluster_share = orr_calloc((size_t)s->ngpcs * MAX_CLUSTERS, sizeof *s->cluster_share);
-    for (uint32_t k = 0; k < s->ngpcs * MAX_CLUSTERS; k++) s->cluster_share[k] = share_of_cluster(g, k);
 }
-
-void cyc_crossbar_spec_free(crossbar_spec *s) { free(s->cluster_share); }
 
 // ---- answers ------------------------------------------------------------------------------------
 // A slice's data take so long to a GPC: some slices are near, others further (l2.spread), evenly.
@@ -79,7 +64,6 @@ static void answer_gpc(cycle *c, gpc_port *port, const orr_replies *replies) {
         if (r.sectors) {
             if (r.time < port->free) r.time = port->free;
             uint64_t ticks = c->crossbar.gpc_ticks[orr_popc(r.sectors)];
-            if (event_kind(r.token) == EVENT_TMA) ticks = ticks * c->crossbar.gpc_bulk / CLUSTER_SHARE;
             if (!r.joined) port->free = r.time + ticks;
         }
         cyc_crossbar_answer(c, at[i].slice, &r);
@@ -98,13 +82,11 @@ void cyc_crossbar_answer_gpcs(cycle *c, uint32_t first, uint32_t n, gpc_port *po
     for (uint32_t k = 0; k < n; k++) answer_gpc(c, &ports[first + k], replies);
 }
 
-// What the SMs store passes on to the slices, those of a cluster of TPCs one after the other
-// (xbar.cluster_bandwidth). Each slice takes stores of the clusters in turn, its share of
-// xbar.store_bandwidth, so that an SM of a small cluster has more than one of a large cluster, and one whose
-// lines are on busy slices less than others. Some clusters have more of it than others (xbar.cluster_spread).
-// What does not pass before `until` waits.
+// What the SMs store passes on to the slices. Each slice takes stores of the GPCs in turn, its share of
+// xbar.store_bandwidth, so that an SM of a small GPC has more than one of a large GPC, and one whose lines
+// are on busy slices less than others. What does not pass before `until` waits.
 //
-// Whose turn it is: each cluster has a tag, the share of the slice that it has had; the one with the least
+// Whose turn it is: each GPC has a tag, the share of the slice that it has had; the one with the least
 // of those that have something there is next. Who had nothing there does not catch up.
 static uint64_t slice_time(const cycle *c, const orr_request *r) {
     return r->kind == ORR_REQ_WRITE
@@ -112,7 +94,7 @@ static uint64_t slice_time(const cycle *c, const orr_request *r) {
                : 0;
 }
 
-// What is not a store waits behind those of its cluster that its slice has not taken yet.
+// What is not a store waits behind those of its GPC that its slice has not taken yet.
 static bool may_follow(const orr_request *r) {
     return r->kind != ORR_REQ_WRITE && !r->strong && r->partition != UINT32_MAX;
 }
@@ -153,13 +135,8 @@ static void collect_stores(cycle *c, store_network *port, uint64_t until) {
         sm *s = &c->sms[key[i].slice];
         orr_request r = s->port.out.at[key[i].index];
         slice_port *slice = &port->slices[port_slice_of_store(&c->core.port, &r)];
-        cluster_queue *l = &slice->of[s->port.cluster];
-        if (r.kind == ORR_REQ_WRITE) {
-            uint64_t *own = &port->free[s->port.cluster];
-            if (r.time < *own) r.time = *own;
-            *own = r.time + c->crossbar.cluster_ticks[port_in_part(r.sectors, r.bytes)][orr_popc(r.sectors)] *
-                                c->crossbar.cluster_share[s->port.cluster] / CLUSTER_SHARE;
-        } else {
+        gpc_queue *l = &slice->of[s->port.gpc];
+        if (r.kind != ORR_REQ_WRITE) {
             if (!l->at.n) continue;
             if (r.time < l->at.at[l->at.n - 1].time) r.time = l->at.at[l->at.n - 1].time;
             s->port.out.at[key[i].index].partition = UINT32_MAX; // it is here
@@ -171,14 +148,14 @@ static void collect_stores(cycle *c, store_network *port, uint64_t until) {
     }
 }
 
-static uint64_t ready_at(const cluster_queue *l) {
+static uint64_t ready_at(const gpc_queue *l) {
     return l->next == l->at.n ? UINT64_MAX : l->at.at[l->next].time;
 }
 
 // What one slice takes.
 static void take_stores(cycle *c, store_network *port, slice_port *slice, uint64_t until, request_list *to) {
     uint32_t *some = port->some;
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS, nsome = 0;
+    uint32_t n = c->crossbar.ngpcs, nsome = 0;
     for (uint32_t k = 0; k < n; k++)
         if (slice->of[k].at.n) some[nsome++] = k;
     for (;;) {
@@ -189,13 +166,12 @@ static void take_stores(cycle *c, store_network *port, slice_port *slice, uint64
         }
         uint64_t t = soonest > slice->free ? soonest : slice->free;
         if (soonest == UINT64_MAX || t >= until) break;
-        cluster_queue *l = NULL;
-        uint32_t k = 0;
+        gpc_queue *l = NULL;
         for (uint32_t i = 0; i < nsome; i++) {
-            cluster_queue *o = &slice->of[some[i]];
+            gpc_queue *o = &slice->of[some[i]];
             if (ready_at(o) > t) continue;
             if (o->tag < slice->tag) o->tag = slice->tag;
-            if (!l || o->tag < l->tag) l = o, k = some[i];
+            if (!l || o->tag < l->tag) l = o;
         }
         if (!l) break; // the soonest is one of them
         orr_request *r = &l->at.at[l->next++];
@@ -205,13 +181,13 @@ static void take_stores(cycle *c, store_network *port, slice_port *slice, uint64
         slice->free = t + ticks;
         l->ticks -= ticks;
         slice->tag = l->tag;
-        l->tag += ticks * c->crossbar.cluster_share[k];
+        l->tag += ticks;
         slice->waiting--;
         port->waiting--;
         *ORR_PUSH(&to[r->partition]) = *r;
     }
     for (uint32_t i = 0; i < nsome; i++) {
-        cluster_queue *l = &slice->of[some[i]];
+        gpc_queue *l = &slice->of[some[i]];
         size_t left = l->at.n - l->next;
         if (l->next) memmove(l->at.at, l->at.at + l->next, left * sizeof *l->at.at);
         l->at.n = left;
@@ -220,8 +196,8 @@ static void take_stores(cycle *c, store_network *port, slice_port *slice, uint64
 }
 
 // A slice that is behind, as one that waits for memory, takes stores of part of a sector when it has room:
-// what it has not done of those that it took before counts as taken in this window. So clusters have their
-// turns at its pace, whatever that is.
+// what it has not done of those that it took before counts as taken in this window. So GPCs have their turns
+// at its pace, whatever that is.
 static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t until) {
     uint64_t has = slice->ticks * orr_memsys_stores_at(c->mem, (int)(p / c->crossbar.store_halves),
                                                        p % c->crossbar.store_halves);
@@ -230,10 +206,10 @@ static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t
     if (slice->free < from) slice->free = from;
 }
 
-// When another store of each cluster would pass the slice: behind what waits of its own, and as much of each
+// When another store of each GPC would pass the slice: behind what waits of its own, and as much of each
 // other one's, if that has as much. By how much of the slice they wait for, the least first.
 static void publish_backlog(const cycle *c, store_network *port, const slice_port *slice, uint64_t *free) {
-    uint32_t *some = port->some, n = c->crossbar.ngpcs * MAX_CLUSTERS, nsome = 0;
+    uint32_t *some = port->some, n = c->crossbar.ngpcs, nsome = 0;
     for (uint32_t k = 0; k < n; k++) {
         free[k] = slice->free;
         uint64_t ticks = slice->of[k].ticks;
@@ -253,7 +229,7 @@ static void publish_backlog(const cycle *c, store_network *port, const slice_por
 void cyc_store_network_run(cycle *c, store_network *port, uint64_t until, request_list *to) {
     port->stored = false;
     collect_stores(c, port, until);
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+    uint32_t n = c->crossbar.ngpcs,
              slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     for (uint32_t p = 0; p < slices; p++) {
         slice_port *slice = &port->slices[p];
@@ -265,12 +241,12 @@ void cyc_store_network_run(cycle *c, store_network *port, uint64_t until, reques
         }
         if (!waited && !slice->published) continue;
         slice->published = slice->waiting > 0;
-        publish_backlog(c, port, slice, &c->net.cluster_free[p * n]);
+        publish_backlog(c, port, slice, &c->net.gpc_free[p * n]);
     }
 }
 
 uint64_t cyc_store_network_next(const cycle *c, const store_network *port) {
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+    uint32_t n = c->crossbar.ngpcs,
              slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     uint64_t first = UINT64_MAX;
     for (uint32_t p = 0; p < slices; p++) {
@@ -288,19 +264,18 @@ uint64_t cyc_store_network_next(const cycle *c, const store_network *port) {
 }
 
 store_network *cyc_store_network_new(const cycle *c) {
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+    uint32_t n = c->crossbar.ngpcs,
              slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     store_network *port = orr_calloc(1, sizeof *port);
     port->slices = orr_calloc(slices, sizeof *port->slices);
     for (uint32_t p = 0; p < slices; p++) port->slices[p].of = orr_calloc(n, sizeof *port->slices[p].of);
-    port->free = orr_calloc(n, sizeof *port->free);
     port->some = orr_calloc(n, sizeof *port->some);
     return port;
 }
 
 void cyc_store_network_free(const cycle *c, store_network *port) {
     if (!port) return;
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+    uint32_t n = c->crossbar.ngpcs,
              slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     for (uint32_t p = 0; p < slices; p++) {
         for (uint32_t k = 0; k < n; k++) free(port->slices[p].of[k].at.at);
@@ -308,7 +283,6 @@ void cyc_store_network_free(const cycle *c, store_network *port) {
     }
     cyc_timed_free(&port->keys);
     free(port->slices);
-    free(port->free);
     free(port->some);
     free(port);
 }

@@ -4,21 +4,15 @@
 
 #include "core/port.h"
 
-#define CLUSTER_SHARE 1024 // one share of a slice (crossbar_spec.cluster_share)
-
 typedef struct crossbar_spec {
     orr_topology gpcs; // where SMs are
     uint32_t ngpcs;
-    uint32_t store_halves;        // of L2, that stores come to
-    uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
-    uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors,
-    uint64_t gpc_bulk;            // times that of one to a bulk copy, in CLUSTER_SHAREs (xbar.gpc_bulk)
-    uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
-                                  // (xbar.store_bandwidth)
-    uint64_t cluster_ticks[2][5]; // the same of a cluster's port (xbar.cluster_bandwidth)
-    uint64_t atomic_ticks;        // of a slice for a lane's atomic
-    uint32_t *cluster_share; // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as
-                             // others)
+    uint32_t store_halves;      // of L2, that stores come to
+    uint64_t spread;            // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5];      // of a GPC's port for an answer, by sectors
+    uint64_t slice_ticks[2][5]; // of a slice for a store, whole sectors or not, by sectors; 0: none
+                                // (xbar.store_bandwidth)
+    uint64_t atomic_ticks;      // of a slice for a lane's atomic
 } crossbar_spec;
 
 typedef struct timed_list { // what is put in the order of its time
@@ -32,26 +26,24 @@ typedef struct gpc_port { // from the network
     timed_list answers;
 } gpc_port;
 
-// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each cluster
-// of TPCs.
-typedef struct cluster_queue {
+// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each GPC.
+typedef struct gpc_queue {
     request_list at; // in order
     size_t next;
     uint64_t ticks; // that those that wait take of the slice
     uint64_t tag;   // what it has had of it
-} cluster_queue;
+} gpc_queue;
 typedef struct slice_port {
-    uint64_t free;     // ticks
-    uint64_t tag;      // of the one that was last
-    size_t waiting;    // stores
-    uint64_t ticks;    // that the last one of part of a sector took
-    bool stored;       // some have been sent in this window
-    bool published;    // network.cluster_free says that some wait
-    cluster_queue *of; // [GPC][MAX_CLUSTERS]
+    uint64_t free;  // ticks
+    uint64_t tag;   // of the one that was last
+    size_t waiting; // stores
+    uint64_t ticks; // that the last one of part of a sector took
+    bool stored;    // some have been sent in this window
+    bool published; // network.gpc_free says that some wait
+    gpc_queue *of;  // [GPC]
 } slice_port;
 typedef struct store_network {
     slice_port *slices; // [partition][half]
-    uint64_t *free;     // [GPC][MAX_CLUSTERS] ticks: when a cluster's own port takes the next one
     uint32_t *some;     // queues that have something
     size_t waiting;     // in front of all slices
     bool stored;        // in this window
@@ -60,7 +52,6 @@ typedef struct store_network {
 
 struct cycle;
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
-void cyc_crossbar_spec_free(crossbar_spec *s);
 // Whether a request passes the network for stores before `until`.
 bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
 // What has waited and what SMs have sent, up to `until`: to the requests of each partition.

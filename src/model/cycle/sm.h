@@ -111,8 +111,6 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     warp_registers missing;
     warp_bulk_fence bulk;
     uint64_t far;      // when what it has done to other blocks' shared memory is known to be done
-    uint64_t syncs;    // when its next operation on an mbarrier can begin
-    uint16_t restored; // barrier registers that BMOV has written since BSSY did
     bool parked;       // all lanes wait at a barrier
     bool behind;       // it waits for the grid ahead of its own to end (griddepcontrol.wait)
     warp_arrivals arrivals;
@@ -266,7 +264,7 @@ typedef struct branch_spec { // cycles that a warp issues nothing behind a branc
 } branch_spec;
 
 typedef struct launch_spec { // cycles of thread blocks that come and go
-    uint64_t block_latency, turnaround, warp_interval, exit_latency;
+    uint64_t block_latency, turnaround, warp_interval;
 } launch_spec;
 
 typedef struct kernel_traits {
