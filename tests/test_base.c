@@ -348,6 +348,32 @@ static void host_is_sane(void **state) {
     assert_int_equal(orr_ffs(0x80000000u), 31);
 }
 
+// Pieces of all sizes, some of a chunk of their own: all are zero, at host cache lines and apart, and what
+// was given back is zero again when it comes back.
+static void test_pages(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 24, 64, 1000, 1 << 20, 3 << 20, 9 << 20};
+    enum { N = 3 * sizeof sizes / sizeof *sizes };
+    uint8_t *at[N];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < N; i++) {
+            size_t n = sizes[i % (N / 3)];
+            at[i] = orr_pages(n, 1);
+            assert_int_equal((uintptr_t)at[i] % 64, 0);
+            for (size_t k = 0; k < n; k += 997) assert_int_equal(at[i][k], 0);
+            assert_int_equal(at[i][n - 1], 0);
+            memset(at[i], i + 1, n);
+        }
+        for (int i = 0; i < N; i++) {
+            size_t n = sizes[i % (N / 3)];
+            assert_int_equal(at[i][0], i + 1);
+            assert_int_equal(at[i][n - 1], i + 1);
+        }
+        for (int i = 0; i < N; i++) orr_pages_free(at[(i * 5) % N]);
+    }
+    orr_pages_free(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_error_wins),
@@ -364,6 +390,7 @@ int main(void) {
         cmocka_unit_test(full_disk_is_reported),
         cmocka_unit_test(abort_all_removes_temporaries),
         cmocka_unit_test(parallel_runs_every_worker_once),
+        cmocka_unit_test(test_pages),
         cmocka_unit_test(host_is_sane),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -4,6 +4,7 @@
 // The bench's GPU: 1 GHz everywhere; two slices of 32 bytes a cycle (256 bytes to each in turn), two channels
 // of 32 bytes a cycle, 1 KB rows. L2 has 1 MB.
 #include "cycle.h"
+#include "model/cycle/crew.h"
 #include "model/cycle/engine.h"
 #include "model/cycle/sm.h"
 
@@ -43,27 +44,6 @@ static void test_dram_bandwidth(void **state) {
     (void)state;
     check_near(MORE_LINES(0, "dram.efficiency=100 %"), 4096 * 2, 2);
     check_near(MORE_LINES(0, "dram.efficiency=80 %"), 4096 * 2.5, 2);
-}
-
-// What a profiler has stored is in L2 when a kernel starts, and written to memory when a kernel reads more
-// than L2 holds (2 MB of 1 MB); what fits beside it (128 KB) leaves it there. 64 KB are 2048 sectors.
-static void test_profilers_lines(void **state) {
-    (void)state;
-    static const struct {
-        const char *flush, *profiler;
-        uint32_t blocks;
-        uint64_t written;
-    } cases[] = {{"l2.flush=yes", "profiler=on", 256, 2048},
-                 {"l2.flush=yes", "profiler=on", 16, 0},
-                 {"l2.flush=yes", "profiler=off", 256, 0},
-                 {"l2.flush=no", "profiler=on", 256, 0}};
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        kern *k = reader(cases[n].blocks);
-        ran x = run_on(GPU("profiler.dirty=64 KB", cases[n].flush, cases[n].profiler), k);
-        assert_int_equal(x.mem->dram_write, cases[n].written);
-        ran_free(&x);
-        kern_free(k);
-    }
 }
 
 // The GPUs that are described: what a stream reads in a time is dram.bandwidth (GB/s) times dram.efficiency.
@@ -243,14 +223,15 @@ static void test_store_turns(void **state) {
         *ORR_PUSH(&c->sms[line.sm].port.out) = line;
     }
     store_network *port = cyc_store_network_new(c);
+    crew *one = cyc_crew_new(1);
     request_list to[2] = {{0}};
-    cyc_store_network_run(c, port, 20 * ORR_TICKS, to);
+    cyc_store_network_run(port, one, 20 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 3);
     for (size_t n = 0; n < 3; n++) {
         assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
         assert_int_equal(to[0].at[n].sm, n == 1 ? 2 : 0);
     }
-    assert_int_equal(cyc_store_network_next(c, port), 24 * ORR_TICKS);
+    assert_int_equal(cyc_store_network_next(port), 24 * ORR_TICKS);
     assert_int_equal(c->net.cluster_free[c->sms[0].port.cluster], 32 * ORR_TICKS);
     assert_int_equal(c->net.cluster_free[c->sms[2].port.cluster], 24 * ORR_TICKS);
     // A load of the first TPC waits behind its store, one of the third does not.
@@ -259,7 +240,7 @@ static void test_store_turns(void **state) {
         orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 4 * n, .time = 21 * ORR_TICKS};
         *ORR_PUSH(&c->sms[load.sm].port.out) = load;
     }
-    cyc_store_network_run(c, port, 40 * ORR_TICKS, to);
+    cyc_store_network_run(port, one, 40 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 5);
     assert_int_equal(to[0].at[3].time, 24 * ORR_TICKS);
     assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
@@ -267,7 +248,8 @@ static void test_store_turns(void **state) {
     assert_int_equal(c->sms[4].port.out.at[0].partition, 0);
     for (uint32_t n = 0; n < 12; n++)
         assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
-    cyc_store_network_free(c, port);
+    cyc_store_network_free(port);
+    cyc_crew_free(one);
     free(to[0].at);
     cyc_free(c);
     orr_gpu_free(g);
@@ -732,7 +714,6 @@ static void test_streams_wait_for_nobody(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dram_bandwidth),
-        cmocka_unit_test(test_profilers_lines),
         cmocka_unit_test(test_stream_bandwidth),
         cmocka_unit_test(test_l2_bandwidth),
         cmocka_unit_test(test_port),

@@ -25,16 +25,14 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     *c = (orr_cache){.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
     if (!(c->sets & (c->sets - 1))) c->set_mask = c->sets - 1;
     uint32_t total = c->sets * c->ways;
-    c->line_memory = orr_calloc(total + 64 / sizeof *c->line, sizeof *c->line);
-    c->line = (orr_cache_line *)(((uintptr_t)c->line_memory + 63) & ~(uintptr_t)63);
-    c->partial = partial ? orr_calloc(total, sizeof *c->partial) : NULL;
+    c->line = orr_pages(total, sizeof *c->line);
+    c->partial = partial ? orr_pages(total, sizeof *c->partial) : NULL;
     if (ways <= ORR_CACHE_PACKED) {
         c->order_at = 2 * ((ways + 3) & ~3u);
         c->stride = 16; // in one host cache line, if it fits
         while (c->stride < 64 && c->stride < c->order_at + ways) c->stride *= 2;
         if (c->stride < c->order_at + ways) c->stride = (c->order_at + ways + 63) & ~63u;
-        c->memory = orr_calloc((size_t)c->sets + 64 / 16, c->stride);
-        c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
+        c->head = orr_pages(c->sets, c->stride);
     } else {
         // Twice as many as lines: what is not there is seldom looked for among others.
         for (c->buckets = 2; c->buckets < 2 * (uint64_t)total; c->buckets *= 2) continue;
@@ -63,12 +61,12 @@ void orr_cache_share(orr_cache *c, uint32_t lines) {
 }
 
 void orr_cache_free(orr_cache *c) {
-    free(c->line_memory);
-    free(c->memory);
+    orr_pages_free(c->line);
+    orr_pages_free(c->head);
     free(c->bucket);
     free(c->link);
     free(c->set);
-    free(c->partial);
+    orr_pages_free(c->partial);
     free((void *)c->fold);
     memset(c, 0, sizeof *c);
 }

@@ -45,7 +45,6 @@ typedef struct orr_cache {
     uint8_t *head;
     uint32_t stride, order_at;  // of a set's head, which is in as few host cache lines as it can be; where in
                                 // it the order begins
-    void *memory, *line_memory; // what `head` and `line` are in
     // Lists
     uint32_t *bucket; // first line + 1
     uint32_t buckets;

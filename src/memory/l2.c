@@ -416,7 +416,7 @@ void orr_l2_reset(orr_l2 *p) {
 void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, orr_l2_extent x) {
     uint32_t slices = x.slices, channels = x.channels;
     *p = (orr_l2){.spec = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_mshr = NONE};
-    p->slice = orr_calloc(slices, sizeof *p->slice);
+    p->slice = orr_pages(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
     p->words = (uint32_t)(g->sm_count + 63) / 64;
@@ -436,7 +436,7 @@ void orr_l2_free(orr_l2 *p) {
         free(p->slice[i].users[1]);
     }
     for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
-    free(p->slice);
+    orr_pages_free(p->slice);
     free(p->channel);
     free(p->crossing.at);
     free(p->returns.at);

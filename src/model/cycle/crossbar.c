@@ -3,10 +3,10 @@
 // SMs of a GPC share a port from the network, and each slice takes stores of the GPCs in turn.
 #include "model/cycle/crossbar.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cycle/crew.h"
 #include "model/cycle/sm.h"
 
 // ---- from the description -----------------------------------------------------------------------
@@ -82,6 +82,7 @@ void cyc_crossbar_answer_gpcs(cycle *c, uint32_t first, uint32_t n, gpc_port *po
     for (uint32_t k = 0; k < n; k++) answer_gpc(c, &ports[first + k], replies);
 }
 
+// ---- stores -------------------------------------------------------------------------------------
 // What the SMs store passes on to the slices. Each slice takes stores of the GPCs in turn, its share of
 // xbar.store_bandwidth, so that an SM of a small GPC has more than one of a large GPC, and one whose lines
 // are on busy slices less than others. What does not pass before `until` waits.
@@ -104,47 +105,54 @@ bool cyc_crossbar_passes(const cycle *c, const orr_request *r, uint64_t until) {
            r->time < until && r->partition != UINT32_MAX;
 }
 
-static const orr_timed *gather_keys(cycle *c, store_network *port, uint64_t until) {
-    port->keys.all.n = 0;
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        const sm *s = &c->sms[n];
-        for (size_t i = 0; i < s->port.out.n; i++) {
-            const orr_request *r = &s->port.out.at[i];
-            if (!cyc_crossbar_passes(c, r, until)) continue;
-            *ORR_PUSH(&port->keys.all) = (orr_timed){r->time, (uint32_t)i, n};
-            port->slices[port_slice_of_store(&c->core.port, r)].stored = true;
-            port->stored = true;
-        }
-    }
-    for (uint32_t n = 0; n < c->nsms && (port->stored || port->waiting); n++) {
-        const sm *s = &c->sms[n];
-        for (size_t i = 0; i < s->port.out.n; i++) {
-            const orr_request *r = &s->port.out.at[i];
-            if (!may_follow(r)) continue;
-            const slice_port *slice = &port->slices[port_slice_of_store(&c->core.port, r)];
-            if (slice->stored || slice->waiting)
-                *ORR_PUSH(&port->keys.all) = (orr_timed){r->time, (uint32_t)i, n};
-        }
-    }
-    return sorted(&port->keys);
+static slice_port *slice_of(const store_network *port, const orr_request *r) {
+    return &port->slices[port_slice_of_store(&port->c->core.port, r)];
 }
 
-static void collect_stores(cycle *c, store_network *port, uint64_t until) {
-    const orr_timed *key = gather_keys(c, port, until);
-    for (size_t i = 0; i < port->keys.all.n; i++) {
-        sm *s = &c->sms[key[i].slice];
-        orr_request r = s->port.out.at[key[i].index];
-        slice_port *slice = &port->slices[port_slice_of_store(&c->core.port, &r)];
-        gpc_queue *l = &slice->of[s->port.gpc];
-        if (r.kind != ORR_REQ_WRITE) {
-            if (!l->at.n) continue;
-            if (r.time < l->at.at[l->at.n - 1].time) r.time = l->at.at[l->at.n - 1].time;
-            s->port.out.at[key[i].index].partition = UINT32_MAX; // it is here
+// What SMs of a GPC send in this window, in order of time: stores, and what may have to follow them.
+static const orr_timed *gather_keys(const store_network *port, gpc_stores *own, uint32_t k) {
+    const cycle *c = port->c;
+    own->keys.all.n = 0;
+    for (uint32_t n = own->first; n < own->first + own->n; n++) {
+        const sm *s = &c->sms[port->sms[n]];
+        for (size_t i = 0; i < s->port.out.n; i++) {
+            const orr_request *r = &s->port.out.at[i];
+            if (!cyc_crossbar_passes(c, r, port->until)) continue;
+            *ORR_PUSH(&own->keys.all) = (orr_timed){r->time, (uint32_t)i, port->sms[n]};
         }
-        *ORR_PUSH(&l->at) = r;
-        l->ticks += slice_time(c, &r);
-        slice->waiting++;
-        port->waiting++;
+    }
+    bool stored = own->keys.all.n;
+    for (uint32_t n = own->first; n < own->first + own->n && (stored || own->waiting); n++) {
+        const sm *s = &c->sms[port->sms[n]];
+        for (size_t i = 0; i < s->port.out.n; i++) {
+            const orr_request *r = &s->port.out.at[i];
+            if (may_follow(r) && (stored || slice_of(port, r)->of[k].at.n))
+                *ORR_PUSH(&own->keys.all) = (orr_timed){r->time, (uint32_t)i, port->sms[n]};
+        }
+    }
+    return sorted(&own->keys);
+}
+
+// What SMs of a GPC have sent goes into its queues in front of the slices.
+static void collect_stores(void *arg, int worker, uint32_t k) {
+    store_network *port = arg;
+    gpc_stores *own = &port->gpcs[k];
+    const orr_timed *key = gather_keys(port, own, k);
+    (void)worker;
+    for (size_t i = 0; i < own->keys.all.n; i++) {
+        orr_request *sent = &port->c->sms[key[i].slice].port.out.at[key[i].index];
+        gpc_queue *l = &slice_of(port, sent)->of[k];
+        uint64_t t = sent->time;
+        if (sent->kind != ORR_REQ_WRITE) {
+            if (!l->at.n) continue;
+            if (t < l->at.at[l->at.n - 1].time) t = l->at.at[l->at.n - 1].time;
+        }
+        orr_request *r = ORR_PUSH(&l->at);
+        *r = *sent;
+        r->time = t;
+        if (sent->kind != ORR_REQ_WRITE) sent->partition = UINT32_MAX; // it is here
+        l->ticks += slice_time(port->c, r);
+        own->waiting++;
     }
 }
 
@@ -152,46 +160,67 @@ static uint64_t ready_at(const gpc_queue *l) {
     return l->next == l->at.n ? UINT64_MAX : l->at.at[l->next].time;
 }
 
+// The GPCs of which something waits in front of a slice: when the first of it is ready, and whose turn it
+// is (by tag).
+typedef struct slice_turns {
+    uint64_t ready[MAX_NETWORK_GPCS], tag[MAX_NETWORK_GPCS];
+    uint32_t gpc[MAX_NETWORK_GPCS], n;
+} slice_turns;
+
+static void find_waiting(const store_network *port, const slice_port *slice, slice_turns *w) {
+    w->n = 0;
+    for (uint32_t k = 0; k < port->ngpcs; k++) {
+        const gpc_queue *l = &slice->of[k];
+        if (!l->at.n) continue;
+        w->ready[w->n] = ready_at(l);
+        w->tag[w->n] = l->tag;
+        w->gpc[w->n++] = k;
+    }
+}
+
+static uint64_t soonest_of(const slice_turns *w) {
+    uint64_t soonest = UINT64_MAX;
+    for (uint32_t i = 0; i < w->n; i++) soonest = w->ready[i] < soonest ? w->ready[i] : soonest;
+    return soonest;
+}
+
+// Of those that are ready at `t` the one with the least tag; who had nothing there does not catch up.
+static uint32_t whose_turn(slice_turns *w, uint64_t t, uint64_t tag) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->ready[i] > t) continue;
+        if (w->tag[i] < tag) w->tag[i] = tag;
+        if (best == UINT32_MAX || w->tag[i] < w->tag[best]) best = i;
+    }
+    return best;
+}
+
 // What one slice takes.
-static void take_stores(cycle *c, store_network *port, slice_port *slice, uint64_t until, request_list *to) {
-    uint32_t *some = port->some;
-    uint32_t n = c->crossbar.ngpcs, nsome = 0;
-    for (uint32_t k = 0; k < n; k++)
-        if (slice->of[k].at.n) some[nsome++] = k;
+static void take_stores(const store_network *port, slice_port *slice, slice_turns *w, request_list *to) {
+    const cycle *c = port->c;
     for (;;) {
-        uint64_t soonest = UINT64_MAX;
-        for (uint32_t i = 0; i < nsome; i++) {
-            uint64_t at = ready_at(&slice->of[some[i]]);
-            if (at < soonest) soonest = at;
-        }
-        uint64_t t = soonest > slice->free ? soonest : slice->free;
-        if (soonest == UINT64_MAX || t >= until) break;
-        gpc_queue *l = NULL;
-        for (uint32_t i = 0; i < nsome; i++) {
-            gpc_queue *o = &slice->of[some[i]];
-            if (ready_at(o) > t) continue;
-            if (o->tag < slice->tag) o->tag = slice->tag;
-            if (!l || o->tag < l->tag) l = o;
-        }
-        if (!l) break; // the soonest is one of them
-        orr_request *r = &l->at.at[l->next++];
+        uint64_t soonest = soonest_of(w), t = soonest > slice->free ? soonest : slice->free;
+        if (soonest == UINT64_MAX || t >= port->until) break;
+        uint32_t i = whose_turn(w, t, slice->tag);
+        gpc_queue *l = &slice->of[w->gpc[i]];
+        orr_request *r = ORR_PUSH(to);
+        *r = l->at.at[l->next++];
         uint64_t ticks = slice_time(c, r);
         if (r->kind == ORR_REQ_WRITE && port_in_part(r->sectors, r->bytes)) slice->ticks = ticks;
         r->time = t;
         slice->free = t + ticks;
         l->ticks -= ticks;
-        slice->tag = l->tag;
-        l->tag += ticks;
-        slice->waiting--;
-        port->waiting--;
-        *ORR_PUSH(&to[r->partition]) = *r;
+        slice->tag = w->tag[i];
+        w->tag[i] += ticks;
+        w->ready[i] = ready_at(l);
     }
-    for (uint32_t i = 0; i < nsome; i++) {
-        gpc_queue *l = &slice->of[some[i]];
+    for (uint32_t i = 0; i < w->n; i++) {
+        gpc_queue *l = &slice->of[w->gpc[i]];
         size_t left = l->at.n - l->next;
         if (l->next) memmove(l->at.at, l->at.at + l->next, left * sizeof *l->at.at);
         l->at.n = left;
         l->next = 0;
+        l->tag = w->tag[i];
     }
 }
 
@@ -208,10 +237,10 @@ static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t
 
 // When another store of each GPC would pass the slice: behind what waits of its own, and as much of each
 // other one's, if that has as much. By how much of the slice they wait for, the least first.
-static void publish_backlog(const cycle *c, store_network *port, const slice_port *slice, uint64_t *free) {
-    uint32_t *some = port->some, n = c->crossbar.ngpcs, nsome = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        free[k] = slice->free;
+static void publish_backlog(const store_network *port, const slice_port *slice, uint64_t *free) {
+    uint32_t some[MAX_NETWORK_GPCS], nsome = 0;
+    for (uint32_t k = 0; k < port->ngpcs; k++) {
+        free[port->gpcs[k].gpc] = slice->free;
         uint64_t ticks = slice->of[k].ticks;
         if (!ticks) continue;
         uint32_t i = nsome++;
@@ -221,68 +250,104 @@ static void publish_backlog(const cycle *c, store_network *port, const slice_por
     uint64_t before = 0;
     for (uint32_t i = 0; i < nsome; i++) {
         uint64_t ticks = slice->of[some[i]].ticks;
-        free[some[i]] += before + (nsome - i) * ticks;
+        free[port->gpcs[some[i]].gpc] += before + (nsome - i) * ticks;
         before += ticks;
     }
 }
 
-void cyc_store_network_run(cycle *c, store_network *port, uint64_t until, request_list *to) {
-    port->stored = false;
-    collect_stores(c, port, until);
-    uint32_t n = c->crossbar.ngpcs,
-             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
-    for (uint32_t p = 0; p < slices; p++) {
-        slice_port *slice = &port->slices[p];
-        bool waited = slice->waiting > 0;
-        slice->stored = false;
-        if (waited) {
-            after_others(c, slice, p, until);
-            take_stores(c, port, slice, until, to);
+// The slices of one partition.
+static void run_slices(void *arg, int worker, uint32_t p) {
+    const store_network *port = arg;
+    cycle *c = port->c;
+    uint32_t halves = c->crossbar.store_halves, n = c->crossbar.ngpcs;
+    (void)worker;
+    for (uint32_t s = p * halves; s < (p + 1) * halves; s++) {
+        slice_port *slice = &port->slices[s];
+        slice_turns w;
+        find_waiting(port, slice, &w);
+        if (w.n) {
+            after_others(c, slice, s, port->until);
+            take_stores(port, slice, &w, &port->to[p]);
         }
-        if (!waited && !slice->published) continue;
-        slice->published = slice->waiting > 0;
-        publish_backlog(c, port, slice, &c->net.gpc_free[p * n]);
+        slice->soonest = soonest_of(&w);
+        if (!w.n && !slice->published) continue;
+        slice->published = slice->soonest != UINT64_MAX;
+        publish_backlog(port, slice, &c->net.gpc_free[s * n]);
     }
 }
 
-uint64_t cyc_store_network_next(const cycle *c, const store_network *port) {
-    uint32_t n = c->crossbar.ngpcs,
-             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+static size_t waiting_of(const store_network *port, uint32_t k, uint32_t slices) {
+    size_t n = 0;
+    for (uint32_t p = 0; p < slices; p++) n += port->slices[p].of[k].at.n;
+    return n;
+}
+
+static uint32_t slices_of(const cycle *c) {
+    return (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+}
+
+void cyc_store_network_run(store_network *port, crew *crew, uint64_t until, request_list *to) {
+    const cycle *c = port->c;
+    uint32_t slices = slices_of(c);
+    port->until = until;
+    port->to = to;
+    cyc_crew_run(crew, port->ngpcs, collect_stores, port);
+    bool waits = port->waits; // as is published
+    for (uint32_t k = 0; k < port->ngpcs; k++) waits |= port->gpcs[k].waiting > 0;
+    if (!waits) return;
+    cyc_crew_run(crew, (uint32_t)orr_memsys_partitions(c->mem), run_slices, port);
+    port->waits = false;
+    for (uint32_t k = 0; k < port->ngpcs; k++) {
+        gpc_stores *own = &port->gpcs[k];
+        if (own->waiting) own->waiting = waiting_of(port, k, slices);
+        port->waits |= own->waiting > 0;
+    }
+    for (uint32_t s = 0; s < slices && !port->waits; s++) port->waits = port->slices[s].published;
+}
+
+uint64_t cyc_store_network_next(const store_network *port) {
     uint64_t first = UINT64_MAX;
-    for (uint32_t p = 0; p < slices; p++) {
-        const slice_port *slice = &port->slices[p];
-        if (!slice->waiting) continue;
-        uint64_t soonest = UINT64_MAX;
-        for (uint32_t k = 0; k < n; k++) {
-            uint64_t at = ready_at(&slice->of[k]);
-            if (at < soonest) soonest = at;
-        }
-        if (soonest < slice->free) soonest = slice->free;
-        if (soonest < first) first = soonest;
+    uint32_t slices = slices_of(port->c);
+    for (uint32_t s = 0; s < slices; s++) {
+        const slice_port *slice = &port->slices[s];
+        if (slice->soonest == UINT64_MAX) continue;
+        uint64_t t = slice->soonest < slice->free ? slice->free : slice->soonest;
+        if (t < first) first = t;
     }
     return first;
 }
 
-store_network *cyc_store_network_new(const cycle *c) {
-    uint32_t n = c->crossbar.ngpcs,
-             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+store_network *cyc_store_network_new(cycle *c) {
+    uint32_t most = c->crossbar.ngpcs, slices = slices_of(c), at = 0;
     store_network *port = orr_calloc(1, sizeof *port);
+    port->c = c;
+    port->gpcs = orr_calloc(most, sizeof *port->gpcs);
+    port->sms = orr_calloc(c->nsms, sizeof *port->sms);
+    for (uint32_t gpc = 0; gpc < most; gpc++) {
+        gpc_stores own = {.gpc = gpc, .first = at};
+        for (uint32_t n = 0; n < c->nsms; n++)
+            if (c->sms[n].port.gpc == gpc) port->sms[at++] = n;
+        own.n = at - own.first;
+        if (own.n) port->gpcs[port->ngpcs++] = own;
+    }
     port->slices = orr_calloc(slices, sizeof *port->slices);
-    for (uint32_t p = 0; p < slices; p++) port->slices[p].of = orr_calloc(n, sizeof *port->slices[p].of);
-    port->some = orr_calloc(n, sizeof *port->some);
+    for (uint32_t s = 0; s < slices; s++) {
+        port->slices[s].soonest = UINT64_MAX;
+        port->slices[s].of = orr_calloc(port->ngpcs, sizeof *port->slices[s].of);
+    }
     return port;
 }
 
-void cyc_store_network_free(const cycle *c, store_network *port) {
+void cyc_store_network_free(store_network *port) {
     if (!port) return;
-    uint32_t n = c->crossbar.ngpcs,
-             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
-    for (uint32_t p = 0; p < slices; p++) {
-        for (uint32_t k = 0; k < n; k++) free(port->slices[p].of[k].at.at);
-        free(port->slices[p].of);
+    uint32_t slices = slices_of(port->c);
+    for (uint32_t s = 0; s < slices; s++) {
+        for (uint32_t k = 0; k < port->ngpcs; k++) free(port->slices[s].of[k].at.at);
+        free(port->slices[s].of);
     }
-    cyc_timed_free(&port->keys);
+    for (uint32_t k = 0; k < port->ngpcs; k++) cyc_timed_free(&port->gpcs[k].keys);
+    free(port->gpcs);
+    free(port->sms);
     free(port->slices);
-    free(port->some);
     free(port);
 }

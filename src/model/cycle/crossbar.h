@@ -4,6 +4,8 @@
 
 #include "core/port.h"
 
+#define MAX_NETWORK_GPCS 512
+
 typedef struct crossbar_spec {
     orr_topology gpcs; // where SMs are
     uint32_t ngpcs;
@@ -26,7 +28,8 @@ typedef struct gpc_port { // from the network
     timed_list answers;
 } gpc_port;
 
-// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each GPC.
+// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each GPC. GPCs
+// with no SM have none, so that a GPC has a number of its own here.
 typedef struct gpc_queue {
     request_list at; // in order
     size_t next;
@@ -34,31 +37,41 @@ typedef struct gpc_queue {
     uint64_t tag;   // what it has had of it
 } gpc_queue;
 typedef struct slice_port {
-    uint64_t free;  // ticks
-    uint64_t tag;   // of the one that was last
-    size_t waiting; // stores
-    uint64_t ticks; // that the last one of part of a sector took
-    bool stored;    // some have been sent in this window
-    bool published; // network.gpc_free says that some wait
-    gpc_queue *of;  // [GPC]
+    uint64_t free;    // ticks
+    uint64_t tag;     // of the one that was last
+    uint64_t ticks;   // that the last one of part of a sector took
+    uint64_t soonest; // when the first of those that wait could be taken; UINT64_MAX: none waits
+    bool published;   // network.gpc_free says that some wait
+    gpc_queue *of;    // [GPC]
 } slice_port;
-typedef struct store_network {
-    slice_port *slices; // [partition][half]
-    uint32_t *some;     // queues that have something
-    size_t waiting;     // in front of all slices
-    bool stored;        // in this window
+typedef struct gpc_stores { // what the SMs of a GPC send into the network
+    uint32_t gpc;
+    uint32_t first, n; // store_network.sms
+    size_t waiting;    // in its queues, in front of all slices
     timed_list keys;
+} gpc_stores;
+typedef struct store_network {
+    struct cycle *c;
+    slice_port *slices; // [partition][half]
+    gpc_stores *gpcs;   // those that have SMs
+    uint32_t ngpcs;
+    uint32_t *sms; // by GPC
+    bool waits;    // somewhere
+    uint64_t until;
+    request_list *to; // [partition]
 } store_network;
 
+struct crew;
 struct cycle;
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
 // Whether a request passes the network for stores before `until`.
 bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
-// What has waited and what SMs have sent, up to `until`: to the requests of each partition.
-void cyc_store_network_run(struct cycle *c, store_network *port, uint64_t until, request_list *to);
-store_network *cyc_store_network_new(const struct cycle *c);
-void cyc_store_network_free(const struct cycle *c, store_network *port);
-uint64_t cyc_store_network_next(const struct cycle *c, const store_network *port); // UINT64_MAX: none waits
+// What has waited and what SMs have sent, up to `until`: to the requests of each partition. The host threads
+// share the GPCs, and then the partitions.
+void cyc_store_network_run(store_network *port, struct crew *crew, uint64_t until, request_list *to);
+store_network *cyc_store_network_new(struct cycle *c);
+void cyc_store_network_free(store_network *port);
+uint64_t cyc_store_network_next(const store_network *port); // UINT64_MAX: none waits
 // Answers to SMs: all of the n GPCs from `first` on, or one.
 void cyc_crossbar_answer_gpcs(struct cycle *c, uint32_t first, uint32_t n, gpc_port *ports,
                               const orr_replies *replies, uint32_t partitions);

@@ -69,6 +69,13 @@ void cyc_share_out(engine *x) {
 
 static bool hand_out_now(void *arg, sm *s) { return hand_out(arg, s, true); }
 
+static void start_blocks(void *arg, int worker, uint32_t i) {
+    engine *x = arg;
+    sm *s = &x->c->sms[x->busy[i]];
+    s->worker = &x->c->host.workers[worker];
+    cyc_block_start(s, x->from);
+}
+
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
@@ -93,10 +100,10 @@ static void deal(engine *x) {
         }
     }
     x->filled = true;
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        sm *s = &c->sms[x->order[n]];
-        if (s->tb.stock) cyc_block_start(s, x->from);
-    }
+    x->nbusy = 0;
+    for (uint32_t n = 0; n < c->nsms; n++)
+        if (c->sms[n].tb.stock) x->busy[x->nbusy++] = n;
+    cyc_crew_run(x->crew, x->nbusy, start_blocks, x);
     cyc_share_out(x);
     some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
@@ -296,6 +303,7 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     } else {
         if (x->c->live) cyc_step_expect(x->c, x->in[p].at, x->in[p].n);
         orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
+        x->c->net.free[p] = orr_memsys_free_at(x->c->mem, (int)p);
     }
     x->in[p].n = 0;
 }
@@ -355,7 +363,7 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
     x->mem_until = until;
-    if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
+    if (x->stores) cyc_store_network_run(x->stores, x->crew, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
     cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
 }
@@ -365,8 +373,6 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->core.l1.latency) * ORR_TICKS + c->core.port.request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
-    if (c->foreign) return;
-    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
 // ---- a launch -----------------------------------------------------------------------------------
@@ -484,7 +490,7 @@ static uint64_t next_event(const engine *x) {
         }
     int parts = orr_memsys_partitions(c->mem), ports = x->stores ? 1 : 0;
     for (int p = 0; p < parts + ports && t >= soon; p++) {
-        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_store_network_next(c, x->stores);
+        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_store_network_next(x->stores);
         if (at == UINT64_MAX) continue;
         at /= ORR_TICKS;
         uint64_t back = c->core.l1.latency + c->core.port.request_ticks / ORR_TICKS;
@@ -603,22 +609,11 @@ static void prepare_workers(cycle *c, int n) {
     }
 }
 
-// What the profiler has stored is older than anything that the kernel does, and nothing that it has.
-#define PROFILERS_LINES (1ull << 48)
-static void leave_profilers_lines(cycle *c) {
-    uint64_t bytes = c->gpu->profiler == ORR_PROFILER_ON ? (uint64_t)c->gpu->profiler_dirty : 0;
-    for (uint64_t n = 0; n < bytes / ORR_LINE; n++) {
-        orr_touched t = {.line = PROFILERS_LINES + n, .sectors = 15, .write = true, .bytes = {~0ull, ~0ull}};
-        orr_memsys_warm(c->mem, -1, &t);
-    }
-}
-
 static void restart_memory(cycle *c) {
     if (c->perfect) return;
     size_t parts = (size_t)orr_memsys_partitions(c->mem);
     if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
     orr_memsys_restart(c->mem);
-    if (c->gpu->l2_flush) leave_profilers_lines(c);
     memset(c->net.free, 0, parts * sizeof *c->net.free);
     memset(c->net.gpc_free, 0,
            parts * c->crossbar.store_halves * c->crossbar.ngpcs * sizeof *c->net.gpc_free);
@@ -655,7 +650,7 @@ static void close_engine(engine *x) {
     }
     for (uint32_t g = 0; x->gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x->gpc[g].answers);
     free(x->gpc);
-    cyc_store_network_free(c, x->stores);
+    cyc_store_network_free(x->stores);
     for (size_t n = 0; n < partitions(c) * (size_t)cyc_crew_size(x->crew); n++) free(x->sent[n].at);
     free(x->sent);
     free(x->replies);

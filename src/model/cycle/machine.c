@@ -21,7 +21,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
     s->further = way_of_tpc(g, id);
     s->sched = orr_apart(c->nsched, sizeof *s->sched);
     for (uint32_t n = 0; n < c->nsched; n++) s->sched[n].spec = &k->issue;
-    s->warps = orr_apart(nwarps, sizeof *s->warps);
+    s->warps = orr_pages(nwarps, sizeof *s->warps);
     s->operands = orr_apart((size_t)g->core_subcores, sizeof *s->operands);
     for (uint32_t n = 0; n < (uint32_t)g->core_subcores; n++) operands_init(&s->operands[n], &k->operands);
 #define PART(type, name, ...) name##_init(&s->name, &k->name, ##__VA_ARGS__);
@@ -38,7 +38,7 @@ static void free_sm(cycle *c, sm *s) {
         free(s->warps[n].board.reg);
         free(s->warps[n].pc.access);
     }
-    free(s->warps);
+    orr_pages_free(s->warps);
     free(s->sched);
     for (uint32_t n = 0; n < (uint32_t)c->gpu->core_subcores; n++) operands_free(&s->operands[n]);
     free(s->operands);
@@ -118,7 +118,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     c->net.free = orr_calloc(parts, sizeof *c->net.free);
     c->net.gpc_free = orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs,
                                  sizeof *c->net.gpc_free);
-    c->sms = orr_apart(c->nsms, sizeof *c->sms);
+    c->sms = orr_pages(c->nsms, sizeof *c->sms);
     uint32_t *numbers = orr_sm_numbers(g, c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n, numbers[n]);
     free(numbers);
@@ -128,7 +128,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
 void cyc_free(cycle *c) {
     if (!c) return;
     for (uint32_t n = 0; n < c->nsms; n++) free_sm(c, &c->sms[n]);
-    free(c->sms);
+    orr_pages_free(c->sms);
     for (int n = 0; n < c->host.n; n++) {
         free(c->host.workers[n].by_inst);
         free(c->host.workers[n].issued);
