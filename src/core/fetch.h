@@ -6,8 +6,9 @@
 // SMs and small, so the way to L2 is no traffic.
 //
 // With profiler.warm_code the SM's cache is filled with the kernel's code when the kernel starts: it is there
-// launch.code_latency after a warp has asked for the first line. At most half of the SM's cache is filled so. Lines behind that come when they are asked for, the first time from memory where the
-// caches were flushed (l2.flush), else from L2.
+// launch.code_latency after a warp has asked for the first line. At most half of the SM's cache is filled so.
+// Lines behind that come when they are asked for, the first time from memory where the caches were flushed
+// (l2.flush), else from L2.
 //
 // Invariants: lines are numbered from 1; `when` of a line that a cache holds is the cycle from which it can
 // be used; a line that a warp waits for passes those that are prefetched, which come one behind the other.

@@ -42,11 +42,11 @@ typedef struct port_spec {
     uint64_t ahead, backlog_ticks;        // how far the port, or a slice, may be behind before it holds up L1
     uint64_t l1_latency;                  // packets reach the port so long after L1 has begun with them
     bool copies;                          // lines of the other half have copies in the own one (l2.replicate)
-    bool slices_take_turns;      // the network serves stores of GPCs in turn (xbar.store_bandwidth)
-    uint32_t sides, nsms, ngpcs; // parts of L2; SMs and GPCs of the GPU
-    orr_topology gpcs;           // where its SMs are
-    uint32_t store_halves;       // of L2, that stores come to
-    bool acknowledges;           // fences count stores (core.fence_merge)
+    bool slices_take_turns;               // the network serves stores of GPCs in turn (xbar.store_bandwidth)
+    uint32_t sides, nsms, ngpcs;          // parts of L2; SMs and GPCs of the GPU
+    orr_topology gpcs;                    // where its SMs are
+    uint32_t store_halves;                // of L2, that stores come to
+    bool acknowledges;                    // fences count stores (core.fence_merge)
 } port_spec;
 
 // The network and the memory as all SMs see them: as of the beginning of the window.
@@ -69,9 +69,9 @@ typedef struct parked_store {
 
 typedef struct store_buffer {
     uint32_t at[STORE_PLACES]; // by line: the last one in `out`, + 1, that stores may still be merged with
-    leaving_store left[STORE_PLACES];    // a ring: the last `spec.stores` of them
-    uint32_t next_left;                  // the oldest of the ring
-    uint64_t entered;                    // ticks: when the last one had a place
+    leaving_store left[STORE_PLACES]; // a ring: the last `spec.stores` of them
+    uint32_t next_left;               // the oldest of the ring
+    uint64_t entered;                 // ticks: when the last one had a place
 } store_buffer;
 
 typedef struct visited_slices { // where the SM has sent an atomic, or a load that L1 had not, since the last
@@ -97,7 +97,7 @@ typedef struct sm_port {
     const port_spec *spec;
     const network *net;
     event_queue *clock;
-    uint32_t sm, gpc; // their numbers
+    uint32_t sm, gpc;     // their numbers
     port_warp *warp;      // by number
     parked_store *parked; // a ring of STORE_PLACES
     request_list out;

@@ -3,7 +3,8 @@
 // Method. SMs are numbered GPC by GPC, in the order in which the first blocks of a grid go to them: an H200
 // fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 are on the SMs 6, 7, 22, 23, ... of
 // one). All GPCs have the same number of SMs, whole TPCs; what is left over goes to the last GPCs, one TPC
-// each. GPCs belong to the two halves of L2 in turn. A GPU whose description has no GPCs has TPCs in their place.
+// each. GPCs belong to the two halves of L2 in turn. A GPU whose description has no GPCs has TPCs in their
+// place.
 //
 // Invariants: gpc_sms >= 1; even_sms is a multiple of gpc_sms; an SM below even_sms is in GPC sm / gpc_sms. A
 // topology is read once from a description and never changes; it is small enough to be passed by value.
@@ -13,11 +14,11 @@
 #include "gpu/gpu.h"
 
 typedef struct orr_topology {
-    uint32_t tpc_sms;        // SMs of a TPC
-    uint32_t gpc_sms;        // SMs of a GPC, without those that are left over
-    uint32_t even_sms;       // SMs of all GPCs, without those that are left over
-    uint32_t gpcs;           // GPCs
-    uint64_t of_gpc;         // 2^32 / gpc_sms, rounded up
+    uint32_t tpc_sms;  // SMs of a TPC
+    uint32_t gpc_sms;  // SMs of a GPC, without those that are left over
+    uint32_t even_sms; // SMs of all GPCs, without those that are left over
+    uint32_t gpcs;     // GPCs
+    uint64_t of_gpc;   // 2^32 / gpc_sms, rounded up
 } orr_topology;
 
 orr_topology orr_topology_of(const orr_gpu *g);
@@ -28,9 +29,7 @@ static inline uint32_t orr_gpc_of_sm(uint32_t sm, orr_topology t) {
 }
 
 // The half of L2 (0 or 1) that the SM asks.
-static inline uint32_t orr_half_of_sm(uint32_t sm, orr_topology t) {
-    return orr_gpc_of_sm(sm, t) & 1;
-}
+static inline uint32_t orr_half_of_sm(uint32_t sm, orr_topology t) { return orr_gpc_of_sm(sm, t) & 1; }
 
 // Which of its GPC's TPCs the SM is in; those that are left over follow the others.
 static inline uint32_t orr_tpc_in_gpc(uint32_t sm, orr_topology t) {

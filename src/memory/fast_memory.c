@@ -352,7 +352,8 @@ static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t wor
 }
 
 // A store at its line's slice, at t.
-static void store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole, uint64_t t) {
+static void store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
+                  uint64_t t) {
     uint32_t at = p->unit;
     uint64_t tag = p->tag;
     line l = line_of(q, at, q->map.unit[at].slice, tag, t);

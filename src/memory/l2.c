@@ -45,12 +45,8 @@ static void reply(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w
     if (w->kind == ORR_REQ_READ) orr_l2_serve(p, w->sm, w->live);
     t = meets ? orr_l2_merge_reply(p, s, w, t) : orr_l2_send(p, s, t, w->sectors);
     if (w->far) t += p->spec->halves.latency; // an atomic from the other half
-    *ORR_PUSH(out) = (orr_reply){.time = t,
-                                 .sm = w->sm,
-                                 .token = w->token,
-                                 .sectors = w->sectors,
-                                 .hit = w->hit,
-                                 .joined = w->joined};
+    *ORR_PUSH(out) = (orr_reply){
+        .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .joined = w->joined};
     orr_l2_note_time(p, t);
 }
 

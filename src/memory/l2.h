@@ -151,7 +151,7 @@ typedef struct orr_l2_event {
     uint16_t slice; // of the atomic
     uint8_t sectors;
     uint8_t kind; // orr_l2_event_kind
-    bool back; // a fill from the other half: of those at one time, after what happens here
+    bool back;    // a fill from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
 // ---- a slice ------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@
 //
 // Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
 // their own, and where both halves store to one line they do so in turns (l2.side_switch): behind each port
-// such stores wait for their line. Atomics keep the input waiting while their unit works on earlier ones. What asks for a copy is never blocked: a half never
-// waits for the other before it takes a request that came from there.
+// such stores wait for their line. Atomics keep the input waiting while their unit works on earlier ones.
+// What asks for a copy is never blocked: a half never waits for the other before it takes a request that came
+// from there.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -124,9 +125,8 @@ static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, ui
     port->takes = max(port->takes, own + s->front.complete_time);
     s->front.complete_time = 0;
     if (r->acks)
-        *ORR_PUSH(out) = (orr_reply){.time = t + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late),
-                                     .sm = r->sm,
-                                     .token = r->token};
+        *ORR_PUSH(out) = (orr_reply){
+            .time = t + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late), .sm = r->sm, .token = r->token};
     orr_l2_note_time(p, t);
     return true;
 }

@@ -48,12 +48,8 @@ void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r) {
         *o = (orr_l2_merge_line){.line = r->line, .epoch = s->merges.opened, .sectors = r->sectors};
     }
     o->until = NEVER;
-    *merge_at(s, r->line, gpc) = (orr_l2_merge){.line = r->line,
-                                                .reply = NEVER,
-                                                .epoch = o->epoch,
-                                                .gpc = gpc,
-                                                .n = 1,
-                                                .sectors = r->sectors};
+    *merge_at(s, r->line, gpc) = (orr_l2_merge){
+        .line = r->line, .reply = NEVER, .epoch = o->epoch, .gpc = gpc, .n = 1, .sectors = r->sectors};
 }
 
 // A load's sectors are there at t: when they leave.

@@ -116,8 +116,8 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     uint32_t parts = (uint32_t)orr_memsys_partitions(c->mem);
     c->net = (network){.mem = c->mem};
     c->net.free = orr_calloc(parts, sizeof *c->net.free);
-    c->net.gpc_free = orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs,
-                                 sizeof *c->net.gpc_free);
+    c->net.gpc_free =
+        orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs, sizeof *c->net.gpc_free);
     c->sms = orr_pages(c->nsms, sizeof *c->sms);
     uint32_t *numbers = orr_sm_numbers(g, c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n, numbers[n]);
