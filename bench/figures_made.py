@@ -540,8 +540,9 @@ CLAIMS = {
         ("A load right behind an atomic of its line is slow.", ["l2.atomic_then_load"]),
     ],
     "dram": [
+        ("A slice of L2 has two channels, of 32 bits each.", ["dram.channels", "dram.tccdl"]),
         ("A stream reaches nearly all of the bus.", ["dram.efficiency", "dram.bandwidth"]),
-        ("Rows are opened one after the other, and that limits random sectors.", ["dram.trrd", "dram.trrd_write"]),
+        ("Rows are opened one after the other, and that limits random sectors.", ["dram.trrd"]),
         ("Each bank is refreshed every so often, and a load waits for that.", ["dram.trefi", "dram.trfc"]),
         ("Writes are done in batches that reads wait for.", ["dram.write_batch", "dram.write_start"]),
     ],

@@ -74,7 +74,6 @@ static const char *const small_machine[] = {
     "l2.complete_rewritten=0",
     "l2.completions=0",
     "l2.completed_ways=0",
-    "dram.trrd_write=0",
     "dram.write_batch=0",
     "l2.store_after_fill=no",
     "dram.write_start=0",

@@ -202,7 +202,7 @@ END
 echo kernel-1.traceg >"$dir/cold.g"
 printf 'MemcpyHtoD,0x10000000,4096\nkernel-1.traceg\n' >"$dir/warm.g"
 cp "$dir/cold.g" "$dir/kernelslist.g"
-plain=(--set l2.sector=32 --set l2.replicate=no --set l2.hash=shuffle --set l2.spread=0 --set launch.drain=0 --set dram.trfc=0) # one sector from memory, no refresh, one L2, its near half, all slices as far
+plain=(--set l2.sector=32 --set l2.replicate=no --set l2.far_latency=0 --set l2.hash=shuffle --set l2.spread=0 --set launch.drain=0 --set dram.trfc=0) # one sector from memory, no refresh, one L2, all of it as far
 cold=$(run "$dir/kernelslist.g" h200 "${plain[@]}" | value cycles)
 perfect=$(run "$dir/kernelslist.g" h200 --set memory=perfect --set launch.drain=0 | value cycles)
 cp "$dir/warm.g" "$dir/kernelslist.g"

@@ -113,11 +113,11 @@ static void refreshed_row(void **state) {
 }
 
 // Four banks, each refreshed for 100 in 1,000, one after the other: bank b's begins 250 x b before the end of
-// a period. In pairs banks 0 and 1 have the time of bank 0, 2 and 3 that of bank 2; the second of two groups
-// of channels is 200 of 400 later. Who begins 300 after a period did finds all of it 300 earlier.
+// a period. The second of two groups of channels is 200 of 400 later. Who begins 300 after a period did finds
+// all of it 300 earlier.
 static void refresh_groups(void **state) {
     (void)state;
-    static const uint32_t alone[4] = {0, 750, 500, 250}, pairs[4] = {0, 0, 500, 500};
+    static const uint32_t order[4] = {0, 750, 500, 250};
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t channel = i % 3, start = i < 3 ? 0 : 300; // channel 2: no groups
         const char *sets[] = {"dram.banks=4",
@@ -134,7 +134,7 @@ static void refresh_groups(void **state) {
         orr_dram_spec c;
         orr_dram_spec_read(&c, g);
         for (uint32_t bank = 0; bank < 4; bank++) {
-            uint32_t begins = 3000 + (channel < 2 ? pairs[bank] + 200 * channel : alone[bank]) - start;
+            uint32_t begins = 3000 + order[bank] + (channel < 2 ? 200 * channel : 0) - start;
             for (uint32_t k = 0; k < 4; k++) { // before, at its beginning, 40 before its end, after
                 orr_dram d;
                 orr_dram_init(&d, &c, channel % 2);
@@ -292,21 +292,6 @@ static void writes_together(void **state) {
     }
 }
 
-// A row that is opened to be written to keeps other banks from opening one for longer (dram.trrd_write); one
-// that is opened to be read does not.
-static void rows_to_write_to(void **state) {
-    (void)state;
-    const char *sets[] = {"dram.write_queue=no", "dram.trrd_write=40", NULL};
-    bench *b = bench_of(sets);
-    push(b, 0, 0, 1, true, 0);
-    push(b, 0, 2, 1, false, 1);
-    push(b, 0, 4, 1, false, 2);
-    run(b);
-    ENDS(b, 1, 40 + 26);
-    ENDS(b, 2, 46 + 26);
-    bench_free(b);
-}
-
 // Single sectors from anywhere: each needs an activation. 16 banks could do one each 40 / 16 cycles, so it is
 // tRRD.
 static void anywhere(void **state) {
@@ -444,7 +429,6 @@ int main(void) {
         cmocka_unit_test(turning_round),
         cmocka_unit_test(queue),
         cmocka_unit_test(writes_wait),
-        cmocka_unit_test(rows_to_write_to),
         cmocka_unit_test(writes_in_batches),
         cmocka_unit_test(writes_together),
         cmocka_unit_test(row_conflicts),

@@ -217,6 +217,30 @@ static void folds(void **state) {
     orr_gpu_free(g);
 }
 
+// With two channels a slice the slices of chunks are those of one channel each, and a slice's chunks, dense
+// as before, go to its channels in turn.
+static void turns(void **state) {
+    (void)state;
+    const char *const sets[] = {"dram.channels=94"};
+    orr_err e = {0};
+    orr_gpu *g[2] = {orr_gpu_load("h200", sets, 1, &e), orr_gpu_load("h200", NULL, 0, &e)};
+    assert_true(g[0] && g[1]);
+    assert_int_equal(g[1]->dram_channels, 188);
+    orr_interleave one, two;
+    assert_true(orr_interleave_init(&one, g[0], &e) && orr_interleave_init(&two, g[1], &e));
+    for (uint64_t line = 0; line < 1 << 20; line += 2) {
+        uint64_t tags[2];
+        const orr_memory_unit *a = &one.unit[orr_interleave_line(&one, line, &tags[0])],
+                              *b = &two.unit[orr_interleave_line(&two, line, &tags[1])];
+        assert_int_equal(a->slice, b->slice);
+        assert_int_equal(tags[0], tags[1]);
+        assert_int_equal(b->channel, 2 * b->slice + tags[1] / 2 % 2);
+    }
+    orr_interleave_free(&one);
+    orr_interleave_free(&two);
+    for (int i = 0; i < 2; i++) orr_gpu_free(g[i]);
+}
+
 // Ten slices and eight channels: two groups of five slices and four channels, in which each slice uses each
 // channel once; a line's number in its slice is dense.
 static void groups(void **state) {
@@ -255,9 +279,10 @@ static void groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups),        cmocka_unit_test(primitive),      cmocka_unit_test(division),
-        cmocka_unit_test(dense),         cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),
-        cmocka_unit_test(conflict_free), cmocka_unit_test(fold),           cmocka_unit_test(folds),
+        cmocka_unit_test(turns),    cmocka_unit_test(groups),        cmocka_unit_test(primitive),
+        cmocka_unit_test(division), cmocka_unit_test(dense),         cmocka_unit_test(is_a_remainder),
+        cmocka_unit_test(strides),  cmocka_unit_test(conflict_free), cmocka_unit_test(fold),
+        cmocka_unit_test(folds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,20 @@
 // blocks of a few loads live, and what is between one and the next in its place.
 //
 //   nvcc -O3 -arch=sm_90 -cudart shared loaded.cu -o loaded
-//   ./loaded latency|blocks [NAME]         on a GPU, or under orrery app; NAME: only the row of that name
+//   ./loaded latency|blocks|parts [NAME]   on a GPU, or under orrery app; NAME: only the row of that name
 //
 //   latency   one block for each SM; each warp loads U lines and waits, again and again. Rows are called
 //   after the
 //             lines (side by side or random), stores beside them, warps of an SM and U: side+st_32_x4
 //   blocks    blocks of 128 to 1,024 threads that load R words each and store W: r2_w1_256
+//   parts     of the same blocks, by how much the time of a warp's loads varies (variance, in cycles
+//   squared):
+//             with all of a block, with those whose lines are in the same slice of L2 (512 bytes apart), with
+//             the one whose lines are in the same 256 bytes, and by itself
 //
-// Prints CSV, as hardware/h200/loaded.csv and loaded_blocks.csv; times are in SM cycles. Every kernel runs
-// behind one that reads 128 MB, so that L2 has neither its lines nor any that are to be written back.
+// Prints CSV, as hardware/h200/loaded.csv, loaded_blocks.csv and loaded_parts.csv; times are in SM cycles.
+// Every kernel runs behind one that reads 128 MB, so that L2 has neither its lines nor any that are to be
+// written back.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +33,7 @@
         }                                                                                                    \
     } while (0)
 
-enum { BINS = 256, STEP = 16, SMS = 132, LINES = 1 << 22, WORDS = 32 << 20 };
+enum { BINS = 256, STEP = 16, SMS = 132, LINES = 1 << 22, WORDS = 32 << 20, EVERY = 16, LATE = 6000 };
 
 static __device__ __forceinline__ unsigned now() {
     unsigned t;
@@ -97,6 +102,20 @@ __global__ void blocks(const unsigned *a, const unsigned *b, unsigned *c, span *
     unsigned end = now();
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     if (threadIdx.x == 0) out[blockIdx.x] = {start, loaded, end, sm};
+}
+
+// The time that each warp's loads took, of every EVERY-th block.
+template <int R, int W>
+__global__ void parts(const unsigned *a, const unsigned *b, unsigned *c, unsigned *out, unsigned apart) {
+    unsigned start = now(), i = blockIdx.x * blockDim.x + threadIdx.x, v[R], sum = 0;
+#pragma unroll
+    for (int k = 0; k < R; k++) v[k] = (k & 1 ? b : a)[i + (k >> 1) * apart];
+#pragma unroll
+    for (int k = 0; k < R; k++) sum += v[k];
+    unsigned took = now_after(sum) - start;
+    if (W) c[i] = sum;
+    if (blockIdx.x % EVERY == 0 && threadIdx.x % 32 == 0)
+        out[blockIdx.x / EVERY * (blockDim.x / 32) + threadIdx.x / 32] = took;
 }
 
 __global__ void clean(const uint4 *from, unsigned *to, unsigned n) {
@@ -176,9 +195,42 @@ template <int R, int W> static void run_blocks(unsigned threads) {
     tell_blocks(name, threads, n);
 }
 
+// Blocks of eight warps: lines of the warps 0 and 1 are in the same 256 bytes, those of 4 and 5 in the same
+// slice. Blocks that a stop of all memory fell into are left out.
+static void tell_parts(const std::string &name, const std::vector<unsigned> &took) {
+    double sum[8] = {0}, of[8][8] = {{0}}, n = 0;
+    for (size_t at = took.size() / 64 * 8; at < took.size(); at += 8) { // an eighth, until all is under way
+        bool late = false;
+        for (int i = 0; i < 8; i++) late |= took[at + i] > LATE;
+        if (late) continue;
+        n++;
+        for (int i = 0; i < 8; i++) {
+            sum[i] += took[at + i];
+            for (int j = 0; j < 8; j++) of[i][j] += (double)took[at + i] * took[at + j];
+        }
+    }
+    auto with = [&](int i, int j) { return of[i][j] / n - sum[i] / n * (sum[j] / n); };
+    double block = (with(0, 2) + with(0, 3) + with(0, 6) + with(0, 7)) / 4,
+           slice = (with(0, 4) + with(1, 5) + with(0, 5)) / 3, run = with(0, 1);
+    printf("%s,%.0f,%.0f,%.0f,%.0f,%.0f\n", name.c_str(), sum[0] / n, block, slice - block, run - slice,
+           with(0, 0) - run);
+}
+
+template <int R, int W> static void run_parts(void) {
+    std::string name = "r" + std::to_string(R) + "_w" + std::to_string(W) + "_256";
+    if (!wanted(name)) return;
+    unsigned n = WORDS / 256 / (R > 2 ? R / 2 : 1);
+    std::vector<unsigned> took(n / EVERY * 8);
+    unsigned *out = (unsigned *)spans;
+    parts<R, W><<<n, 256>>>(a, b, c, out, n * 256);
+    CHECK(cudaMemcpy(took.data(), out, took.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    tell_parts(name, took);
+}
+
 int main(int argc, char **argv) {
-    if (argc < 2 || (strcmp(argv[1], "latency") && strcmp(argv[1], "blocks"))) {
-        fprintf(stderr, "usage: loaded latency|blocks [NAME]\n");
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "latency") && strcmp(what, "blocks") && strcmp(what, "parts")) {
+        fprintf(stderr, "usage: loaded latency|blocks|parts [NAME]\n");
         return 2;
     }
     if (argc > 2) only = argv[2];
@@ -198,6 +250,12 @@ int main(int argc, char **argv) {
             for (int kind = 0; kind < 4; kind++)
                 for (int warps = u == 1 ? 1 : 4; warps <= 32; warps *= 2)
                     run_latency(kind / 2, kind % 2, warps, u);
+        return 0;
+    }
+    if (!strcmp(argv[1], "parts")) {
+        printf("blocks,mean,block,slice,run,warp\n");
+        run_parts<1, 0>(), run_parts<2, 0>(), run_parts<4, 0>(), run_parts<8, 0>();
+        run_parts<2, 1>(), run_parts<4, 1>();
         return 0;
     }
     printf("blocks,grid,period,life,load,p10,p50,p90,p99\n");

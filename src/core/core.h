@@ -24,6 +24,10 @@ static inline uint32_t warp_number(uint32_t sched, uint32_t slot) { return sched
 
 // A latency of the description in whole cycles.
 static inline uint64_t whole_cycles(double v) { return v > 0 ? (uint64_t)(v + 0.5) : 0; }
+// The sub-core of a scheduler, where each has so many; a division where that is more than one.
+static inline uint32_t sub_core_of(uint32_t sched, uint32_t per_sub) {
+    return per_sub == 1 ? sched : sched / per_sub;
+}
 static inline uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 #endif

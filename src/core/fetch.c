@@ -18,6 +18,7 @@ void fetch_spec_read(fetch_spec *s, const orr_gpu *g) {
                       .l1_interval = whole_cycles(g->icache_l2_interval),
                       .prefetch = (uint64_t)g->icache_prefetch,
                       .l1_prefetch = (uint64_t)g->icache_l1_prefetch};
+    if (!(s->line & (s->line - 1))) s->shift = (uint32_t)orr_ffs(s->line);
     s->memory_latency = s->l2_latency + whole_cycles(g->dram_latency);
 }
 

@@ -24,7 +24,8 @@
 
 typedef struct fetch_spec {
     bool perfect;              // nothing ever waits for code (icache.perfect)
-    uint32_t line;             // bytes
+    uint32_t line;             // bytes,
+    uint32_t shift;            // log2 of that; 0: it is no power of two
     uint64_t l0_size, l1_size; // bytes; no L0: 0
     bool flushed;              // L2 has no code when a kernel starts (l2.flush)
     uint64_t latency;          // from L1 to L0
@@ -87,7 +88,8 @@ uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_
 // set. Returns when the instruction is there, 0: it is.
 static inline uint64_t fetch_instruction(fetch_unit *f, uint32_t sched, uint64_t *line, uint32_t pc,
                                          uint64_t now) {
-    uint64_t next = pc / f->spec->line + 1;
+    const fetch_spec *s = f->spec;
+    uint64_t next = (s->shift ? pc >> s->shift : pc / s->line) + 1;
     return *line == next ? 0 : fetch_enter_line(f, sched, line, next, now);
 }
 

@@ -51,7 +51,7 @@ typedef struct scheduler {
     uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
     // the slots
     uint64_t wants[ORR_GPU_UNITS_MAX]; // mask: the next instruction needs this unit
-    uint64_t ready[MAX_WARPS];
+    _Alignas(32) uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];       // order of arrival on the SM
     uint64_t block_age[MAX_WARPS]; // that of its block's first warp
     uint8_t unit[MAX_WARPS];       // that the next instruction needs
@@ -87,16 +87,23 @@ static inline void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready,
     if (ready < q->wake) q->wake = ready;
 }
 
-// Those whose time has come are awake.
+// Those whose time has come are awake; so were those that are. All slots are looked at, without a branch,
+// four at a time: those with no warp are NEVER ready.
+typedef int64_t scheduler_four __attribute__((vector_size(32), may_alias));
 static inline void scheduler_wake_up(scheduler *q, uint64_t now) {
-    uint64_t next = NEVER;
-    for (uint64_t m = q->live & ~q->awake; m; m &= m - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctzll(m);
-        uint64_t t = q->ready[slot];
-        q->awake |= (uint64_t)(t <= now) << slot;
-        next = t > now && t < next ? t : next;
+    const scheduler_four top = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+    const scheduler_four *at = (const scheduler_four *)(const void *)q->ready;
+    scheduler_four limit = (scheduler_four){(int64_t)now, (int64_t)now, (int64_t)now, (int64_t)now} ^ top;
+    scheduler_four bit = {1, 2, 4, 8}, awake = {0}, next = ~top;
+    for (uint64_t m = q->live; m; m >>= 4, at++, bit <<= 4) {
+        scheduler_four t = *at ^ top, late = t > limit;
+        awake |= bit & ~late;
+        scheduler_four sooner = late & (t < next);
+        next = (t & sooner) | (next & ~sooner);
     }
-    q->next = next;
+    int64_t a = next[0] < next[1] ? next[0] : next[1], b = next[2] < next[3] ? next[2] : next[3];
+    q->awake = (uint64_t)(awake[0] | awake[1] | awake[2] | awake[3]) & q->live;
+    q->next = (uint64_t)(a < b ? a : b) ^ 1ull << 63;
 }
 // The slots that can issue now. `lsu_room`: when the queue of the load/store unit has room. If none can,
 // *later is when to try again.

@@ -35,12 +35,12 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
 void l1_init(l1_cache *c, const l1_spec *s, const core_launch *launch, sm_port *port, data_pipe *pipe,
              uint32_t nwarps) {
     *c = (l1_cache){.spec = s, .launch = launch, .port = port, .pipe = pipe, .clock = port->clock};
-    c->warp = orr_calloc(nwarps, sizeof *c->warp);
+    c->warp = orr_pages(nwarps, sizeof *c->warp);
 }
 
 void l1_free(l1_cache *c) {
     if (c->bytes) orr_cache_free(&c->tags);
-    free(c->warp);
+    orr_pages_free(c->warp);
     free(c->filled.at);
     free(c->loads.at);
     free(c->mshrs.at);
@@ -587,9 +587,19 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
     uint64_t when = c->pipe->start + c->pipe->delay + s->latency;
     for (uint32_t n = a->next_line; n < a->lines.lines; n++)
         orr_cache_prefetch_set(&c->tags, a->lines.line[n].line); // the host's caches seldom have many of them
-    for (; a->next_line < a->lines.lines; a->next_line++) {
-        uint64_t t = when + a->next_line * a->cost / a->lines.lines, missed = a->missed * s->miss_interval;
+    // Line n is looked up n * cost / lines later: a quotient and what is left of it go on together.
+    uint32_t lines = a->lines.lines, cost = a->cost, each = lines > 1 ? cost / lines : 0;
+    uint32_t over = cost - each * lines, later = 0, left = 0;
+    if (a->next_line) {
+        later = a->next_line * cost / lines;
+        left = a->next_line * cost % lines;
+    }
+    for (; a->next_line < lines; a->next_line++) {
+        uint64_t t = when + later, missed = a->missed * s->miss_interval;
         if (!lookup_line(c, a, latest(t, when + missed))) return false;
+        later += each;
+        left += over;
+        if (left >= lines) left -= lines, later++;
     }
     l1_read_later(c, a);
     use_banks(c, a);

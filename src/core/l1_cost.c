@@ -91,6 +91,8 @@ void l1_read_later(l1_cache *c, l1_access *a) {
     uint64_t all = lines < 64 ? (1ull << lines) - 1 : UINT64_MAX;
     if (!a->apart && (a->local || a->waits == all)) { // side by side
         later = a->passes;
+    } else if (a->apart && a->waits == all && lines < 64 && turns == 1) { // all together
+        later = a->passes;
     } else {
         waiting_lanes w;
         find_waiting(a, &w);

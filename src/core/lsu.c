@@ -26,14 +26,14 @@ void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, co
     u->launch = l1->launch;
     u->pipe = l1->pipe;
     u->clock = l1->clock;
-    u->warp = orr_calloc((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
+    u->warp = orr_pages((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
     u->starts = orr_calloc(s->places, sizeof *u->starts);
     u->to_shared = orr_calloc(s->places, sizeof *u->to_shared);
     u->queue = orr_calloc(s->places, sizeof *u->queue);
 }
 
 void lsu_free(lsu *u) {
-    free(u->warp);
+    orr_pages_free(u->warp);
     free(u->starts);
     free(u->to_shared);
     free(u->queue);
@@ -69,7 +69,7 @@ static bool is_near(const orr_tinst *i) { // its addresses are one word each
 // instruction has its place in the queue until then, and reads its operands when its turn has come.
 uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit_free) {
     uint32_t width = u->spec->width, bytes = is_near(i) ? 4 : 8; // an address
-    uint64_t *next = &u->hands[sched / u->spec->sched_per_sub];
+    uint64_t *next = &u->hands[sub_core_of(sched, u->spec->sched_per_sub)];
     if (bytes < i->bytes) bytes = i->bytes;
     u->handed_over = latest(latest(unit_free, u->clock->now), *next);
     *next = u->handed_over + (32 * bytes + width - 1) / width;
@@ -77,7 +77,7 @@ uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit
 }
 
 // When the queue has room: the instruction that has the oldest of its places has begun.
-static uint64_t room_of(const lsu *u) { return u->starts[u->nstarts % u->spec->places]; }
+static uint64_t room_of(const lsu *u) { return u->starts[u->place]; }
 
 // The instruction with that place in the queue has begun.
 static void leave_queue(lsu *u, uint32_t place) {
@@ -114,7 +114,7 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
     }
     lsu_warp *w = &u->warp[q->warp];
     shared_access x = {.i = i,
-                       .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub,
+                       .sub = sub_core_of(q->warp / MAX_WARPS, u->spec->sched_per_sub),
                        .answered = q->load != NOBODY,
                        .warp_free = w->conflict_free};
     uint64_t ready = shared_begin(u->shared, &x, b, t);
@@ -266,9 +266,10 @@ uint64_t lsu_issue(lsu *u, const lsu_op *op) {
     lsu_queued q = {.trace = *op->access,
                     .warp = warp_number(op->sched, op->slot),
                     .inst = op->inst,
-                    .place = u->nstarts++ % s->places,
+                    .place = u->place,
                     .load = op->load,
                     .live = op->live};
+    u->place = u->place + 1 < s->places ? u->place + 1 : 0;
     u->starts[q.place] = NEVER;
     u->nshared -= u->to_shared[q.place];
     u->nshared += u->to_shared[q.place] = op->i->space == ORR_SPACE_SHARED;

@@ -80,12 +80,12 @@ typedef struct lsu {
     data_pipe *pipe;
     event_queue *clock;
     lsu_client client;
-    uint32_t sm;      // the number that the GPU has for the SM: where its local memory is
-    lsu_warp *warp;   // by number
-    uint64_t *starts; // [place] a ring: when the last ones left the queue
-    bool *to_shared;  // [place] they go to shared memory,
-    uint32_t nshared; // and how many of them do
-    uint32_t nstarts;
+    uint32_t sm;               // the number that the GPU has for the SM: where its local memory is
+    lsu_warp *warp;            // by number
+    uint64_t *starts;          // [place] a ring: when the last ones left the queue
+    bool *to_shared;           // [place] they go to shared memory,
+    uint32_t nshared;          // and how many of them do
+    uint32_t place;            // that the next one takes, the oldest
     uint64_t room;             // when the queue has room
     lsu_queued *queue;         // [place] a ring: instructions in front of L1
     uint32_t first, nqueued;   // the one that is half done, and how many there are

@@ -47,12 +47,12 @@ void port_spec_read(port_spec *s, const orr_gpu *g) {
 
 void port_init(sm_port *p, const port_spec *s, const network *net, event_queue *clock, uint32_t nwarps) {
     *p = (sm_port){.spec = s, .net = net, .clock = clock};
-    p->warp = orr_calloc(nwarps, sizeof *p->warp);
+    p->warp = orr_pages(nwarps, sizeof *p->warp);
     p->parked = orr_calloc(STORE_PLACES, sizeof *p->parked);
 }
 
 void port_free(sm_port *p) {
-    free(p->warp);
+    orr_pages_free(p->warp);
     free(p->parked);
     free(p->out.at);
 }

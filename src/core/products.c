@@ -30,7 +30,7 @@ void products_free(product_units *u) { free(u->warp); }
 
 uint64_t products_issue(product_units *u, uint32_t sched, uint32_t warp, const orr_tinst *i, uint64_t now) {
     warp_products *w = &u->warp[warp];
-    uint64_t *unit = &u->free[sched / u->spec->per_sub];
+    uint64_t *unit = &u->free[sub_core_of(sched, u->spec->per_sub)];
     uint64_t start = latest(now, *unit);
     uint64_t done = start + i->interval + u->spec->latency;
     *unit = start + i->interval;

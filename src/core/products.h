@@ -62,7 +62,7 @@ static inline uint64_t products_wait(const product_units *u, uint32_t warp, uint
 }
 // How much longer an instruction that comes to a unit in cycle `now` keeps it.
 static inline uint64_t products_beside(const product_units *u, uint32_t sched, uint32_t unit, uint64_t now) {
-    return u->free[sched / u->spec->per_sub] > now ? u->spec->beside[unit] : 0;
+    return u->issued && u->free[sub_core_of(sched, u->spec->per_sub)] > now ? u->spec->beside[unit] : 0;
 }
 // A product is issued by a warp of scheduler `sched` in cycle `now`. Returns when it is done.
 uint64_t products_issue(product_units *u, uint32_t sched, uint32_t warp, const orr_tinst *i, uint64_t now);

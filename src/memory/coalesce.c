@@ -250,21 +250,37 @@ static uint32_t degree_of_few(const uint32_t *word, uint32_t n, bool atomic) {
     return most;
 }
 
-static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
-    if (n <= 4) return degree_of_few(word, n, atomic);
-    uint8_t slot[128] = {0}, count[32] = {0}; // slot: index of a word seen + 1; count: by bank
+static uint32_t degree_of_atomics(const uint32_t *word, uint32_t n) {
+    uint8_t count[32] = {0};
     uint32_t most = 1;
     for (uint32_t i = 0; i < n; i++) {
-        if (!atomic) {
-            uint32_t h = (word[i] * 0x9e3779b1u) >> 25;
-            while (slot[h] && word[slot[h] - 1] != word[i]) h = (h + 1) % 128;
-            if (slot[h]) continue; // broadcast
-            slot[h] = (uint8_t)(i + 1);
-        }
         uint32_t c = ++count[word[i] % 32];
         if (c > most) most = c;
     }
     return most;
+}
+
+// Pass by pass: each bank serves one word, to all who want it.
+static uint32_t degree_of_words(const uint32_t *word, uint32_t n) {
+    uint32_t rest[64], serves[32], passes = 0;
+    do {
+        uint32_t left = 0;
+        for (uint32_t i = 0; i < n; i++) serves[word[i] % 32] = word[i];
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t w = word[i];
+            rest[left] = w;
+            left += serves[w % 32] != w;
+        }
+        word = rest;
+        n = left;
+        passes++;
+    } while (n);
+    return passes;
+}
+
+static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
+    if (n <= 4) return degree_of_few(word, n, atomic);
+    return atomic ? degree_of_atomics(word, n) : degree_of_words(word, n);
 }
 
 // 32 words at one stride: lanes whose distance times the stride is a multiple of 32 meet on a bank, so

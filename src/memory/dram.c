@@ -70,6 +70,7 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
 
     uint32_t run = RUN < g->dram_row ? RUN : ORR_LINE;
     c->map.run_shift = run / ORR_LINE == 2;
+    c->map.turn_shift = g->dram_channels > g->l2_slices ? 45 : 44;
     c->map.bank_div = orr_divider_of(c->map.banks);
     c->map.row_div = orr_divider_of(g->dram_row > run ? (uint32_t)(g->dram_row / run) : 1);
 
@@ -85,18 +86,11 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     struct {
         uint64_t *to;
         int clocks;
-    } const t[] = {{&c->timing.rrd, g->dram_trrd},
-                   {&c->timing.rrd_write, g->dram_trrd_write ? g->dram_trrd_write : g->dram_trrd},
-                   {&c->timing.rcd, g->dram_trcd},
-                   {&c->timing.ras, g->dram_tras},
-                   {&c->timing.rp, g->dram_trp},
-                   {&c->timing.rc, g->dram_trc},
-                   {&c->timing.cl, g->dram_tcl},
-                   {&c->timing.wl, g->dram_twl},
-                   {&c->timing.wr, g->dram_twr},
-                   {&c->timing.wtr, g->dram_twtr},
-                   {&c->timing.rtp, g->dram_trtp},
-                   {&c->timing.rtw, TURN_CLOCKS}};
+    } const t[] = {
+        {&c->timing.rrd, g->dram_trrd}, {&c->timing.rcd, g->dram_trcd}, {&c->timing.ras, g->dram_tras},
+        {&c->timing.rp, g->dram_trp},   {&c->timing.rc, g->dram_trc},   {&c->timing.cl, g->dram_tcl},
+        {&c->timing.wl, g->dram_twl},   {&c->timing.wr, g->dram_twr},   {&c->timing.wtr, g->dram_twtr},
+        {&c->timing.rtp, g->dram_trtp}, {&c->timing.rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->policy.idle = (uint64_t)llround(g->dram_idle * ns);
     c->refresh.bank_takes = (uint64_t)llround(g->dram_trfc * clock);
@@ -105,7 +99,6 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     c->refresh.groups = (uint32_t)g->dram_refresh_groups;
     c->refresh.later = (uint64_t)llround(g->dram_refresh_spread * ns / g->dram_refresh_groups);
     c->refresh.start = (uint64_t)llround(g->dram_refresh_start * ns);
-    c->refresh.paired = g->dram_refresh_groups > 1 && c->map.banks % 2 == 0;
     c->refresh.all_every = max(1, (uint64_t)llround(REFRESH_NS * ns));
     c->refresh.all_takes = (uint64_t)llround(REFRESH_NS * ns * (1 - g->dram_efficiency / 100));
 }
@@ -257,8 +250,7 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     uint64_t row;
     // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
     // bank.
-    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line,
-                                  c->refresh.paired, &row);
+    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line, &row);
     if (r->alone) row = ALONE + d->s.seq;
     orr_dram_bank *bank = &d->bank[b];
 
@@ -377,8 +369,7 @@ static void activate(orr_dram *d) {
     bank->close_at = d->s.now + d->spec->timing.ras;
     bank->served = 0;
     bank->fresh = true;
-    d->s.activate_at = d->s.now + (d->entries.at[bank->rest[d->s.mode].head].write ? d->spec->timing.rrd_write
-                                                                                   : d->spec->timing.rrd);
+    d->s.activate_at = d->s.now + d->spec->timing.rrd;
     pick_row(d, &bank->rest[d->s.mode], &bank->hit, bank->row);
     set_turns(d, chosen);
     clear(d->wants, chosen);

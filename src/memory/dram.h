@@ -32,6 +32,7 @@ typedef struct orr_dram_map {
     uint32_t banks, groups;
     orr_divider bank_div, row_div; // run of a channel -> bank; what is left -> row
     uint32_t run_shift;            // lines of a run, log2
+    uint32_t turn_shift;           // which bits of a row's hash rotate its banks; 44, pseudo channels 45
     uint32_t atom;                 // sectors a column access moves: 1, 2, 4
     uint8_t group_of[1024];        // bank
 } orr_dram_map;
@@ -39,7 +40,7 @@ typedef struct orr_dram_map {
 typedef struct orr_dram_timing {
     uint64_t sector, column; // time on the bus: of a sector, of a column access
     uint64_t same_group;     // column to column in one bank group
-    uint64_t rrd, rrd_write, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
+    uint64_t rrd, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
 } orr_dram_timing;
 
 typedef struct orr_dram_refresh {
@@ -48,7 +49,6 @@ typedef struct orr_dram_refresh {
     uint32_t channels, groups;       // channels in groups, each `later` than the one before
     uint64_t later;
     uint64_t start; // how far into bank_every time 0 is
-    bool paired;    // two banks side by side are refreshed together
 } orr_dram_refresh;
 
 typedef struct orr_dram_spec {
@@ -61,14 +61,12 @@ typedef struct orr_dram_spec {
 void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g);
 
 // The bank of a line of a channel, and its row there. A row's bytes lie in runs (256 bytes), consecutive runs
-// in consecutive banks, and each row number rotates the banks by another hash of it. `paired`: by pairs of
-// banks.
-static inline uint32_t orr_dram_bank_of(const orr_dram_map *c, uint64_t line, bool paired, uint64_t *row) {
+// in consecutive banks, and each row number rotates the banks by another hash of it.
+static inline uint32_t orr_dram_bank_of(const orr_dram_map *c, uint64_t line, uint64_t *row) {
     uint64_t run = (line & ((1ull << ORR_CHUNK_BITS) - 1)) >> c->run_shift;
     uint64_t column = orr_divide(c->bank_div, run);
     *row = orr_divide(c->row_div, column);
-    uint64_t turn = *row * 0x9e3779b97f4a7c15ull >> 44;
-    if (paired) turn &= ~1ull;
+    uint64_t turn = *row * 0x9e3779b97f4a7c15ull >> c->turn_shift;
     uint64_t turned = run - column * c->banks + turn;
     return (uint32_t)(turned - orr_divide(c->bank_div, turned) * c->banks);
 }
@@ -79,7 +77,7 @@ static inline uint32_t orr_dram_columns(const orr_dram_map *c, uint8_t sectors) 
     return (uint32_t)(0x4332322132212110u >> 4 * (sectors & 15)) & 15; // bits set
 }
 
-// Refresh of single banks (dram.trfc), in turn or two side by side together. How far time 0 of a channel is
+// Refresh of single banks (dram.trfc), in turn. How far time 0 of a channel is
 // into a round of it:
 static inline uint64_t orr_dram_refresh_ahead(const orr_dram_spec *c, uint32_t number) {
     uint64_t later = (uint64_t)number * c->refresh.groups / c->refresh.channels * c->refresh.later;
@@ -88,7 +86,6 @@ static inline uint64_t orr_dram_refresh_ahead(const orr_dram_spec *c, uint32_t n
 // How long ago the last refresh of bank b began, at t;
 static inline uint64_t orr_dram_since_refresh(const orr_dram_spec *c, uint64_t ahead, uint32_t b,
                                               uint64_t t) {
-    if (c->refresh.paired) b &= ~1u;
     return (t + ahead + b * c->refresh.bank_every / c->map.banks) % c->refresh.bank_every;
 }
 // and when it may be opened that could be at t.

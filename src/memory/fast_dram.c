@@ -95,8 +95,7 @@ uint64_t orr_fast_dram_read(orr_fast_dram *d, const orr_fast_dram_spec *c, uint6
                             uint64_t t, uint64_t since) {
     const orr_dram_spec *s = &c->dram;
     uint64_t row;
-    uint32_t n = orr_dram_columns(&s->map, sectors),
-             b = orr_dram_bank_of(&s->map, line, s->refresh.paired, &row);
+    uint32_t n = orr_dram_columns(&s->map, sectors), b = orr_dram_bank_of(&s->map, line, &row);
     orr_fast_bank *bank = &d->bank[b];
     if (!finds_open(d, c, b, row, t, since)) {
         bool closes = bank->row && t < bank->used + s->policy.idle;
@@ -120,7 +119,7 @@ void orr_fast_dram_write(orr_fast_dram *d, const orr_fast_dram_spec *c, uint64_t
                          uint64_t t) {
     const orr_dram_spec *s = &c->dram;
     uint64_t row, cost = orr_dram_columns(&s->map, sectors) * c->write_column;
-    orr_fast_bank *bank = &d->bank[orr_dram_bank_of(&s->map, line, s->refresh.paired, &row)];
+    orr_fast_bank *bank = &d->bank[orr_dram_bank_of(&s->map, line, &row)];
     if (bank->written != row + 1) cost = max(cost, c->write_row);
     bank->written = row + 1;
     book(&d->bus, t + s->timing.wl, cost);

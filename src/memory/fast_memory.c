@@ -175,7 +175,7 @@ static void write_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t se
 static void find_unit(orr_fast_memory *q, uint64_t number, chunk *c) {
     uint64_t round;
     c->number = number + 1;
-    c->unit = orr_spread_unit(&q->map.spread, number, &round);
+    c->unit = orr_interleave_chunk(&q->map, number, &round);
     c->tag = orr_chunk_of_slice(&q->map, c->unit, round) << q->l2.chunk_shift;
 }
 

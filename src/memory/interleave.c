@@ -123,9 +123,11 @@ bool orr_interleave_init(orr_interleave *i, const orr_gpu *g, orr_err *e) {
             "%s: l2.fold puts two pieces of 128 KB into one place: its values 1, 3, 4, 5, 6, 7 and 8 "
             "must be independent under XOR, and there must be 9 at least",
             g->path);
-    if (folds)
-        orr_spread_fold(&i->spread, i->units, &g->l2_fold);
-    else
+    if (folds) { // the hash chooses a slice, whose channels take its chunks in turn if it has 2, 4, 8
+        while (i->channels % (i->slices << (i->turns + 1)) == 0) i->turns++;
+        if (i->channels != i->slices << i->turns || i->slices % 2) i->turns = 0;
+        orr_spread_fold(&i->spread, i->units >> i->turns, &g->l2_fold);
+    } else
         orr_spread_init(&i->spread, i->units, g->l2_hash);
     i->unit = orr_calloc(i->units, sizeof *i->unit);
     uint32_t unit = 0;

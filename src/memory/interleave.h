@@ -26,7 +26,9 @@
 //           folded by XOR give one of 64 places in it (l2.fold says what each bit gives), and these are dealt
 //           out modulo its slices, 64 more for each 512 chunks: slice = (64 x (chunk / 512) + place) mod
 //           (units / 2). An even number of units, and l2.fold; else as ipoly. As an H200 has it, 4 KB are on
-//           eight slices of one half, and 64 KB have one or two pieces of 512 B on each of 94.
+//           eight slices of one half, and 64 KB have one or two pieces of 512 B on each of 94. Where a slice
+//           has two channels of its own, or 4, 8, the hash chooses the slice, and its channels take its
+//           chunks in turn.
 #ifndef ORR_INTERLEAVE_H
 #define ORR_INTERLEAVE_H
 
@@ -98,6 +100,7 @@ typedef struct orr_memory_unit { // a slice and a channel behind it
 typedef struct orr_interleave {
     uint32_t slices, channels, groups, units;
     uint32_t shift; // lines of a chunk, log2
+    uint32_t turns; // log2 of a slice's channels, where they take its chunks in turn (fold)
     orr_memory_unit *unit;
     orr_spread spread;
 } orr_interleave;
@@ -111,16 +114,24 @@ static inline uint64_t orr_chunk_of_slice(const orr_interleave *i, uint32_t unit
     const orr_memory_unit *u = &i->unit[unit];
     return u->channels > 1 ? round * u->channels + (unit - u->first) : round;
 }
+// The unit that holds a chunk, and in *round the chunk's place within the unit.
+static inline uint32_t orr_interleave_chunk(const orr_interleave *i, uint64_t chunk, uint64_t *round) {
+    uint32_t at = orr_spread_unit(&i->spread, chunk, round);
+    if (!i->turns) return at;
+    uint32_t turn = (uint32_t)*round & ((1u << i->turns) - 1);
+    *round >>= i->turns;
+    return at << i->turns | turn;
+}
 // The unit that holds a line, and the line's number among those of its slice.
 static inline uint32_t orr_interleave_line(const orr_interleave *i, uint64_t line, uint64_t *of_slice) {
     uint64_t round;
-    uint32_t unit = orr_spread_unit(&i->spread, line >> i->shift, &round);
+    uint32_t unit = orr_interleave_chunk(i, line >> i->shift, &round);
     *of_slice = orr_chunk_of_slice(i, unit, round) << i->shift | (line & ((1ull << i->shift) - 1));
     return unit;
 }
 static inline uint32_t orr_interleave_unit(const orr_interleave *i, uint64_t line) {
     uint64_t round;
-    return orr_spread_unit(&i->spread, line >> i->shift, &round);
+    return orr_interleave_chunk(i, line >> i->shift, &round);
 }
 
 // The greatest common divisor.

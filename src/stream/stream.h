@@ -85,6 +85,10 @@ typedef struct orr_source {
     void (*close)(struct orr_source *s);
     // Past the thread blocks before `to`, unobserved; false: error in e. NULL: they must be pulled.
     bool (*skip)(struct orr_source *s, uint64_t to, orr_err *e);
+    // Another source, of `n` of the thread blocks, rising, that may be pulled beside others by another
+    // thread; it is closed before this one, of which nothing has been pulled then. NULL: there is no such
+    // thing.
+    struct orr_source *(*part)(struct orr_source *s, const uint64_t *blocks, uint64_t n);
 } orr_source;
 
 // ---- stream files ---------------------------------------------------------------------------

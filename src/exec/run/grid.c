@@ -458,18 +458,35 @@ bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_ex
 typedef struct exec_source {
     orr_source base;
     orr_launch launch;
-    decoded p;
+    decoded own;
+    struct exec_source *from; // that this one is a part of; itself: of none
+    decoded *p;               // its own
+    uint64_t fault_at;        // the first block of all parts that has failed
     turns t;
     tblock *out;
     orr_exec_counts *counts;
 } exec_source;
+
+// Parts run at the same time: the fault is that of the first block in grid order.
+static void source_failed(exec_source *s, orr_err *e) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t at = s->t.now ? s->t.now->index : 0;
+    pthread_mutex_lock(&lock);
+    if (at <= s->from->fault_at) {
+        s->from->fault_at = at;
+        failed(s->p, &s->t.k.err, s->t.k.fault, e);
+    } else {
+        *e = s->t.k.err;
+    }
+    pthread_mutex_unlock(&lock);
+}
 
 static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
     exec_source *s = (exec_source *)base;
     if (s->out) turns_give(&s->t, s->out);
     s->out = NULL;
     int r = turns_next(&s->t, &s->out);
-    if (r < 0) failed(&s->p, &s->t.k.err, s->t.k.fault, e);
+    if (r < 0) source_failed(s, e);
     if (r > 0) view(s->out, tb);
     if (r <= 0) s->out = NULL;
     if (r == 0 && s->counts) *s->counts = s->t.k.counts;
@@ -486,7 +503,7 @@ static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
     while (s->t.done_upto < to) {
         tblock *tb = NULL;
         int r = turns_next(&s->t, &tb);
-        if (r < 0) return failed(&s->p, &s->t.k.err, s->t.k.fault, e);
+        if (r < 0) return failed(s->p, &s->t.k.err, s->t.k.fault, e);
         if (r == 0) break;
         turns_give(&s->t, tb);
     }
@@ -496,8 +513,34 @@ static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
 static void source_close(orr_source *base) {
     exec_source *s = (exec_source *)base;
     turns_free(&s->t);
-    orr_decoded_free(&s->p);
+    if (s->from == s) orr_decoded_free(&s->own);
     free(s);
+}
+
+static exec_source *new_source(const orr_launch *l) {
+    exec_source *s = orr_calloc(1, sizeof *s);
+    s->launch = *l;
+    s->from = s;
+    s->p = &s->own;
+    s->fault_at = UINT64_MAX;
+    s->base.info = orr_info_of(l);
+    s->base.next = source_next;
+    s->base.close = source_close;
+    return s;
+}
+
+static void take_blocks(exec_source *s, const uint64_t *blocks, uint64_t n) {
+    turns_init(&s->t, s->p, true);
+    s->t.only = blocks;
+    s->t.total = n;
+}
+
+static orr_source *source_part(orr_source *base, const uint64_t *blocks, uint64_t n) {
+    exec_source *from = (exec_source *)base, *s = new_source(&from->launch);
+    s->from = from;
+    s->p = from->p;
+    take_blocks(s, blocks, n);
+    return &s->base;
 }
 
 orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
@@ -507,19 +550,15 @@ orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_er
 orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
                                orr_exec_counts *counts, orr_err *e) {
     if (l->elsewhere) return l->elsewhere->source(l->elsewhere->self, l, blocks, n, counts, e);
-    exec_source *s = orr_calloc(1, sizeof *s);
-    s->launch = *l;
-    if (!orr_decode(&s->p, &s->launch, e)) {
+    exec_source *s = new_source(l);
+    if (!orr_decode(s->p, &s->launch, e)) {
         free(s);
         return NULL;
     }
-    turns_init(&s->t, &s->p, true);
-    s->t.only = blocks;
-    s->t.total = n;
+    take_blocks(s, blocks, n);
     s->counts = counts;
-    s->base.info = orr_info_of(l);
-    s->base.next = source_next;
-    s->base.close = source_close;
     if (!blocks) s->base.skip = source_skip;
+    bool apart = !blocks && !counts && !l->turn && orr_cluster_size(l) == 1 && orr_keep_apart(l);
+    if (apart) s->base.part = source_part;
     return &s->base;
 }

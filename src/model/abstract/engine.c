@@ -689,7 +689,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, ru
     x.order = orr_dispatch_order(m->gpu, m->ncores, blocks);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
-    x.supply = cyc_supply_open(source, host.threads > 1);
+    x.supply = cyc_supply_open(source, host.threads, x.sampler != NULL);
     bool ok = windows(&x, host.progress);
     sum_up(m, x.supply, out);
     if (x.noticed / 256 > out->cycles) out->cycles = x.noticed / 256;

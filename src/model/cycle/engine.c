@@ -639,7 +639,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
     x->threads = threads;
-    if (source) x->supply = cyc_supply_open(source, threads > 1);
+    if (source) x->supply = cyc_supply_open(source, threads, out->sampler != NULL);
 }
 
 static void close_engine(engine *x) {

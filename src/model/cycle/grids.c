@@ -54,7 +54,7 @@ static sm *place(const cycle *c, const grid *g) {
 static bool hand_out(engine *x, grid *g, sm *s, bool now) {
     const orr_gpu *d = x->c->gpu;
     grids *all = x->c->grids;
-    if (!g->supply) g->supply = cyc_supply_open(g->source, x->threads > 1);
+    if (!g->supply) g->supply = cyc_supply_open(g->source, x->threads, true);
     block_traces *b = cyc_supply_take(g->supply);
     if (!b) { // its source has ended, or failed: cyc_grids_close says
         g->blocks = g->placed;

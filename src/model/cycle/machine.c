@@ -19,7 +19,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
     s->c = c;
     s->id = id;
     s->further = way_of_tpc(g, id);
-    s->sched = orr_apart(c->nsched, sizeof *s->sched);
+    s->sched = orr_pages(c->nsched, sizeof *s->sched);
     for (uint32_t n = 0; n < c->nsched; n++) s->sched[n].spec = &k->issue;
     s->warps = orr_pages(nwarps, sizeof *s->warps);
     s->operands = orr_apart((size_t)g->core_subcores, sizeof *s->operands);
@@ -34,12 +34,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
 }
 
 static void free_sm(cycle *c, sm *s) {
-    for (uint32_t n = 0; n < c->nsched * MAX_WARPS; n++) {
-        free(s->warps[n].board.reg);
-        free(s->warps[n].pc.access);
-    }
     orr_pages_free(s->warps);
-    free(s->sched);
+    orr_pages_free(s->sched);
     for (uint32_t n = 0; n < (uint32_t)c->gpu->core_subcores; n++) operands_free(&s->operands[n]);
     free(s->operands);
     for (uint32_t n = 0; n < s->tb.cap; n++) cyc_block_free(&s->tb.slot[n]);
@@ -128,6 +124,8 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
 void cyc_free(cycle *c) {
     if (!c) return;
     for (uint32_t n = 0; n < c->nsms; n++) free_sm(c, &c->sms[n]);
+    orr_pages_free(c->room.regs);
+    orr_pages_free(c->room.offsets);
     orr_pages_free(c->sms);
     for (int n = 0; n < c->host.n; n++) {
         free(c->host.workers[n].by_inst);

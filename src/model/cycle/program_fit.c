@@ -32,16 +32,24 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     if (places <= c->room.places && accesses <= c->room.accesses) return;
     uint32_t p = places > c->room.places ? places + 16 : c->room.places,
              a = accesses > c->room.accesses ? accesses + 16 : c->room.accesses;
+    size_t warps = (size_t)c->nsms * c->nsched * c->per_sched, k = 0;
+    warp_room was = c->room;
+    c->room = (warp_room){.places = p, .accesses = a};
+    c->room.regs = orr_pages(warps * p, sizeof *c->room.regs);
+    c->room.offsets = orr_pages(warps * (a + 1), sizeof *c->room.offsets);
     for (uint32_t n = 0; n < c->nsms; n++)
         for (uint32_t q = 0; q < c->nsched; q++)
-            for (uint32_t i = 0; i < c->per_sched; i++) {
+            for (uint32_t i = 0; i < c->per_sched; i++, k++) {
                 warp *w = warp_of(&c->sms[n], warp_number(q, i));
-                w->board.reg = orr_realloc(w->board.reg, p * sizeof *w->board.reg);
-                w->pc.access = orr_realloc(w->pc.access, (a + 1) * sizeof *w->pc.access);
-                memset(w->board.reg + c->room.places, 0, (p - c->room.places) * sizeof *w->board.reg);
+                uint64_t *regs = c->room.regs + k * p;
+                uint32_t *offsets = c->room.offsets + k * (a + 1);
+                if (was.regs) memcpy(regs, w->board.reg, was.places * sizeof *regs);
+                if (was.regs) memcpy(offsets, w->pc.access, (was.accesses + 1) * sizeof *offsets);
+                w->board.reg = regs;
+                w->pc.access = offsets;
             }
-    c->room.places = p;
-    c->room.accesses = a;
+    orr_pages_free(was.regs);
+    orr_pages_free(was.offsets);
 }
 
 static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }

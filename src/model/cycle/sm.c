@@ -32,7 +32,7 @@ void cyc_count_issue(sm *s, const warp *w, uint32_t inst) {
 static void through_collector(sm *s, const warp *w, dispatched *d) {
     const cycle *c = s->c;
     operand_reader r = {.warp = warp_id(w), .shift = w->slot * c->nsched + w->sched};
-    operands *o = &s->operands[w->sched / c->sched_per_sub];
+    operands *o = &s->operands[sub_core_of(w->sched, c->sched_per_sub)];
     d->start = operands_collect(o, c->program, d->i, &r, s->clock.now, &d->lost);
     d->start += units_occupy(&s->units, w->sched, d->i->unit, d->i->interval, s->clock.now);
 }
@@ -40,7 +40,7 @@ static void through_collector(sm *s, const warp *w, dispatched *d) {
 static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     const cycle *c = s->c;
     const orr_tinst *i = d->i;
-    operands *o = &s->operands[w->sched / c->sched_per_sub];
+    operands *o = &s->operands[sub_core_of(w->sched, c->sched_per_sub)];
     uint64_t now = s->clock.now;
     if (i->kind == ORR_TK_MEM && c->core.lsu.width && !d->predicated_off)
         lsu_hand_over(&s->lsu, w->sched, i, units_line_ends(&s->units, w->sched, i->unit));
@@ -453,7 +453,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
     uint64_t can = scheduler_can_issue(q, &s->units, n, *room, now, &later);
     if (!can) return later;
     if (c->core.operands.collectors) {
-        uint64_t t = operands_collector_free(&s->operands[n / c->sched_per_sub]);
+        uint64_t t = operands_collector_free(&s->operands[sub_core_of(n, c->sched_per_sub)]);
         if (t > now) {
             q->operand_cycles += t - now;
             return q->next_issue = t;

@@ -276,6 +276,8 @@ typedef struct kernel_traits {
 typedef struct warp_room { // what each warp has room for
     uint32_t places;       // registers
     uint32_t accesses;     // offsets of accesses
+    uint64_t *regs;        // of all warps
+    uint32_t *offsets;
 } warp_room;
 
 typedef struct host_threads {

@@ -1,7 +1,9 @@
 // Thread blocks for the SMs (supply.h).
 //
 // With more than one host thread the source is read ahead by a thread of its own: executing or parsing the
-// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too.
+// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too. Where
+// the source comes in parts (orr_source.part) and the launch is large, several threads read: each has every
+// n-th piece of the grid, and a list of its own, from which blocks are taken in grid order.
 #include "model/cycle/supply.h"
 
 #include <pthread.h>
@@ -10,6 +12,23 @@
 
 #define AHEAD_BLOCKS 512
 #define AHEAD_BYTES  (32u << 20)
+#define MOST_READERS 8
+#define PIECE        4    // blocks in a row of one reader
+#define READER_WARPS 1024 // for fewer, another reader takes longer to begin than it saves
+
+typedef struct reader { // of some of the blocks
+    struct supply *supply;
+    orr_source *source;
+    uint64_t *blocks;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    block_traces *first, **last;
+    uint32_t queued;
+    size_t bytes; // queued
+    bool runs, ended, stop;
+    orr_err err;
+} reader;
 
 struct supply {
     orr_source *source;
@@ -33,6 +52,8 @@ struct supply {
     size_t bytes; // queued
     bool ended, stop;
     orr_err err;
+    reader *readers; // NULL: there is one at most, `thread`
+    uint32_t nreaders;
 };
 
 static void copy(block_traces *b, const orr_tb *tb, uint32_t nblocks) {
@@ -76,14 +97,135 @@ static block_traces *take(block_traces **list) {
     return b;
 }
 
-static bool read_into(supply *s, block_traces *b) {
+static bool read_into(orr_source *source, block_traces *b, orr_err *e) {
     orr_tb tb;
-    if (s->source->next(s->source, &tb, &s->err) <= 0) return false;
-    copy(b, &tb, s->source->info.kernel->nblocks);
+    if (source->next(source, &tb, e) <= 0) return false;
+    copy(b, &tb, source->info.kernel->nblocks);
     return true;
 }
 
-static void *reader(void *arg) {
+static block_traces *take_spare(supply *s) {
+    pthread_mutex_lock(&s->lock);
+    block_traces *b = take(&s->spare);
+    b->next = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return b;
+}
+
+// ---- several readers ----------------------------------------------------------------------------
+static void *read_part(void *arg) {
+    reader *r = arg;
+    supply *s = r->supply;
+    for (bool more = true; more;) {
+        pthread_mutex_lock(&r->lock);
+        while (!r->stop && r->queued &&
+               (r->queued >= AHEAD_BLOCKS / s->nreaders || r->bytes >= AHEAD_BYTES / s->nreaders))
+            pthread_cond_wait(&r->changed, &r->lock);
+        more = !r->stop;
+        pthread_mutex_unlock(&r->lock);
+        block_traces *b = take_spare(s);
+        more = more && read_into(r->source, b, &r->err);
+        if (!more) cyc_supply_done(s, b);
+        pthread_mutex_lock(&r->lock);
+        if (more) {
+            *r->last = b;
+            r->last = &b->next;
+            r->bytes += b->used;
+        }
+        r->ended = !more;
+        if ((more && !r->queued++) || !more) pthread_cond_broadcast(&r->changed); // who waits has found none
+        pthread_mutex_unlock(&r->lock);
+    }
+    return NULL;
+}
+
+static void open_reader(supply *s, uint32_t k, uint64_t total) {
+    reader *r = &s->readers[k];
+    uint64_t n = 0, each = (uint64_t)PIECE * s->nreaders;
+    r->supply = s;
+    r->last = &r->first;
+    r->blocks = orr_malloc((total / each + 1) * PIECE * sizeof *r->blocks);
+    for (uint64_t from = (uint64_t)k * PIECE; from < total; from += each)
+        for (uint64_t i = from; i < from + PIECE && i < total; i++) r->blocks[n++] = i;
+    r->source = s->source->part(s->source, r->blocks, n);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+}
+
+// As many as there is work for. The threads that cannot be had are done without: their part is read when it
+// is asked for.
+static void open_readers(supply *s, int threads) {
+    const orr_launch_info *l = &s->source->info;
+    uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+             warps = total * (((uint64_t)l->block[0] * l->block[1] * l->block[2] + 31) / 32),
+             n = warps / READER_WARPS, most = (uint64_t)(threads + 1) / 2;
+    if (most > MOST_READERS) most = MOST_READERS;
+    if (n > most) n = most;
+    if (!s->source->part || n < 2 || total / PIECE < n) return;
+    s->nreaders = (uint32_t)n;
+    s->readers = orr_calloc(n, sizeof *s->readers);
+    for (uint32_t k = 0; k < n; k++) open_reader(s, k, total);
+    for (uint32_t k = 0; k < n; k++)
+        s->readers[k].runs = pthread_create(&s->readers[k].thread, NULL, read_part, &s->readers[k]) == 0;
+}
+
+static block_traces *take_from(supply *s, reader *r) {
+    block_traces *b;
+    if (!r->runs) {
+        b = take_spare(s);
+        if (read_into(r->source, b, &r->err)) return b;
+        cyc_supply_done(s, b);
+        s->err = r->err;
+        return NULL;
+    }
+    pthread_mutex_lock(&r->lock);
+    while (!r->first && !r->ended) pthread_cond_wait(&r->changed, &r->lock);
+    b = r->first;
+    if (b) {
+        r->first = b->next;
+        if (!r->first) r->last = &r->first;
+        b->next = NULL;
+        r->bytes -= b->used;
+        r->queued--;
+        pthread_cond_signal(&r->changed);
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (!b) s->err = r->err;
+    return b;
+}
+
+static void free_list(block_traces *b) {
+    while (b) {
+        block_traces *next = b->next;
+        free(b->bytes);
+        free(b->warps);
+        free(b);
+        b = next;
+    }
+}
+
+static void close_readers(supply *s) {
+    for (uint32_t k = 0; k < s->nreaders; k++) {
+        reader *r = &s->readers[k];
+        pthread_mutex_lock(&r->lock);
+        r->stop = true;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+    }
+    for (uint32_t k = 0; k < s->nreaders; k++) {
+        reader *r = &s->readers[k];
+        if (r->runs) pthread_join(r->thread, NULL);
+        free_list(r->first);
+        r->source->close(r->source);
+        free(r->blocks);
+        pthread_cond_destroy(&r->changed);
+        pthread_mutex_destroy(&r->lock);
+    }
+    free(s->readers);
+}
+
+// ---- one reader ---------------------------------------------------------------------------------
+static void *read_all(void *arg) {
     supply *s = arg;
     bool more = true;
     while (more) {
@@ -95,7 +237,7 @@ static void *reader(void *arg) {
         pthread_mutex_unlock(&s->lock);
         if (more) {
             pthread_mutex_lock(&s->reading);
-            more = read_into(s, b);
+            more = read_into(s->source, b, &s->err);
         } else {
             pthread_mutex_lock(&s->reading);
         }
@@ -116,14 +258,15 @@ static void *reader(void *arg) {
     return NULL;
 }
 
-supply *cyc_supply_open(orr_source *source, bool ahead) {
+supply *cyc_supply_open(orr_source *source, int threads, bool skips) {
     supply *s = orr_calloc(1, sizeof *s);
     s->source = source;
     s->last = &s->first;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->reading, NULL);
     pthread_cond_init(&s->changed, NULL);
-    s->ahead = ahead && pthread_create(&s->thread, NULL, reader, s) == 0;
+    if (threads > 1 && !skips) open_readers(s, threads);
+    s->ahead = threads > 1 && !s->readers && pthread_create(&s->thread, NULL, read_all, s) == 0;
     return s;
 }
 
@@ -154,10 +297,15 @@ static block_traces *unlink_first(supply *s) {
 
 static block_traces *take_new(supply *s) {
     block_traces *b;
+    if (s->readers) {
+        b = s->ended ? NULL : take_from(s, &s->readers[s->next / PIECE % s->nreaders]);
+        s->ended = !b;
+        return b;
+    }
     if (!s->ahead) {
         if (s->ended) return NULL;
         b = take(&s->spare);
-        if (read_into(s, b)) return b;
+        if (read_into(s->source, b, &s->err)) return b;
         give(&s->spare, b);
         s->ended = true;
         return NULL;
@@ -185,13 +333,13 @@ void cyc_supply_return(supply *s, block_traces *list) {
 
 void cyc_supply_done(supply *s, block_traces *list) {
     if (!list) return;
-    if (s->ahead) pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->lock);
     while (list) {
         block_traces *b = list;
         list = b->next;
         give(&s->spare, b);
     }
-    if (s->ahead) pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->lock);
 }
 
 uint64_t cyc_supply_next(supply *s) { return s->back ? s->back->index : s->next; }
@@ -264,16 +412,6 @@ void cyc_supply_grow(supply *s, orr_program *p) {
     if (s->ahead) pthread_mutex_unlock(&s->reading);
 }
 
-static void free_list(block_traces *b) {
-    while (b) {
-        block_traces *next = b->next;
-        free(b->bytes);
-        free(b->warps);
-        free(b);
-        b = next;
-    }
-}
-
 bool cyc_supply_close(supply *s, orr_err *e) {
     if (s->ahead) {
         pthread_mutex_lock(&s->lock);
@@ -282,6 +420,7 @@ bool cyc_supply_close(supply *s, orr_err *e) {
         pthread_mutex_unlock(&s->lock);
         pthread_join(s->thread, NULL);
     }
+    close_readers(s);
     free_list(s->back);
     free_list(s->first);
     free_list(s->spare);

@@ -5,8 +5,9 @@
 #include "model/cycle/sm.h"
 
 typedef struct supply supply;
-// `ahead`: a thread of its own reads ahead.
-supply *cyc_supply_open(orr_source *source, bool ahead);
+// With more than one of the host's threads the source is read ahead, where blocks can be left out (`skips`)
+// by one of them.
+supply *cyc_supply_open(orr_source *source, int threads, bool skips);
 // The next thread block, NULL at the end or when reading failed (cyc_supply_close says).
 block_traces *cyc_supply_take(supply *s);
 void cyc_supply_return(supply *s, block_traces *list); // not started: they come again, in grid order

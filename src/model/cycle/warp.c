@@ -6,7 +6,8 @@ static uint64_t write_back(sm *s, const warp *w, const orr_tinst *i, uint64_t re
     const cycle *c = s->c;
     if (!c->core.operands.collectors || ready < s->clock.now) return ready;
     operand_reader r = {.warp = warp_id(w), .shift = w->slot * c->nsched + w->sched};
-    return operands_write(&s->operands[w->sched / c->sched_per_sub], c->program, i, &r, s->clock.now, ready);
+    return operands_write(&s->operands[sub_core_of(w->sched, c->sched_per_sub)], c->program, i, &r,
+                          s->clock.now, ready);
 }
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
