@@ -20,7 +20,7 @@ static inline bench *bench_on(orr_gpu *g) {
     return b;
 }
 static inline bench *bench_of(const char *const *sets) { return bench_on(small_one(sets)); }
-// Two halves, 20 cycles from each other; HALVES("l2.fill_interval=0", ...): the same with such changes.
+// Two halves, 20 cycles from each other; HALVES("l2.side_switch=40", ...): the same with such changes.
 static const char *const two_halves[] = {
     "l2.partitions=2", "l2.replicate=yes", "l2.far_latency=40", "l2.slices=2",
     "l2.bandwidth=64", "dram.channels=2",  "dram.bandwidth=32", NULL};

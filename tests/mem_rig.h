@@ -60,7 +60,6 @@ static const char *const small_machine[] = {
     "l2.replicate=no",
     "l2.sector=32",
     "l2.tag_interval=1",
-    "l2.multicast=no",
     "l2.merge=1",
     "l2.atomic_words=no",
     "l2.atomic_latency=0",

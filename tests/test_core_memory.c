@@ -121,19 +121,18 @@ static void test_port_merges(void **state) {
     static rig r;
     rig_open(&r, GPU("xbar.merge_stores=yes", "xbar.merge_lines=4", "xbar.merge_wait=10"));
     orr_request first = store_of(7, 1), second = store_of(7, 2), third = store_of(7, 4);
-    bool behind;
-    port_store(&r.port, &first, 10, 1, &behind);
-    port_store(&r.port, &second, 12, 1, &behind);
+    port_store(&r.port, &first, 10, 1);
+    port_store(&r.port, &second, 12, 1);
     assert_int_equal(r.port.out.n, 1);
     assert_int_equal(r.port.out.at[0].sectors, 3);
     assert_int_equal(r.port.out.at[0].time, (22 + WAY) * ORR_TICKS);
-    port_store(&r.port, &third, 40, 1, &behind);
+    port_store(&r.port, &third, 40, 1);
     assert_int_equal(r.port.out.n, 2);
     // What the memory is not told of yet stays, and is still found by its line.
     port_handed_over(&r.port, (30 + WAY) * ORR_TICKS);
     assert_int_equal(r.port.out.n, 1);
     orr_request fourth = store_of(7, 8);
-    port_store(&r.port, &fourth, 45, 1, &behind);
+    port_store(&r.port, &fourth, 45, 1);
     assert_int_equal(r.port.out.n, 1);
     assert_int_equal(r.port.out.at[0].sectors, 12);
     rig_close(&r);
@@ -148,10 +147,10 @@ static void test_port_parks(void **state) {
     orr_request a = {.line = 1, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf, 0}};
     orr_request b = {.line = 2, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf, 0}};
     orr_request c = {.line = 2, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf0, 0}};
-    bool behind, full;
-    port_store(&r.port, &a, 10, 1, &behind);
-    port_store(&r.port, &b, 10, 1, &behind);
-    port_store(&r.port, &c, 10, 1, &behind);
+    bool full;
+    port_store(&r.port, &a, 10, 1);
+    port_store(&r.port, &b, 10, 1);
+    port_store(&r.port, &c, 10, 1);
     assert_int_equal(r.port.out.n, 1);
     assert_int_equal(r.port.nparked, 1);
     assert_int_equal(r.port.unacked[0], 2);
@@ -396,29 +395,28 @@ static void test_lsu_queue(void **state) {
 }
 
 // ---- fences ---------------------------------------------------------------------------------------
-// A fence takes 100 cycles, 40 of them for its ERRBAR; one for the thread block ten. With a store on its way,
+// A fence takes 100 cycles; one for the thread block ten. With a store on its way,
 // the round waits for it: two warps that come within 30 cycles are past it five cycles after it has been
 // acknowledged. A third, later, waits for a round of its own, which has nothing to wait for.
 static void test_fence_rounds(void **state) {
     (void)state;
     static rig r;
-    rig_open(&r, GPU("core.fence_block=10", "core.fence_gpu=100", "core.fence_errbar=40",
-                     "core.fence_merge=30", "core.fence_store=5"));
+    rig_open(&r,
+             GPU("core.fence_block=10", "core.fence_gpu=100", "core.fence_merge=30", "core.fence_store=5"));
     fence_spec s;
     fence_spec_read(&s, r.g);
     fence_unit f;
     fence_init(&f, &s, &r.port, 8);
     r.net.fences = true;
-    assert_int_equal(fence_issue(&f, 0, 0, false), 10);
-    assert_int_equal(fence_issue(&f, 0, 2, false), 100);
-    assert_int_equal(fence_issue(&f, 0, 2, true), 60); // no ERRBAR behind it
+    assert_int_equal(fence_issue(&f, 0, 0), 10);
+    assert_int_equal(fence_issue(&f, 0, 2), 100);
     port_send(&r.port, store_of(1, 1), 0, 40);
     assert_int_equal(r.port.unacked[0], 1);
-    assert_int_equal(fence_issue(&f, 0, 2, false), NEVER);
+    assert_int_equal(fence_issue(&f, 0, 2), NEVER);
     r.clock.now = 20;
-    assert_int_equal(fence_issue(&f, 1, 2, false), NEVER);
+    assert_int_equal(fence_issue(&f, 1, 2), NEVER);
     r.clock.now = 50;
-    assert_int_equal(fence_issue(&f, 2, 2, false), NEVER);
+    assert_int_equal(fence_issue(&f, 2, 2), NEVER);
     assert_int_equal(f.released.n, 0);
     r.clock.now = 300;
     bool full;
@@ -456,9 +454,9 @@ static void test_fence_estimates(void **state) {
     r.net.fences = true;
     port_start_warp(&r.port, 3, 77);
     r.port.warp[3].stored = 400;
-    assert_int_equal(fence_issue(&f, 3, 2, false), 405);
+    assert_int_equal(fence_issue(&f, 3, 2), 405);
     uint32_t token = port_reduction_token(&r.port, 3);
-    assert_int_equal(fence_issue(&f, 3, 2, false), NEVER);
+    assert_int_equal(fence_issue(&f, 3, 2), NEVER);
     fence_reduction_acknowledged(&f, event_payload(token), 500);
     assert_int_equal(f.released.n, 1);
     assert_int_equal(f.released.at[0].when, 505);

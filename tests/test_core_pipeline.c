@@ -207,15 +207,15 @@ static void test_fetch(void **state) {
     fetch_unit f;
     fetch_init(&f, &caches, &code, 2);
     uint64_t line = 0, other = 0;
-    assert_int_equal(fetch_instruction(&f, 0, &line, 16, 0, 0), 110);
-    assert_int_equal(fetch_instruction(&f, 0, &line, 112, 20, 0), 0);
-    assert_int_equal(fetch_instruction(&f, 1, &other, 0, 50, 0), 110);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 16, 0), 110);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 112, 20), 0);
+    assert_int_equal(fetch_instruction(&f, 1, &other, 0, 50), 110);
     assert_int_equal(f.n.fetches, 2);
     assert_int_equal(f.n.l0_misses, 2);
     assert_int_equal(f.n.l1_misses, 1);
     fetch_reset(&f);
     line = 0;
-    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 0, 0), 110);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 0), 110);
     assert_int_equal(f.n.l1_misses, 1);
     fetch_free(&f);
 }
@@ -231,54 +231,43 @@ static void test_prefetch(void **state) {
     fetch_init(&f, &s, &code, 1);
     f.delays.interval = s.l0_interval;
     uint64_t line = 0, far = 0;
-    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 0, 0), 110);
-    assert_int_equal(fetch_instruction(&f, 0, &far, 3 * 128, 4, 0), 114);
-    assert_int_equal(fetch_instruction(&f, 0, &line, 128, 111, 0), 118);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 0), 110);
+    assert_int_equal(fetch_instruction(&f, 0, &far, 3 * 128, 4), 114);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 128, 111), 118);
     fetch_free(&f);
 }
 
-// Warm code: the first line is there 20 cycles after it is asked for and ten more from L1 to L0, the third
-// two paces of 30 later. Four lines in the buffer: a jump back to one of them does not wait, one elsewhere
-// takes 25 cycles.
+// Warm code is there 20 cycles after its first line is asked for, and ten more from L1 to L0.
 static void test_warm_code(void **state) {
     (void)state;
     fetch_spec s = caches;
-    s.first_line = 20, s.line_pace = 30;
+    s.first_line = 20;
     fetch_code code = {.lines = 8, .fits = true, .warm = 8};
     fetch_unit f;
     fetch_init(&f, &s, &code, 1);
     uint64_t line = 0, other = 0;
-    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 1000, 0), 1030);
-    assert_int_equal(fetch_instruction(&f, 0, &other, 256, 1000, 0), 1090);
-    fetch_free(&f);
-    s.buffer = 4, s.buffer_latency = 25;
-    fetch_init(&f, &s, &code, 1);
-    line = 0;
-    for (uint32_t n = 0; n < 6; n++) fetch_instruction(&f, 0, &line, n * 128, 2000 + n, 0);
-    assert_int_equal(fetch_instruction(&f, 0, &line, 3 * 128, 5000, 5010), 2120); // it has been there since
-    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 6000, 6010),
-                     6010 + 25); // from when the branch is done
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 1000), 1030);
+    assert_int_equal(fetch_instruction(&f, 0, &other, 256, 1010), 1030);
     fetch_free(&f);
 }
 
 // Of eight lines two are warm. The third comes from memory where caches were flushed, else from L2; the next
-// time from L2 either way: an L1 of one way in each of four sets has given it up for the seventh.
+// time the second from L2 either way: an L1 of two lines has given it up for the seventh.
 static void test_cold_code(void **state) {
     (void)state;
     for (int flushed = 0; flushed < 2; flushed++) {
         fetch_spec s = caches;
-        s.first_line = 20, s.line_pace = 30, s.l0_size = 0, s.l1_size = 512, s.l1_ways = 1,
-        s.flushed = flushed;
+        s.first_line = 20, s.l0_size = 0, s.l1_size = 256, s.flushed = flushed;
         fetch_code code = {.lines = 8, .warm = 2};
         fetch_unit f;
         fetch_init(&f, &s, &code, 1);
         uint64_t line = 0, beyond = flushed ? 300 : 100;
-        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 1000, 0), 1000 + 20 + 30 + 10);
-        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 2000, 0), 2000 + beyond + 10);
-        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 3000, 0), 3000); // it is still there
-        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 3001, 0), 3001);
-        assert_int_equal(fetch_instruction(&f, 0, &line, 6 * 128, 4000, 0), 4000 + beyond + 10);
-        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 5000, 0), 5000 + 100 + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 1000), 1000 + 20 + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 2000), 2000 + beyond + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 3000), 3000); // it is still there
+        assert_int_equal(fetch_instruction(&f, 0, &line, 256, 3001), 3001);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 6 * 128, 4000), 4000 + beyond + 10);
+        assert_int_equal(fetch_instruction(&f, 0, &line, 128, 5000), 5000 + 100 + 10);
         assert_int_equal(f.n.cold, 2);
         fetch_free(&f);
     }
@@ -415,7 +404,7 @@ static void test_tma(void **state) {
 // for all groups but the newest waits for the first.
 static void test_products(void **state) {
     (void)state;
-    products_spec spec = {.latency = 50, .again = 30, .queue = 2, .per_sub = 1, .beside = {0, 2}};
+    products_spec spec = {.latency = 50, .queue = 2, .per_sub = 1, .beside = {0, 2}};
     orr_tinst i = {.interval = 100, .imm = ORR_PRODUCT_SIGNALS}, short_one = {.interval = 10};
     product_units u;
     products_init(&u, &spec, 3);
@@ -423,7 +412,7 @@ static void test_products(void **state) {
     assert_int_equal(products_issue(&u, 0, 0, &i, 1000), 1150);
     assert_int_equal(products_issue(&u, 0, 0, &i, 1005), 1250);
     assert_int_equal(products_issue(&u, 1, 1, &short_one, 1005), 1065);
-    assert_int_equal(products_issue(&u, 1, 1, &short_one, 1006), 1095); // 30 cycles behind the first
+    assert_int_equal(products_issue(&u, 1, 1, &short_one, 1006), 1075);
     assert_int_equal(products_beside(&u, 0, 1, 1199), 2); // two products of 100 cycles from 1000 on
     assert_int_equal(products_beside(&u, 0, 1, 1200), 0);
     assert_int_equal(products_beside(&u, 0, 0, 1100), 0); // a unit that they leave alone

@@ -322,33 +322,13 @@ static void test_warm_code(void **state) {
     assert_int_equal(cycles_of(GPU(FETCH, "icache.l2_latency=100"), code_of(10, 1)), 130 + 9 * 137 + 7 + 1);
 }
 
-// When a kernel starts its warm code comes in order: the first line is in the SM's cache after 20 cycles, the
-// others 50 after each other, and a scheduler has each 30 later: the tenth begins at 50 + 9 x 50. At a pace
-// of 10 they are there when they are asked for, but for the first. A line that is asked for long before its
-// turn comes from memory instead, L2's 100 and DRAM's latency after that: the sixth begins then, not after
-// 50,050.
+// When a kernel starts its warm code is in the SM's cache after 20 cycles, and a scheduler has the first line
+// 30 later; each of nine others takes 37.
 static void test_code_comes(void **state) {
     (void)state;
-#define COMES FETCH, "profiler.warm_code=yes", "launch.code_latency=20"
-    assert_int_equal(cycles_of(GPU(COMES, "launch.code_interval=50"), code_of(10, 1)), 50 + 9 * 50 + 7 + 1);
-    assert_int_equal(cycles_of(GPU(COMES, "launch.code_interval=10"), code_of(10, 1)), 50 + 9 * 37 + 7 + 1);
-    orr_gpu *g = GPU(COMES, "launch.code_interval=1000", "icache.l2_latency=100");
-    uint64_t memory = 100 + (uint64_t)g->dram_latency;
-    assert_in_range(memory, 101, 992);
-    kern *k = code_of(6, 1);
-    for (uint32_t n = 8; n < k->insts.n; n++) k->insts.at[n].line += 50 * 128; // all but the first are far
-    assert_int_equal(cycles_of(g, k), 50 + 5 * (7 + memory + 30) + 7 + 1);
-}
-
-// Four lines, three rounds. The way back to the first line takes 9 cycles more where it is none of
-// the three that were executed last; going straight on to a line takes none.
-static void test_jumps(void **state) {
-    (void)state;
-    uint64_t straight = 230 + 3 * 237 + 8 + 2 * 32;
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.recent=4", "icache.recent_latency=9"), code_of(4, 3)),
-                     straight);
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.recent=3", "icache.recent_latency=9"), code_of(4, 3)),
-                     straight + 2 * 9);
+    assert_int_equal(
+        cycles_of(GPU(FETCH, "profiler.warm_code=yes", "launch.code_latency=20"), code_of(10, 1)),
+        50 + 9 * 37 + 7 + 1);
 }
 
 // Ten lines, 37 cycles each where they are warm. Two SMs of a GPC: each line comes 5 cycles later to both,
@@ -517,7 +497,6 @@ int main(void) {
         cmocka_unit_test(test_fetch),
         cmocka_unit_test(test_warm_code),
         cmocka_unit_test(test_code_comes),
-        cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_code_of_gpc),
         cmocka_unit_test(test_named_constants),
         cmocka_unit_test(test_prefetch),

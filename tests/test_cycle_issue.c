@@ -477,7 +477,7 @@ static void test_register_reuse(void **state) {
             else if (cache == 1)
                 assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), last[kept] + 2);
             else // each begins when the bank is free: the second at 3, the others 3, 2 or 1 apart
-                assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes", "op.fp32.window=1"), k),
+                assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes", "regs.window=1"), k),
                                  3 + 18 * (3 - kept) + 2);
         }
     // Ten times R2 R4 R6, R2 kept, and another instruction in between. If that reads R3, R2 stays: 3 + 9 x 2

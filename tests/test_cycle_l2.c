@@ -172,54 +172,35 @@ static void test_store_port(void **state) {
 }
 
 // What all slices take of stores together, 17 bytes a cycle: 8 cycles a line. 6 SMs of 12, three TPCs, store
-// 64 lines each, and 128: 8 cycles for each of 6 x 64 lines more, whether the TPCs are one cluster or three;
-// and nobody waits for the turn of those that do not store: one SM, 64 lines more. A cluster's own port, 8.5
-// bytes a cycle, passes a line in 16 cycles: that is what one SM's take, and those of one cluster; three
-// clusters have 8 cycles a line together, as before.
-static uint64_t all_storing(const char *clusters, const char *each, uint32_t blocks, int stores) {
+// 64 lines each, and 128: 8 cycles for each of 6 x 64 lines more,
+// and nobody waits for the turn of those that do not store: one SM, 64 lines more.
+static uint64_t all_storing(uint32_t blocks, int stores) {
     kern *k = kern_new(blocks, 32);
     more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", stores);
-    return cycles_of(GPU("sm.count=12", "tpc.count=6", clusters, each, "gpc.count=2", "xbar.request=1024",
+    return cycles_of(GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.request=1024",
                          "xbar.store_bandwidth=17", "l2.bandwidth=4096", "launch.order=tpc"),
                      k);
 }
 
 static void test_all_stores(void **state) {
     (void)state;
-    static const struct {
-        const char *clusters, *each;
-        uint32_t blocks;
-        double more;
-    } cases[] = {
-        {"xbar.clusters=1", "xbar.cluster_bandwidth=0", 6, 6 * 64 * 8},
-        {"xbar.clusters=3", "xbar.cluster_bandwidth=0", 6, 6 * 64 * 8},
-        {"xbar.clusters=3", "xbar.cluster_bandwidth=0", 1, 64 * 8},
-        {"xbar.clusters=3", "xbar.cluster_bandwidth=8.5", 1, 64 * 16},
-        {"xbar.clusters=1", "xbar.cluster_bandwidth=8.5", 6, 6 * 64 * 16},
-        {"xbar.clusters=3", "xbar.cluster_bandwidth=8.5", 6, 6 * 64 * 8},
-    };
-    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        uint64_t more = all_storing(cases[n].clusters, cases[n].each, cases[n].blocks, 128) -
-                        all_storing(cases[n].clusters, cases[n].each, cases[n].blocks, 64);
-        check_near((double)more, cases[n].more, 2);
-    }
+    for (uint32_t blocks = 1; blocks <= 6; blocks += 5)
+        check_near((double)(all_storing(blocks, 128) - all_storing(blocks, 64)), blocks * 64 * 8, 2);
 }
 
-// The turns by themselves, in front of one slice of two. An SM of the first TPC has three lines, one of the
-// second TPC one, all at time 0; the clusters, a TPC each, take turns, and the first turn is the first's:
-// they pass after 0, 8 (the second TPC's) and 16 cycles, and up to 20 cycles one is left. The next one of the
-// first TPC would be behind that, 8 cycles after the 24 when the next can pass; of the second it would pass
-// then. Turns of some clusters are longer than others', by no more than xbar.cluster_spread together.
+// The turns by themselves, in front of one slice of two. An SM of the first GPC has three lines, one of the
+// second one, all at time 0; the GPCs take turns, and the first turn is the first's: they pass after 0, 8
+// (the second GPC's) and 16 cycles, and up to 20 cycles one is left. The next one of the first GPC would be
+// behind that, 8 cycles after the 24 when the next can pass; of the second it would pass then.
 static void test_store_turns(void **state) {
     (void)state;
     orr_err e = {0};
-    orr_gpu *g =
-        GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.store_bandwidth=34", "xbar.clusters=3");
+    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=3", "xbar.store_bandwidth=34");
     cycle *c = cyc_new(g, &e);
     assert_non_null(c);
     orr_request line = {.sectors = 15, .kind = ORR_REQ_WRITE, .bytes = {UINT64_MAX, UINT64_MAX}};
     for (uint32_t n = 0; n < 4; n++) {
-        line.sm = n < 3 ? 0 : 2;
+        line.sm = n < 3 ? 0 : 4;
         *ORR_PUSH(&c->sms[line.sm].port.out) = line;
     }
     store_network *port = cyc_store_network_new(c);
@@ -229,15 +210,15 @@ static void test_store_turns(void **state) {
     assert_int_equal(to[0].n, 3);
     for (size_t n = 0; n < 3; n++) {
         assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
-        assert_int_equal(to[0].at[n].sm, n == 1 ? 2 : 0);
+        assert_int_equal(to[0].at[n].sm, n == 1 ? 4 : 0);
     }
     assert_int_equal(cyc_store_network_next(port), 24 * ORR_TICKS);
-    assert_int_equal(c->net.cluster_free[c->sms[0].port.cluster], 32 * ORR_TICKS);
-    assert_int_equal(c->net.cluster_free[c->sms[2].port.cluster], 24 * ORR_TICKS);
-    // A load of the first TPC waits behind its store, one of the third does not.
-    c->sms[0].port.out.n = c->sms[2].port.out.n = 0;
+    assert_int_equal(c->net.gpc_free[c->sms[0].port.gpc], 32 * ORR_TICKS);
+    assert_int_equal(c->net.gpc_free[c->sms[4].port.gpc], 24 * ORR_TICKS);
+    // A load of the first GPC waits behind its store, one of the third does not.
+    c->sms[0].port.out.n = c->sms[4].port.out.n = 0;
     for (uint32_t n = 0; n < 2; n++) {
-        orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 4 * n, .time = 21 * ORR_TICKS};
+        orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 8 * n, .time = 21 * ORR_TICKS};
         *ORR_PUSH(&c->sms[load.sm].port.out) = load;
     }
     cyc_store_network_run(port, one, 40 * ORR_TICKS, to);
@@ -245,24 +226,10 @@ static void test_store_turns(void **state) {
     assert_int_equal(to[0].at[3].time, 24 * ORR_TICKS);
     assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
     assert_int_equal(to[0].at[4].time, 32 * ORR_TICKS);
-    assert_int_equal(c->sms[4].port.out.at[0].partition, 0);
-    for (uint32_t n = 0; n < 12; n++)
-        assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
+    assert_int_equal(c->sms[8].port.out.at[0].partition, 0);
     cyc_store_network_free(port);
     cyc_crew_free(one);
     free(to[0].at);
-    cyc_free(c);
-    orr_gpu_free(g);
-    g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.clusters=3", "xbar.cluster_spread=20");
-    c = cyc_new(g, &e);
-    uint32_t least = UINT32_MAX, most = 0;
-    for (uint32_t n = 0; n < 12; n++) {
-        uint32_t share = c->crossbar.cluster_share[c->sms[n].port.cluster];
-        if (share < least) least = share;
-        if (share > most) most = share;
-    }
-    assert_true(least >= CLUSTER_SHARE * 90 / 100 && most <= CLUSTER_SHARE * 110 / 100 + 1 &&
-                most - least > CLUSTER_SHARE / 10);
     cyc_free(c);
     orr_gpu_free(g);
 }
@@ -488,27 +455,6 @@ static void test_store_open(void **state) {
     }
 }
 
-// The same with a load in between, and 100 cycles to wait: with xbar.load_ends_merge it makes the first store
-// leave if that was its instruction's only line, but not if it was halves of two.
-static void test_store_load(void **state) {
-    (void)state;
-    static const struct {
-        const char *closes, *where;
-        uint64_t sectors;
-    } cases[] = {{"xbar.load_ends_merge=no", "@0 m65535", 2},
-                 {"xbar.load_ends_merge=yes", "@0 m65535", 4},
-                 {"xbar.load_ends_merge=yes", "@64", 4}};
-    for (size_t n = 0; n < 3; n++) {
-        kern *k = kern_new(1, 32);
-        more(k, "STG <- R2 R3 %s\nLDG R1 <- R2 @1024\nSTG <- R2 R3 %s\nEXIT", cases[n].where, cases[n].where);
-        ran x = run_on(
-            GPU("xbar.merge_stores=yes", "xbar.merge_lines=8", "xbar.merge_wait=100", cases[n].closes), k);
-        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
-        ran_free(&x);
-        kern_free(k);
-    }
-}
-
 // Halves of three lines, two sectors each, are stored in turn, three times, and wait 100 cycles for others.
 // With room for three they are joined; with room for two each makes the oldest leave, which is the one that
 // is stored to next.
@@ -713,35 +659,20 @@ static void test_streams_wait_for_nobody(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth),
-        cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),
-        cmocka_unit_test(test_port),
-        cmocka_unit_test(test_gpc_port),
-        cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_further),
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_store_port),
-        cmocka_unit_test(test_all_stores),
-        cmocka_unit_test(test_store_turns),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),
-        cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),
-        cmocka_unit_test(test_fences_ask),
-        cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),
-        cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),
-        cmocka_unit_test(test_store_load),
-        cmocka_unit_test(test_store_makes_way),
-        cmocka_unit_test(test_store_head),
-        cmocka_unit_test(test_store_parts),
-        cmocka_unit_test(test_store_joins_waiting),
-        cmocka_unit_test(test_l2_written_back),
-        cmocka_unit_test(test_l2_store_hits),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_streams_wait_for_nobody),
+        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),        cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_tpc_further),     cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_all_stores),
+        cmocka_unit_test(test_store_turns),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_fences_ask),
+        cmocka_unit_test(test_l2_stores),       cmocka_unit_test(test_store_room),
+        cmocka_unit_test(test_l2_unasked),      cmocka_unit_test(test_store_open),
+        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_head),
+        cmocka_unit_test(test_store_parts),     cmocka_unit_test(test_store_joins_waiting),
+        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
+        cmocka_unit_test(test_launches),        cmocka_unit_test(test_streams_wait_for_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

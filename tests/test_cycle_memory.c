@@ -92,23 +92,6 @@ static void test_read_out_later(void **state) {
     }
 }
 
-// Two loads of eight passes are read out one after the other. A store of 16 words on one bank, of what the
-// first one brought, comes while the second one is; when they have the banks in turn (l1.store_round_robin)
-// what is behind the store comes 16 cycles later.
-static void test_store_in_turn(void **state) {
-    (void)state;
-    uint64_t took[2];
-    for (int turn = 0; turn < 2; turn++) {
-        kern *k = kern_new(1, 32);
-        more(k, "LDG R4 <- R2 @0 +128 m0xff\nLDG R5 <- R2 @0 +128 m0xff\nSTG <- R2 R4 @4096 +128 m0xffff\n"
-                "LDS R6 <- R2 @0\nLDG R7 <- R6 @16384\nFFMA R3 <- R7\nEXIT");
-        took[turn] = cycles_warm(GPU("l1.word_banks=yes", "l1.banks=4", "l1.tag_hash=752309, 972250",
-                                     turn ? "l1.store_round_robin=yes" : "l1.store_round_robin=no"),
-                                 k, 2048);
-    }
-    assert_int_equal(took[1], took[0] + 16);
-}
-
 // A load behind a store to 32 words of one bank begins 64 cycles after it; where the tags of the lines are on
 // few banks (11 of the 32 on one, 3,072 bytes apart) it waits until they have left, 2 cycles each: 64 more.
 static void test_lines_leave(void **state) {
@@ -471,7 +454,6 @@ int main(void) {
         cmocka_unit_test(test_wide_loads),
         cmocka_unit_test(test_conflicts_take_longer),
         cmocka_unit_test(test_read_out_later),
-        cmocka_unit_test(test_store_in_turn),
         cmocka_unit_test(test_lines_leave),
         cmocka_unit_test(test_way_to_the_banks),
         cmocka_unit_test(test_coalescing),

@@ -11,8 +11,7 @@
 
 // 22 SMs in 11 TPCs and 4 GPCs: two TPCs for each GPC, and the three that are left over for the last three
 // GPCs, the last one first.
-static const char *const twenty_two[] = {"sm.count=22", "tpc.count=11", "gpc.count=4", "l2.gpc_group=2",
-                                         NULL};
+static const char *const twenty_two[] = {"sm.count=22", "tpc.count=11", "gpc.count=4", NULL};
 
 static void test_topology(void **state) {
     (void)state;
@@ -22,12 +21,11 @@ static void test_topology(void **state) {
     assert_int_equal(t.gpc_sms, 4);
     assert_int_equal(t.even_sms, 16);
     static const uint32_t gpc[22] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 2, 2, 1, 1};
-    static const uint32_t half[4] = {0, 1, 1, 0}; // the first GPC by itself, then two on each half
+    static const uint32_t half[4] = {0, 1, 0, 1}; // the GPCs in turn
     for (uint32_t n = 0; n < 22; n++) {
         assert_int_equal(orr_gpc_of_sm(n, t), gpc[n]);
         assert_int_equal(orr_half_of_sm(n, t), half[gpc[n]]);
         assert_int_equal(orr_tpc_in_gpc(n, t), n < 16 ? n / 2 % 2 : 2);
-        assert_int_equal(orr_cluster_of_sm(n, t, 2), n < 16 ? n / 2 % 2 : 0);
     }
     orr_gpu_free(g);
 }

@@ -113,7 +113,7 @@ waits() { # SCRIPT KEYS MODELS
 }
 waits hopper/tma_copy tma.latency "cycle abstract partial analytic"
 waits hopper/gemm_tf32 tensor.group_latency "cycle abstract"
+waits hopper/gemm_bf16 registers.release "cycle abstract"
 waits cluster/cluster.launch "cluster.load cluster.load_near" "cycle abstract partial analytic"
 waits cluster/cluster.launch cluster.barrier "cycle abstract partial"
-waits hopper/gemm_bf16 registers.grant "cycle abstract"
 echo ok

@@ -644,22 +644,6 @@ static void odd_machines(void **state) {
     }
 }
 
-// Sectors from memory and stored ones go into a slice's data in turn, here ten cycles each for the former:
-// the second of two that come at 200 is there at 210, and a store of 205 is done at 220, which its sender
-// hears.
-static void fills(void **state) {
-    (void)state;
-    const char *sets[] = {"l2.fill_interval=10", NULL};
-    bench *b = bench_of(sets);
-    orr_request r[] = {reading(0, 0, 1), reading(0, 1, 1), storing(205, 2, 0, 32)};
-    r[2].acks = true;
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 200);
-    ANSWERED(b, 1, 210);
-    ANSWERED(b, 2, 220);
-    bench_free(b);
-}
-
 // By time, those of one time as they were: few, many, all at few times, spread, and rising runs.
 static void test_order(void **state) {
     (void)state;
@@ -688,28 +672,13 @@ static void test_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills),
-        cmocka_unit_test(hits),
-        cmocka_unit_test(order),
-        cmocka_unit_test(behind),
-        cmocka_unit_test(wide_port),
-        cmocka_unit_test(misses),
-        cmocka_unit_test(merging),
-        cmocka_unit_test(miss_limit),
-        cmocka_unit_test(merge_limit),
-        cmocka_unit_test(validate),
-        cmocka_unit_test(fetch),
-        cmocka_unit_test(evictions),
-        cmocka_unit_test(store_stream),
-        cmocka_unit_test(larger_sectors),
-        cmocka_unit_test(clocks),
-        cmocka_unit_test(copies),
-        cmocka_unit_test(restart),
-        cmocka_unit_test(partitions),
-        cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(any_windows),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(hits),           cmocka_unit_test(order),       cmocka_unit_test(behind),
+        cmocka_unit_test(wide_port),      cmocka_unit_test(misses),      cmocka_unit_test(merging),
+        cmocka_unit_test(miss_limit),     cmocka_unit_test(merge_limit), cmocka_unit_test(validate),
+        cmocka_unit_test(fetch),          cmocka_unit_test(evictions),   cmocka_unit_test(store_stream),
+        cmocka_unit_test(larger_sectors), cmocka_unit_test(clocks),      cmocka_unit_test(copies),
+        cmocka_unit_test(restart),        cmocka_unit_test(partitions),  cmocka_unit_test(halves_any_windows),
+        cmocka_unit_test(refused),        cmocka_unit_test(any_windows), cmocka_unit_test(test_order),
         cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,42 +67,6 @@ static void met(void **state) {
     bench_free(b);
 }
 
-// An answer of n sectors, one a cycle, goes to n SMs at a time, and to each once. All are taken when the
-// lookup of the first ends. Line 0 for four SMs: one packet. Line 1 for one SM four times: four packets of 4
-// cycles. One sector of line 2 for four SMs: four of one cycle; two of line 3: two of two cycles, the last at
-// 303.
-static void packets(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.multicast=yes", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[16];
-    for (uint32_t i = 0; i < COUNT(r); i++) {
-        static const uint8_t sectors[] = {15, 15, 1, 3};
-        r[i] = reading(i / 4 * 100, i / 4, sectors[i / 4]);
-        r[i].sm = i / 4 == 1 ? 0 : i % 4;
-    }
-    go(b, r, COUNT(r));
-    static const uint32_t at[] = {3, 4, 4, 4, 103, 107, 111, 115, 200, 201, 202, 203, 301, 302, 303, 303};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 3 * (4 + 4 + 1 + 2));
-    assert_int_equal(b->s.requests, 4);
-    bench_free(b);
-}
-
-// The same from memory: four loads of one SM wait for a line, and have it one after the other.
-static void packets_from_memory(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.multicast=yes", NULL});
-    orr_request r[] = {reading(0, 9, 15), reading(10, 9, 15), reading(20, 9, 15), reading(30, 9, 15)};
-    r[3].sm = 1; // of the third's packet
-    go(b, r, COUNT(r));
-    uint32_t first = (uint32_t)(ticks_of(b, 0) / CYCLES(1));
-    static const uint32_t later[] = {0, 4, 8, 8};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, first + later[i]);
-    assert_int_equal(b->s.joined, 3 * 4);
-    bench_free(b);
-}
-
 // A line is open to loads of the same sectors: one of others closes it, and is met by nobody.
 static void closed(void **state) {
     (void)state;
@@ -126,8 +90,7 @@ static void closed(void **state) {
 // cycles from memory, and as long as others could meet them, 60; whatever is behind it waits with it.
 static void stores_held(void **state) {
     (void)state;
-    static const char *const sets[] = {"l2.merge=4", "l2.merge_time=60", "l2.fill_interval=0",
-                                       "l2.store_after_fill=yes", NULL};
+    static const char *const sets[] = {"l2.merge=4", "l2.merge_time=60", "l2.store_after_fill=yes", NULL};
     bench *b = bench_of(sets);
     orr_memsys_copy(b->m, 0, 256);
     orr_request r[] = {
@@ -144,7 +107,7 @@ static void stores_held(void **state) {
     static const uint32_t at[] = {200, 260, 261, 1000, 1010, 1060, 1061};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
     bench_free(b);
-    b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.fill_interval=0", NULL});
+    b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", NULL});
     orr_memsys_copy(b->m, 0, 256);
     go(b, r, COUNT(r)); // without it all pass
     ANSWERED(b, 1, 10);
@@ -182,9 +145,8 @@ static void halves_held(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joined),      cmocka_unit_test(joined_in_part),      cmocka_unit_test(met),
-        cmocka_unit_test(packets),     cmocka_unit_test(packets_from_memory), cmocka_unit_test(closed),
-        cmocka_unit_test(stores_held), cmocka_unit_test(halves_held),
+        cmocka_unit_test(joined), cmocka_unit_test(joined_in_part), cmocka_unit_test(met),
+        cmocka_unit_test(closed), cmocka_unit_test(stores_held),    cmocka_unit_test(halves_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "l2_rig.h"
 
-#define ONE_SET "l2.ways=1024", "l2.partial_write=0"
+#define ONE_SET "l2.ways=1024"
 
 // Byte masks for two lines: the third line that is stored to in part has the first's sectors read and
 // written. Later the first is there whole, the second has to be read; and a line that is stored to whole

@@ -35,8 +35,6 @@ static const struct search {
     {"l2.interleave", {"256", "512", "1024"}, "micro/atomics", "*", CYCLES},
     {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "[!h]*", CYCLES}, // not `hot`
     {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*", CYCLES},
-    {"l2.fill_interval", {"0", "0.5", "1"}, "micro/bandwidth", "[!h]*", CYCLES},
-    {"l2.multicast", {"no", "yes"}, "micro/bandwidth", "hot", CYCLES},
     {"l2.invalidate_replicas", {"no", "yes"}, "micro/calls", "local_*", CYCLES},
     {"l2.store_after_fill", {"no", "yes"}, "micro/tables", "read_*", CYCLES},
     {"xbar.merge_stores", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},

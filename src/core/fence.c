@@ -11,10 +11,9 @@ enum { IDLE, DUE, ON }; // a round: none, waits for L1, waits for stores and sli
 static uint64_t at_least_one(double cycles) { return cycles >= 1 ? (uint64_t)cycles : 1; }
 
 void fence_spec_read(fence_spec *s, const orr_gpu *g) {
-    *s = (fence_spec){.block = at_least_one(orr_fence_cycles(g, 0, false)),
-                      .gpu = at_least_one(orr_fence_cycles(g, 2, false)),
-                      .system = at_least_one(orr_fence_cycles(g, 3, false)),
-                      .errbar = (uint64_t)(orr_fence_cycles(g, 2, false) - orr_fence_cycles(g, 2, true)),
+    *s = (fence_spec){.block = at_least_one(orr_fence_cycles(g, 0)),
+                      .gpu = at_least_one(orr_fence_cycles(g, 2)),
+                      .system = at_least_one(orr_fence_cycles(g, 3)),
                       .store = (uint64_t)g->core_fence_store,
                       .merge = (uint64_t)g->core_fence_merge,
                       .invalidate = g->core_fence_invalidate,
@@ -107,13 +106,12 @@ void fence_round(fence_unit *f) {
 }
 
 // ---- a warp's fence -----------------------------------------------------------------------------
-uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope, bool bare) {
+uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope) {
     const fence_spec *s = f->spec;
     sm_port *p = f->port;
     port_warp *w = &p->warp[warp];
     uint64_t now = f->clock->now, t = now + (scope >= 3 ? s->system : scope >= 1 ? s->gpu : s->block);
     if (scope < 1) return t;
-    if (bare) t -= s->errbar;
     port_close(p);
     bool counts = port_counts_stores(p), probes = counts && s->probes;
     if (!counts && now < w->stored) t = latest(t, w->stored + s->store);

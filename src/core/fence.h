@@ -35,7 +35,6 @@
 
 typedef struct fence_spec {
     uint64_t block, gpu, system; // cycles of a fence by its scope
-    uint64_t errbar;             // of `gpu` and `system`: cycles for the ERRBAR behind
     uint64_t store;              // cycles from what it has waited for to its end
     uint64_t merge;              // cycles after its beginning in which a round takes warps in
     double invalidate;           // cycles of L1 behind each warp's fence
@@ -73,7 +72,7 @@ static inline void fence_start_warp(fence_unit *f, uint32_t warp) { f->floor[war
 
 // A warp's fence (scope 0: thread block, 1, 2: GPU, 3: system). Returns when it goes on; NEVER: `released`
 // says.
-uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope, bool bare); // bare: no ERRBAR follows
+uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope);
 void fence_invalidated(fence_unit *f); // a warp that is past its fence has L1 invalidated
 
 // ---- events

@@ -9,20 +9,15 @@ void fetch_spec_read(fetch_spec *s, const orr_gpu *g) {
                       .line = (uint32_t)g->icache_line,
                       .l0_size = (uint64_t)g->icache_l0,
                       .l1_size = (uint64_t)g->icache_l1,
-                      .l0_ways = (uint32_t)g->icache_l0_ways,
-                      .l1_ways = (uint32_t)g->icache_l1_ways,
                       .flushed = g->l2_flush,
                       .latency = whole_cycles(g->icache_l1_latency),
                       .l2_latency =
                           whole_cycles(g->icache_l2_latency > 0 ? g->icache_l2_latency : g->l2_latency),
                       .first_line = whole_cycles(g->launch_code_latency),
-                      .line_pace = g->launch_code_interval,
                       .l0_interval = whole_cycles(g->icache_l1_interval),
                       .l1_interval = whole_cycles(g->icache_l2_interval),
                       .prefetch = (uint64_t)g->icache_prefetch,
-                      .l1_prefetch = (uint64_t)g->icache_l1_prefetch,
-                      .buffer = (uint32_t)g->icache_recent,
-                      .buffer_latency = whole_cycles(g->icache_recent_latency)};
+                      .l1_prefetch = (uint64_t)g->icache_l1_prefetch};
     if (!(s->line & (s->line - 1))) s->shift = (uint32_t)orr_ffs(s->line);
     s->memory_latency = s->l2_latency + whole_cycles(g->dram_latency);
 }
@@ -34,11 +29,10 @@ void fetch_init(fetch_unit *f, const fetch_spec *s, const fetch_code *code, uint
     if (s->perfect) return;
     f->l0 = orr_calloc(nsched, sizeof *f->l0);
     for (uint32_t n = 0; n < nsched && s->l0_size; n++) {
-        orr_cache_init(&f->l0[n].tags, s->l0_size, s->line, s->l0_ways, false, false);
+        orr_cache_init(&f->l0[n].tags, s->l0_size, s->line, 0, false, false);
         f->l0[n].when = orr_calloc(places(&f->l0[n].tags), sizeof *f->l0[n].when);
     }
-    orr_cache_init(&f->l1, s->l1_size ? s->l1_size : s->line, s->line, s->l1_size ? s->l1_ways : 0, false,
-                   false);
+    orr_cache_init(&f->l1, s->l1_size ? s->l1_size : s->line, s->line, 0, false, false);
     f->l1_when = orr_calloc(places(&f->l1), sizeof *f->l1_when);
 }
 
@@ -78,13 +72,10 @@ static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool dema
     return t;
 }
 
-// When a line of warm code is in the SM's cache.
-static uint64_t warm_line(fetch_unit *f, uint64_t line, uint64_t now) {
-    const fetch_spec *s = f->spec;
-    if (!f->warm_from) f->warm_from = now + s->first_line + f->delays.first + 1;
-    uint64_t t = f->warm_from - 1 + (uint64_t)((double)(line - 1) * s->line_pace);
-    if (t > now + s->memory_latency) t = now + s->memory_latency;
-    return t > now ? t : now;
+// When warm code is in the SM's cache.
+static uint64_t warm_line(fetch_unit *f, uint64_t now) {
+    if (!f->warm_from) f->warm_from = now + f->spec->first_line + f->delays.first + 1;
+    return f->warm_from - 1 > now ? f->warm_from - 1 : now;
 }
 
 // When a line that the SM's cache lacks is there.
@@ -92,7 +83,7 @@ static uint64_t from_l2(fetch_unit *f, uint64_t line, uint64_t now, bool demand)
     uint64_t *seen = &f->seen[line % FETCH_SEEN / 64], bit = 1ull << line % 64;
     bool first = !(*seen & bit);
     *seen |= bit;
-    if (first && line <= f->code->warm) return warm_line(f, line, now);
+    if (first && line <= f->code->warm) return warm_line(f, now);
     f->n.cold += first;
     f->n.l1_misses += demand;
     now += first && f->spec->flushed ? f->spec->memory_latency : f->spec->l2_latency;
@@ -101,7 +92,7 @@ static uint64_t from_l2(fetch_unit *f, uint64_t line, uint64_t now, bool demand)
 
 // When `line` is in the SM's cache.
 static uint64_t in_l1(fetch_unit *f, uint64_t line, uint64_t now, bool demand) {
-    if (f->code->lines <= f->code->warm) return warm_line(f, line, now);
+    if (f->code->lines <= f->code->warm) return warm_line(f, now);
     uint32_t at = orr_cache_find(&f->l1, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
@@ -137,25 +128,9 @@ static uint64_t in_l0(fetch_unit *f, fetch_l0 *q, uint64_t line, uint64_t now, b
     return q->when[at];
 }
 
-// Is it one of the lines that the scheduler executed last? Now it is.
-static bool in_buffer(const fetch_spec *s, fetch_l0 *q, uint32_t line) {
-    for (uint32_t i = 0; i < s->buffer; i++)
-        if (q->recent[i] == line) return true;
-    q->recent[q->recent_next] = line;
-    q->recent_next = q->recent_next + 1 == s->buffer ? 0 : q->recent_next + 1;
-    return false;
-}
-
-uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_t line, uint64_t now,
-                          uint64_t resumes) {
+uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_t line, uint64_t now) {
     const fetch_spec *s = f->spec;
     fetch_l0 *q = &f->l0[sched];
-    uint64_t wait = 0;
-    if (s->buffer) {
-        bool jumps = *last && *last + 1 != line, has = in_buffer(s, q, (uint32_t)line);
-        if (jumps && resumes > now && resumes != NEVER) now = resumes;
-        if (jumps && !has) wait = now + s->buffer_latency;
-    }
     *last = line;
     f->n.fetches++;
     uint64_t t = in_l0(f, q, line, now, true), ahead = s->prefetch, lines = f->code->lines;
@@ -164,5 +139,5 @@ uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_
         in_l0(f, q, line + n, now, false);
     for (uint64_t n = ahead + 1; lines > f->code->warm && n <= s->l1_prefetch && line + n <= lines; n++)
         in_l1(f, line + n, now, false);
-    return t > wait ? t : wait;
+    return t;
 }

@@ -5,15 +5,10 @@
 // runs as fast as lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all
 // SMs and small, so the way to L2 is no traffic.
 //
-// With profiler.warm_code the SM's cache is filled with the kernel's code, in order, when the kernel starts:
-// the first line is there launch.code_latency after a warp has asked for it, the others launch.code_interval
-// after each other, unless a warp asks for one so early that memory has it sooner. At most half of the SM's
-// cache is filled so. Lines behind that come when they are asked for, the first time from memory where the
-// caches were flushed (l2.flush), else from L2.
-//
-// A jump asks for its line when the branch is done. A line that the scheduler has executed lately
-// (icache.recent) is there at once; any other takes icache.recent_latency, although the cache has it.
-// Straight code does not wait.
+// With profiler.warm_code the SM's cache is filled with the kernel's code when the kernel starts: it is there
+// launch.code_latency after a warp has asked for the first line. At most half of the SM's cache is filled so.
+// Lines behind that come when they are asked for, the first time from memory where the caches were flushed
+// (l2.flush), else from L2.
 //
 // Invariants: lines are numbered from 1; `when` of a line that a cache holds is the cycle from which it can
 // be used; a line that a warp waits for passes those that are prefetched, which come one behind the other.
@@ -25,27 +20,22 @@
 #include "core/core.h"
 #include "memory/cache.h"
 
-#define MAX_FETCH_BUFFER 64
-#define FETCH_SEEN       4096
+#define FETCH_SEEN 4096
 
 typedef struct fetch_spec {
     bool perfect;              // nothing ever waits for code (icache.perfect)
     uint32_t line;             // bytes,
     uint32_t shift;            // log2 of that; 0: it is no power of two
     uint64_t l0_size, l1_size; // bytes; no L0: 0
-    uint32_t l0_ways, l1_ways; // 0: a line goes anywhere
     bool flushed;              // L2 has no code when a kernel starts (l2.flush)
     uint64_t latency;          // from L1 to L0
     uint64_t l2_latency;       // from L2 to L1
     uint64_t memory_latency;   // from memory to L1
-    uint64_t first_line;       // of warm code (launch.code_latency)
-    double line_pace;          // between two lines of warm code
+    uint64_t first_line;       // until warm code is there (launch.code_latency)
     uint64_t l0_interval;      // between two lines that come from L1
     uint64_t l1_interval;      // between two that come from L2
     uint64_t prefetch;         // lines behind one that misses in L0,
     uint64_t l1_prefetch;      // lines behind one that misses in L1
-    uint32_t buffer;           // lines that a scheduler has executed last
-    uint64_t buffer_latency;   // of a jump to another
 } fetch_spec;
 
 typedef struct fetch_code { // the program of a launch
@@ -64,7 +54,6 @@ typedef struct fetch_l0 { // of a scheduler
     orr_cache tags;
     uint64_t *when; // by place in the cache, or by line where all of the code fits
     uint64_t last;  // when the last line comes that it has asked for
-    uint32_t recent[MAX_FETCH_BUFFER], recent_next; // a ring: lines that it executed last
 } fetch_l0;
 
 typedef struct fetch_counters {
@@ -82,7 +71,7 @@ typedef struct fetch_unit { // of an SM
     uint64_t *l1_when;
     uint64_t l1_last;
     uint64_t seen[FETCH_SEEN / 64]; // bits of lines that have been in L1; those that far apart share one
-    uint64_t warm_from;             // when the first line of warm code comes, + 1; 0: not asked for
+    uint64_t warm_from;             // when warm code comes, + 1; 0: not asked for
     fetch_counters n;
 } fetch_unit;
 
@@ -94,16 +83,14 @@ void fetch_reset(fetch_unit *f); // the caches are empty, as at the beginning of
 static inline uint64_t fetch_warm_lines(const fetch_spec *s) { return s->l1_size / s->line / 2; }
 
 // A warp of the scheduler enters another line.
-uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_t line, uint64_t now,
-                          uint64_t resumes);
+uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_t line, uint64_t now);
 // A warp of the scheduler comes to the instruction at `pc`. `line`: the one it fetched last, 0: none; it is
-// set. `resumes`: when the warp goes on by itself, as behind a branch. Returns when the instruction is
-// there, 0: it is.
+// set. Returns when the instruction is there, 0: it is.
 static inline uint64_t fetch_instruction(fetch_unit *f, uint32_t sched, uint64_t *line, uint32_t pc,
-                                         uint64_t now, uint64_t resumes) {
+                                         uint64_t now) {
     const fetch_spec *s = f->spec;
     uint64_t next = (s->shift ? pc >> s->shift : pc / s->line) + 1;
-    return *line == next ? 0 : fetch_enter_line(f, sched, line, next, now, resumes);
+    return *line == next ? 0 : fetch_enter_line(f, sched, line, next, now);
 }
 
 #endif

@@ -15,7 +15,6 @@ static l1_policy read_policy(const orr_gpu *g) {
                        .write = g->l1_write,
                        .write_miss = g->l1_write_miss,
                        .write_allocate = g->l1_write_allocate,
-                       .keeps_leaving = g->l1_writeback_time == 0,
                        .set_hash = g->l1_set_hash};
 }
 
@@ -28,8 +27,6 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
                    .miss_first = (uint32_t)g->l1_miss_first,
                    .fill_interval = (uint32_t)g->l1_fill_interval,
                    .cost = orr_l1_spec_of(g),
-                   .narrow = (uint32_t)g->l1_narrow_fill,
-                   .store_turn = g->l1_store_round_robin,
                    .atomic_words = g->l2_atomic_words,
                    .atomic = orr_atomic_spec_of(g),
                    .l2_latency = whole_cycles(g->l2_latency)};
@@ -506,16 +503,6 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
 }
 
 // ---- a line of a store --------------------------------------------------------------------------
-// A line that is stored to again while what was stored before waits to leave for L2: of L1's it has only
-// what is stored now (H200: two stores to 32 rows of local memory, then a load of what was stored first, or
-// long ago: 21 rows miss when the second comes behind the first at once, 7 when it comes 28 cycles later,
-// none after 56; docs/archive/h200/l1.md, Local memory in place).
-static void lose_line(l1_cache *c, orr_cache_line *l, const uint64_t bytes[2]) {
-    l->valid = full_sectors(bytes);
-    c->parts = true;
-    *part_of(c, l->tag) = (l1_part){.line = l->tag + 1, .bytes = {bytes[0], bytes[1]}};
-}
-
 static int write_policy(const l1_spec *s, bool local) {
     int write = s->policy.write;
     if (write == ORR_WRITE_LOCAL) write = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
@@ -566,23 +553,15 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(a->local)};
     memcpy(r.bytes, bytes, sizeof r.bytes);
     if (a->live) r.live = perform_store(c->port->ops, a->live, line);
-    bool behind;
-    pipe_hold(c->pipe, port_store(c->port, &r, when, a->lines.lines, &behind));
-    if (behind && a->local && at != ORR_NO_LINE && !p->keeps_leaving) lose_line(c, &c->tags.line[at], bytes);
+    pipe_hold(c->pipe, port_store(c->port, &r, when, a->lines.lines));
 }
 
 // ---- an access ----------------------------------------------------------------------------------
-// The passes of what is at hand, which what is read out waits for. A store's passes and those of what is
-// read out come in turn (l1.store_round_robin): both take twice as long.
+// The passes of what is at hand, which what is read out waits for.
 static void use_banks(l1_cache *c, const l1_access *a) {
     if (!a->passes_now) return;
     l1_readout *o = &c->out;
     uint64_t start = c->pipe->start;
-    if (a->i->flags & ORR_TF_STORE && c->spec->store_turn && (o->first != NOBODY || o->free > start)) {
-        c->pipe->free += a->passes_now;
-        if (o->free > start) o->free += a->passes_now;
-        return;
-    }
     o->work = other_passes(o, c->clock->now) + a->passes_now;
     if (o->until < start + a->passes_now) o->until = start + a->passes_now;
     if (o->free > start) o->free += a->passes_now;

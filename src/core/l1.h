@@ -37,8 +37,6 @@ typedef struct l1_policy { // what is cached, and what stores do
     bool hashed, flush;    // flush: a launch finds it empty
     int write, write_miss; // l1.write, l1.write_miss
     bool write_allocate;
-    bool keeps_leaving;     // a line that is stored to while its last store leaves keeps nothing else
-                            // (l1.writeback_time)
     orr_gpu_array set_hash; // which bits of a line's number turn over which bits of its set (l1.set_hash)
 } l1_policy;
 
@@ -49,8 +47,6 @@ typedef struct l1_spec {
     uint32_t miss_interval, miss_first; // cycles for a line that misses, and before the first of a load
     uint32_t fill_interval;             // cycles to the registers for each sector that was waited for
     orr_l1_spec cost;                   // what an access takes of it, by all models alike
-    uint32_t narrow;                    // cycles for a line of a load of bytes or halves that misses
-    bool store_turn;                    // a store's passes and those that read out come in turn
     bool atomic_words;      // lanes on different words of a sector are done together (l2.atomic_words)
     orr_atomic_spec atomic; // how long a slice works on them
     uint64_t l2_latency;    // cycles

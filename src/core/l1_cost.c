@@ -101,8 +101,6 @@ void l1_read_later(l1_cache *c, l1_access *a) {
         now = passes_of(a, w.here);
     }
     uint32_t busy = now > turns ? now : turns;
-    // H200: bytes and halves that miss or wait take L1 two cycles, words one (micro/waits)
-    if (a->i->bytes < 4 && busy < s->narrow) busy = s->narrow;
     c->loads.at[a->load].passes = (uint16_t)later;
     a->passes_now = now;
     c->n.busy += (uint64_t)now + later - a->passes;

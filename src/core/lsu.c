@@ -15,7 +15,6 @@ void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
                     .pass = (uint32_t)g->lsu_replay,
                     .read_load = g->lsu_read_load,
                     .read_store = g->lsu_read_store,
-                    .read_word = g->lsu_read_word,
                     .drain = (uint64_t)g->lsu_drain,
                     .store_leave = (uint32_t)g->l1_store_drain,
                     .coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce};
@@ -95,8 +94,6 @@ static uint64_t read_at(const lsu *u, const orr_tinst *i) {
     const lsu_spec *s = u->spec;
     bool stores = i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
     int64_t cycles = stores ? s->read_store : s->read_load;
-    if (stores && i->bytes > 4) cycles += (i->bytes / 4 - 1) * s->read_word;
-    if (is_near(i)) cycles -= s->read_word; // an address is one word there, not two
     return u->pipe->start + u->pipe->delay + (uint64_t)(cycles > 1 ? cycles : 1);
 }
 

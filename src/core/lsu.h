@@ -21,17 +21,16 @@
 #include "core/texture.h"
 
 typedef struct lsu_spec {
-    uint32_t nsched, per_sched; // schedulers of the SM, warps of each
-    uint32_t sched_per_sub;     // schedulers of a sub-core
-    uint32_t sched_mask;        // nsched - 1 where that is a mask, else 0
-    uint32_t places;            // of the queue
-    uint32_t width;             // bytes that a sub-core hands over in a cycle; 0: any number
-    uint32_t pass;              // cycles of a warp for each pass with a conflict
-    int64_t read_load, read_store,
-        read_word;        // cycles until an instruction that has begun has read its registers
-    uint64_t drain;       // cycles until the warp of such an instruction can end
-    uint32_t store_leave; // cycles for which a line that was stored leaves (l1.store_drain)
-    uint32_t coalesce;    // lanes that are coalesced together
+    uint32_t nsched, per_sched;    // schedulers of the SM, warps of each
+    uint32_t sched_per_sub;        // schedulers of a sub-core
+    uint32_t sched_mask;           // nsched - 1 where that is a mask, else 0
+    uint32_t places;               // of the queue
+    uint32_t width;                // bytes that a sub-core hands over in a cycle; 0: any number
+    uint32_t pass;                 // cycles of a warp for each pass with a conflict
+    int64_t read_load, read_store; // cycles until an instruction that has begun has read its registers
+    uint64_t drain;                // cycles until the warp of such an instruction can end
+    uint32_t store_leave;          // cycles for which a line that was stored leaves (l1.store_drain)
+    uint32_t coalesce;             // lanes that are coalesced together
 } lsu_spec;
 
 typedef struct lsu_op { // a memory instruction that is issued

@@ -28,9 +28,7 @@ void port_spec_read(port_spec *s, const orr_gpu *g) {
                      .open_ticks = (uint64_t)(g->xbar_merge_wait * (double)ORR_TICKS),
                      .open_line_ticks = (uint64_t)(g->xbar_merge_wait_line * (double)ORR_TICKS),
                      .open_lines = (uint32_t)g->xbar_merge_wait_lines,
-                     .load_closes = g->xbar_load_ends_merge,
                      .parts = (uint32_t)g->xbar_partial_stores,
-                     .store_out = (uint64_t)g->l1_writeback_time,
                      .ahead = (uint64_t)g->xbar_queue,
                      .backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS),
                      .l1_latency = whole_cycles(g->l1_latency),
@@ -65,7 +63,7 @@ void port_reset(sm_port *p) {
                    .net = p->net,
                    .clock = p->clock,
                    .sm = p->sm,
-                   .cluster = p->cluster,
+                   .gpc = p->gpc,
                    .warp = p->warp,
                    .parked = p->parked,
                    .out = p->out,
@@ -102,19 +100,6 @@ static uint32_t *store_place(sm_port *p, uint64_t line) {
     return &p->stores.at[line * 0x9e3779b97f4a7c15u >> 56];
 }
 
-// A load goes by: of the stores that wait to be merged those leave that were an instruction's only line
-// (xbar.load_ends_merge).
-static void close_single(sm_port *p, uint64_t now) {
-    for (size_t i = p->stores.single - 1; i < p->out.n; i++) {
-        orr_request *r = &p->out.at[i];
-        if (!r->single) continue;
-        uint32_t *place = store_place(p, r->line);
-        if (*place == i + 1) *place = 0;
-        leave_now(r, now);
-    }
-    p->stores.single = 0;
-}
-
 static uint32_t current_epoch(sm_port *p) {
     if (p->clock->now > p->epoch_until) port_next_epoch(p);
     return p->epoch;
@@ -133,8 +118,7 @@ static uint64_t slice_free(const sm_port *p, const orr_request *r) {
     const port_spec *s = p->spec;
     uint64_t behind = p->net->free[r->partition];
     if (s->slices_take_turns && r->kind == ORR_REQ_WRITE)
-        behind = latest(
-            behind, p->net->cluster_free[port_slice_of_store(s, r) * s->ngpcs * MAX_CLUSTERS + p->cluster]);
+        behind = latest(behind, p->net->gpc_free[port_slice_of_store(s, r) * s->ngpcs + p->gpc]);
     return behind;
 }
 
@@ -181,7 +165,6 @@ uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
         if (behind > p->sent && r.kind == ORR_REQ_WRITE) p->sent = behind;
         if (orr_memsys_side_of(mem, r.line) != (int)orr_half_of_sm(p->sm, s->gpcs)) p->sent += s->far_ticks;
     }
-    if (r.kind == ORR_REQ_READ && p->stores.single) close_single(p, when * ORR_TICKS + s->request_ticks);
     *ORR_PUSH(&p->out) = r;
     return holds_up(s, p->send_free, when);
 }
@@ -283,32 +266,24 @@ static void stay_open(sm_port *p, uint64_t left, uint64_t open) {
 
 // There is room for xbar.merge_lines lines that wait. One after the other they get a place, are merged with
 // one that is there, or wait for the oldest to leave; and L1 waits with them.
-uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines, bool *behind) {
+uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines) {
     const port_spec *s = p->spec;
     store_buffer *b = &p->stores;
     uint32_t packet = port_store_packet(p, r->sectors, r->bytes);
-    *behind = false;
     if (!s->merge || p->strong) return port_send(p, *r, when, packet);
     if (park_store(p, r, packet)) return 0;
     uint64_t t = when * ORR_TICKS;
     uint64_t stays = s->open_ticks + (lines < s->open_lines ? lines : s->open_lines) * s->open_line_ticks;
     if (s->stores) t = latest(t, b->entered);
     if (merge_store(p, r, t, stays)) return 0;
-    leaving_store *before = &b->sending[r->line * 0x9e3779b97f4a7c15u >> 56];
-    *behind = before->line == r->line && before->time + s->store_out * ORR_TICKS > when * ORR_TICKS;
     if (s->stores) t = latest(t, evict_oldest(p, t));
     uint64_t held = port_send(p, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
     *store_place(p, r->line) = (uint32_t)p->out.n;
-    if (lines == 1 && s->load_closes) {
-        p->out.at[p->out.n - 1].single = true;
-        if (!b->single) b->single = (uint32_t)p->out.n;
-    }
     uint64_t left = p->send_free - packet * s->request_byte;
     stay_open(p, left, t + stays);
-    *before = (leaving_store){left, r->line};
     if (!s->stores) return held;
     b->entered = t;
-    b->left[b->next_left] = *before;
+    b->left[b->next_left] = (leaving_store){left, r->line};
     b->next_left = (b->next_left + 1) % s->stores;
     uint64_t in = t / ORR_TICKS;
     return in > s->l1_latency ? latest(held, in - s->l1_latency) : held;
@@ -410,5 +385,4 @@ void port_handed_over(sm_port *p, uint64_t until) {
         *store_place(p, p->out.at[n - 1].line) = (uint32_t)n;
     }
     p->out.n = n;
-    p->stores.single = n && p->spec->load_closes;
 }

@@ -23,7 +23,6 @@
 #include "core/perform.h"
 #include "memory/memsys.h"
 
-#define MAX_CLUSTERS   8   // of a GPC
 #define STORE_PLACES   256 // of the store buffer, hashed by line
 #define VISITED_SLICES 256 // slices that a fence tells apart
 
@@ -39,26 +38,24 @@ typedef struct port_spec {
     uint64_t open_ticks, open_line_ticks; // a store waits so long for others to its line, and for each line
                                           // of its instruction,
     uint32_t open_lines;                  // up to so many (xbar.merge_wait_lines)
-    bool load_closes;                     // a load that passes ends that (xbar.load_ends_merge)
     uint32_t parts;                       // stores of part of a sector on their way; 0: any number
-    uint64_t store_out;                   // cycles for which a store counts as leaving (l1.writeback_time)
     uint64_t ahead, backlog_ticks;        // how far the port, or a slice, may be behind before it holds up L1
     uint64_t l1_latency;                  // packets reach the port so long after L1 has begun with them
     bool copies;                          // lines of the other half have copies in the own one (l2.replicate)
-    bool slices_take_turns;      // the network serves stores of clusters in turn (xbar.store_bandwidth)
-    uint32_t sides, nsms, ngpcs; // parts of L2; SMs and GPCs of the GPU
-    orr_topology gpcs;           // where its SMs are
-    uint32_t store_halves;       // of L2, that stores come to
-    bool acknowledges;           // fences count stores (core.fence_merge)
+    bool slices_take_turns;               // the network serves stores of GPCs in turn (xbar.store_bandwidth)
+    uint32_t sides, nsms, ngpcs;          // parts of L2; SMs and GPCs of the GPU
+    orr_topology gpcs;                    // where its SMs are
+    uint32_t store_halves;                // of L2, that stores come to
+    bool acknowledges;                    // fences count stores (core.fence_merge)
 } port_spec;
 
 // The network and the memory as all SMs see them: as of the beginning of the window.
 typedef struct network {
     orr_memsys *mem;
-    uint64_t *free;         // [partition] ticks: when its slices take the next request
-    uint64_t *cluster_free; // [partition][half][GPC][MAX_CLUSTERS] when another store of it would pass
-    bool foreign;           // somebody else's memory stands for L2 and DRAM (model/partial)
-    bool fences;            // the program has fences that wait for stores and reductions
+    uint64_t *free;     // [partition] ticks: when its slices take the next request
+    uint64_t *gpc_free; // [partition][half][GPC] when another store of it would pass
+    bool foreign;       // somebody else's memory stands for L2 and DRAM (model/partial)
+    bool fences;        // the program has fences that wait for stores and reductions
 } network;
 
 typedef struct leaving_store {
@@ -72,11 +69,9 @@ typedef struct parked_store {
 
 typedef struct store_buffer {
     uint32_t at[STORE_PLACES]; // by line: the last one in `out`, + 1, that stores may still be merged with
-    leaving_store left[STORE_PLACES];    // a ring: the last `spec.stores` of them
-    leaving_store sending[STORE_PLACES]; // the stores of `left` by line
-    uint32_t next_left;                  // the oldest of the ring
-    uint64_t entered;                    // ticks: when the last one had a place
-    uint32_t single;                     // the first in `out`, + 1, that a load may close; 0: none
+    leaving_store left[STORE_PLACES]; // a ring: the last `spec.stores` of them
+    uint32_t next_left;               // the oldest of the ring
+    uint64_t entered;                 // ticks: when the last one had a place
 } store_buffer;
 
 typedef struct visited_slices { // where the SM has sent an atomic, or a load that L1 had not, since the last
@@ -102,7 +97,7 @@ typedef struct sm_port {
     const port_spec *spec;
     const network *net;
     event_queue *clock;
-    uint32_t sm, cluster; // its number; GPC * MAX_CLUSTERS + which of its clusters
+    uint32_t sm, gpc;     // their numbers
     port_warp *warp;      // by number
     parked_store *parked; // a ring of STORE_PLACES
     request_list out;
@@ -141,7 +136,7 @@ uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes);
 uint64_t port_ask(sm_port *p, orr_request r, uint64_t when);
 // A store of an instruction of so many lines, merged or not. *behind: an earlier one to its line has not
 // left.
-uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines, bool *behind);
+uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines);
 // Bytes of a store's packet.
 uint32_t port_store_packet(const sm_port *p, uint8_t sectors, const uint64_t bytes[2]);
 // Is there room for it, or must L1 wait until a store is acknowledged?

@@ -7,7 +7,6 @@
 void products_spec_read(products_spec *s, const orr_gpu *g) {
     uint32_t subs = (uint32_t)g->core_subcores, queue = (uint32_t)g->tensor_group_queue;
     *s = (products_spec){.latency = whole_cycles(g->tensor_group_latency),
-                         .again = whole_cycles(g->tensor_group_again),
                          .queue = queue < PRODUCTS ? queue : PRODUCTS,
                          .per_sub = subs ? (uint32_t)g->core_schedulers / subs : 1};
     if (!s->per_sub) s->per_sub = 1;
@@ -34,10 +33,8 @@ uint64_t products_issue(product_units *u, uint32_t sched, uint32_t warp, const o
     warp_products *w = &u->warp[warp];
     uint64_t *unit = &u->free[sub_core_of(sched, u->spec->per_sub)];
     uint64_t start = latest(now, *unit);
-    if (w->n) start = latest(start, w->begun + u->spec->again);
     uint64_t done = start + i->interval + u->spec->latency;
     *unit = start + i->interval;
-    w->begun = start;
     w->done[w->n++ % PRODUCTS] = done;
     if (i->imm & ORR_PRODUCT_SIGNALS) w->group[w->groups++ % PRODUCTS] = done;
     u->issued++;

@@ -23,7 +23,6 @@
 
 typedef struct products_spec {
     uint64_t latency;                  // from the end of a product in its unit until its warp knows
-    uint64_t again;                    // between two of a warp at least
     uint32_t queue;                    // of a warp that may be unfinished
     uint32_t per_sub;                  // schedulers of a sub-core
     uint8_t beside[ORR_GPU_UNITS_MAX]; // cycles that an instruction keeps a unit longer, by unit
@@ -32,7 +31,6 @@ typedef struct products_spec {
 typedef struct warp_products {
     uint64_t done[PRODUCTS];  // a ring
     uint64_t group[PRODUCTS]; // a ring
-    uint64_t begun;           // when the last one began
     uint32_t n, groups;       // that there have been
 } warp_products;
 

@@ -4,20 +4,6 @@
 #include <string.h>
 
 // ---- from the description -----------------------------------------------------------------------
-// Is `name` one of the names in `over`?
-static bool made_of(const char *over, const char *name) {
-    size_t n = strlen(name);
-    for (const char *p = over; (p = strstr(p, name)); p += n)
-        if ((p == over || p[-1] == ' ') && (!p[n] || p[n] == ' ')) return true;
-    return false;
-}
-
-static void keep_busy(uint8_t with[3], uint8_t pool) {
-    int n = 0;
-    while (n < 2 && with[n]) n++;
-    if (n < 2) with[n] = (uint8_t)(pool + 1);
-}
-
 uint32_t units_pools(const orr_gpu *g) {
     uint32_t pools = 0;
     for (int u = 0; u < g->nunits; u++)
@@ -44,16 +30,6 @@ void units_spec_read(units_spec *s, const orr_gpu *g) {
     *s = (units_spec){0};
     read_pools(s, g);
     uint32_t nsched = (uint32_t)g->core_schedulers;
-    for (int u = 0; u < g->nunits; u++) // units that are made of others (unit.NAME.over)
-        for (int v = 0; v < g->nunits; v++) {
-            if (!made_of(g->units[u].over, g->units[v].name)) continue;
-            uint32_t cycles = (uint32_t)(32 / g->units[u].lanes);
-            for (uint32_t q = 0; q < nsched; q++) {
-                keep_busy(s->with[q][u], s->pool_of[q][v]);
-                keep_busy(s->with[q][v], s->pool_of[q][u]);
-                s->pool[s->pool_of[q][u]].cycles = s->pool[s->pool_of[q][v]].cycles = cycles;
-            }
-        }
     for (int u = 0; u < g->nunits; u++) // units of which another is a half (unit.NAME.half)
         for (int v = 0; v < g->nunits; v++) {
             if (strcmp(g->units[u].half, g->units[v].name)) continue;
@@ -116,15 +92,6 @@ uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cyc
     uint64_t ahead = p->queue * cycles; // as if all were like this one
     u->free[which] = first > ahead ? first - ahead : 0;
     return start - at;
-}
-
-void units_occupy_pools(exec_units *u, const uint8_t *pools, uint64_t at) {
-    for (const uint8_t *p = pools; *p; p++) {
-        uint32_t pool = *p - 1u;
-        uint64_t until = at + u->spec->pool[pool].cycles;
-        if (u->free[pool] < until) u->free[pool] = until;
-        if (u->spec->pool[pool].half && u->next[pool][0] < until) u->next[pool][0] = until;
-    }
 }
 
 void units_block(exec_units *u, uint32_t sched, uint32_t unit, uint64_t until) {

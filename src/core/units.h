@@ -22,7 +22,6 @@
 typedef struct unit_pool {
     uint32_t n, unit; // how many, of which unit of the description
     uint32_t queue;   // instructions of each that may wait (unit.NAME.queue)
-    uint32_t cycles;  // that one of it keeps the pools busy which it is made of, or which are made of it
     uint8_t half;     // the pool that is one of its halves, + 1 (unit.NAME.half); 0: none
     uint8_t whole;    // the pool that it is a half of, + 1; 0: none
 } unit_pool;
@@ -31,8 +30,6 @@ typedef struct units_spec {
     uint32_t npools;
     unit_pool pool[MAX_POOLS];
     uint8_t pool_of[MAX_SCHED][ORR_GPU_UNITS_MAX]; // by scheduler and unit
-    uint8_t with[MAX_SCHED][ORR_GPU_UNITS_MAX]
-                [3]; // pools that an instruction keeps busy besides, + 1; 0: no more
 } units_spec;
 
 typedef struct exec_units { // of an SM
@@ -65,12 +62,6 @@ static inline uint64_t units_line_ends(const exec_units *u, uint32_t sched, uint
 // An instruction comes to its unit at `at` and keeps it busy for so many cycles. Returns how long it waits
 // in line.
 uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t at);
-// The pools that the unit is made of, or that are made of it, are busy too (unit.NAME.over).
-void units_occupy_pools(exec_units *u, const uint8_t *pools, uint64_t at);
-static inline void units_occupy_parts(exec_units *u, uint32_t sched, uint32_t unit, uint64_t at) {
-    const uint8_t *pools = u->spec->with[sched][unit];
-    if (*pools) units_occupy_pools(u, pools, at);
-}
 // Nothing is issued to the unit before `until`.
 void units_block(exec_units *u, uint32_t sched, uint32_t unit, uint64_t until);
 

@@ -57,7 +57,6 @@ static void add_l2(orr_explanation *x, const orr_gpu *g) {
     set(x, i, "xbar.reply", 2 * g->xbar_reply);
     if (g->xbar_gpc_reply > 0) set(x, i, "xbar.gpc_reply", 2 * g->xbar_gpc_reply);
     if (g->xbar_store_bandwidth > 0) set(x, i, "xbar.store_bandwidth", 2 * g->xbar_store_bandwidth);
-    if (g->xbar_cluster_bandwidth > 0) set(x, i, "xbar.cluster_bandwidth", 2 * g->xbar_cluster_bandwidth);
     if (g->l2_tag_interval > 0) set(x, i, "l2.tag_interval", g->l2_tag_interval / 2);
 }
 

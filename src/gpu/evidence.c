@@ -4,7 +4,7 @@
 //
 //   l2.ways     = 16 ways       # published: Jia et al. 2018
 //   l2.latency  = 281 cycles    # measured: micro/l2, l2.size up to 24 MB
-//   l2.fill_interval     = 0.82 cycles   # chosen: by micro/steps among 0.78, 0.82, 0.84
+//   l2.same_line_store   = 10 cycles   # chosen: by micro/steps among 8, 10, 12
 //   l1.mshr_merges   = 48 requests   # assumed: as Accel-Sim SM86_RTX3070
 //   l2.spread   = 50 cycles     # inherited from h200: the same chip
 //

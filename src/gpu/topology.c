@@ -10,14 +10,8 @@ orr_topology orr_topology_of(const orr_gpu *g) {
     if (!tpc) tpc = 1;
     uint32_t gpc = g->gpc_count > 1 ? (uint32_t)(g->sm_count / g->gpc_count) / tpc * tpc : 0;
     uint32_t each = gpc ? gpc : tpc, n = gpc ? (uint32_t)g->gpc_count : NO_GPCS / each;
-    uint32_t run = (uint32_t)g->l2_gpc_group;
-    return (orr_topology){.tpc_sms = tpc,
-                          .gpc_sms = each,
-                          .even_sms = each * n,
-                          .gpc_run = run,
-                          .gpcs = n,
-                          .of_gpc = UINT32_MAX / each + 1ull,
-                          .of_run = run ? UINT32_MAX / run + 1ull : 0};
+    return (orr_topology){
+        .tpc_sms = tpc, .gpc_sms = each, .even_sms = each * n, .gpcs = n, .of_gpc = UINT32_MAX / each + 1ull};
 }
 
 uint32_t orr_active_clusters(const orr_gpu *g, uint32_t size, uint32_t blocks) {

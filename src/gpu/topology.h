@@ -1,11 +1,10 @@
-// Where an SM sits: its TPC, its cluster of TPCs, its GPC, and the half of L2 that its GPC is wired to.
+// Where an SM sits: its TPC, its GPC, and the half of L2 that its GPC is wired to.
 //
 // Method. SMs are numbered GPC by GPC, in the order in which the first blocks of a grid go to them: an H200
 // fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 are on the SMs 6, 7, 22, 23, ... of
 // one). All GPCs have the same number of SMs, whole TPCs; what is left over goes to the last GPCs, one TPC
-// each. GPCs belong to the two halves of L2 in runs (l2.gpc_group), the first run being one GPC shorter. The
-// TPCs of a GPC are dealt out to its clusters one after the other. A GPU whose description has no GPCs has
-// TPCs in their place.
+// each. GPCs belong to the two halves of L2 in turn. A GPU whose description has no GPCs has TPCs in their
+// place.
 //
 // Invariants: gpc_sms >= 1; even_sms is a multiple of gpc_sms; an SM below even_sms is in GPC sm / gpc_sms. A
 // topology is read once from a description and never changes; it is small enough to be passed by value.
@@ -15,12 +14,11 @@
 #include "gpu/gpu.h"
 
 typedef struct orr_topology {
-    uint32_t tpc_sms;        // SMs of a TPC
-    uint32_t gpc_sms;        // SMs of a GPC, without those that are left over
-    uint32_t even_sms;       // SMs of all GPCs, without those that are left over
-    uint32_t gpc_run;        // GPCs that follow each other on one half of L2
-    uint32_t gpcs;           // GPCs
-    uint64_t of_gpc, of_run; // 2^32 / gpc_sms and / gpc_run, rounded up
+    uint32_t tpc_sms;  // SMs of a TPC
+    uint32_t gpc_sms;  // SMs of a GPC, without those that are left over
+    uint32_t even_sms; // SMs of all GPCs, without those that are left over
+    uint32_t gpcs;     // GPCs
+    uint64_t of_gpc;   // 2^32 / gpc_sms, rounded up
 } orr_topology;
 
 orr_topology orr_topology_of(const orr_gpu *g);
@@ -31,14 +29,7 @@ static inline uint32_t orr_gpc_of_sm(uint32_t sm, orr_topology t) {
 }
 
 // The half of L2 (0 or 1) that the SM asks.
-static inline uint32_t orr_half_of_sm(uint32_t sm, orr_topology t) {
-    return (orr_gpc_of_sm(sm, t) + t.gpc_run - 1) * t.of_run >> 32 & 1;
-}
-
-// Which of its GPC's `clusters` clusters of TPCs the SM is in.
-static inline uint32_t orr_cluster_of_sm(uint32_t sm, orr_topology t, uint32_t clusters) {
-    return (sm < t.even_sms ? sm % t.gpc_sms : t.gpc_sms) / 2 % clusters;
-}
+static inline uint32_t orr_half_of_sm(uint32_t sm, orr_topology t) { return orr_gpc_of_sm(sm, t) & 1; }
 
 // Which of its GPC's TPCs the SM is in; those that are left over follow the others.
 static inline uint32_t orr_tpc_in_gpc(uint32_t sm, orr_topology t) {

@@ -139,10 +139,9 @@ uint32_t orr_atomic_quarters(const orr_atomic_spec *s, const orr_access *a, uint
 // ---- fences ------------------------------------------------------------------------------------
 
 // Cycles of a fence by its scope (orr_tinst.imm: 0 block, 1 and 2 GPU, 3 system), where nothing has to be
-// waited for. `bare`: without an ERRBAR behind it.
-static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope, bool bare) {
-    double cycles = scope >= 3 ? g->core_fence_system : scope >= 1 ? g->core_fence_gpu : g->core_fence_block;
-    return bare && cycles > g->core_fence_errbar ? cycles - g->core_fence_errbar : cycles;
+// waited for.
+static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope) {
+    return scope >= 3 ? g->core_fence_system : scope >= 1 ? g->core_fence_gpu : g->core_fence_block;
 }
 
 // ---- shared memory -----------------------------------------------------------------------------

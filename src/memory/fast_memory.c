@@ -29,7 +29,6 @@ typedef struct stored { // a line that was stored to, + 1, how often, and when, 
 typedef struct slice {
     orr_reservations in;
     orr_reservations masked[2]; // stores of part of a sector, of this half and of the other (l2.side_switch)
-    orr_reservations data;      // sectors that are stored or come from DRAM (l2.fill_interval)
     orr_reservations cross;     // sectors for the other half (l2.far_sector)
     orr_reservations atomics;   // the unit that does them
     uint64_t atomics_end;       // no atomic is worked on from then on
@@ -313,7 +312,6 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
 
 // What is kept of the partial sectors of a line: words that were stored, and how they came.
 #define WORDS  63
-#define AGAIN  64  // a sector was stored to again
 #define SPREAD 128 // sectors came one by one
 
 // Room for one more dirty line: another is written back, and stays.
@@ -326,13 +324,13 @@ static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t
 }
 
 // Room for one more line that is there in part: the bytes that another lacks are read, and it is written
-// back. How long the slice's data are busy with it.
-static uint64_t limit_partial(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
-    if (!q->l2.partial.lines) return 0;
+// back.
+static void limit_partial(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
+    if (!q->l2.partial.lines) return;
     uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.partial.lines, true);
-    if (way == ORR_NO_WAY) return 0;
+    if (way == ORR_NO_WAY) return;
     uint8_t *sectors = &l->at.set->sectors[way], part = *sectors >> 4 & (uint8_t) ~*sectors & 15;
-    uint64_t n = orr_sectors_in(part), elsewhere = tag;
+    uint64_t elsewhere = tag;
     for (uint8_t left = part, some; left; left &= (uint8_t)~some) {
         some = q->l2.partial.alone && l->at.merged[way] & SPREAD ? left & -left : left;
         elsewhere += ELSEWHERE;
@@ -341,35 +339,32 @@ static uint64_t limit_partial(orr_fast_memory *q, uint32_t at, const line *l, ui
     }
     *sectors |= part;
     *sectors &= (uint8_t) ~(part << 4);
-    return l->at.merged[way] & AGAIN ? n * q->l2.partial.again : 0;
 }
 
 // Words of part of sectors `part` are stored. Those that are whole now:
 static uint8_t add_words(const line *l, uint8_t part, uint8_t were, uint32_t words) {
     uint8_t *kept = &l->at.merged[l->way];
     if (!were) *kept = 0;
-    if (were & part) *kept |= AGAIN;
     if (were && part & (uint8_t)~were) *kept |= SPREAD;
     uint32_t all = (*kept & WORDS) + words, n = orr_sectors_in(were | part);
     *kept = (uint8_t)((*kept & ~WORDS) | (all < WORDS ? all : WORDS));
     return all >= n * (ORR_SECTOR / 4) ? were | part : 0;
 }
 
-// A store at its line's slice, at t: how long the slice's data are busy.
-static uint64_t store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
-                      uint64_t t) {
+// A store at its line's slice, at t.
+static void store(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r, uint8_t whole,
+                  uint64_t t) {
     uint32_t at = p->unit;
     uint64_t tag = p->tag;
     line l = line_of(q, at, q->map.unit[at].slice, tag, t);
     uint8_t *sectors = &l.at.set->sectors[l.way], here = *sectors & 15, were = *sectors >> 4 & (uint8_t)~here,
             part = r->sectors & (uint8_t) ~(whole | here);
-    uint64_t takes = part && !were && !q->l2.fetch ? limit_partial(q, at, &l, tag, t) : 0;
+    if (part && !were && !q->l2.fetch) limit_partial(q, at, &l, tag, t);
     limit_dirty(q, at, &l, tag, t);
     uint8_t full = part && !q->l2.fetch ? add_words(&l, part, were, r->ops) : 0;
     *sectors |= (uint8_t)(r->sectors << 4 | (whole & r->sectors) | full);
     if (part && q->l2.fetch) expect(&l, part, t, read_dram(q, at, tag, part, t));
     q->stats.write[r->from] += orr_sectors_in(r->sectors);
-    return takes;
 }
 
 // Sectors leave by a slice's port from t on; the time of the last. The port is as wide as the one that a
@@ -386,8 +381,6 @@ __attribute__((always_inline)) static inline line want(orr_fast_memory *q, uint3
     if (lack) {
         lack = orr_l2_widened(lack, q->l2.sector_shift) & (uint8_t)~here;
         uint64_t there = read_dram(q, at, tag, lack, *t);
-        if (q->l2.fill)
-            there = book(&q->slice[q->map.unit[at].slice].data, there, orr_sectors_in(lack) * q->l2.fill);
         expect(&l, lack, *t, there);
     }
     *t = comes(&l, *t);
@@ -474,8 +467,6 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
     bool meets = q->l2.merge.loads > 1;
     orr_l2_merge *e = merge_at(s, here, p->gpc);
     if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
-        if (!orr_l2_same_packet(&q->l2, e, p->sm))
-            e->sent = book(&s->in, max(e->reply, reply.taken), n * q->l2.sector);
         reply.done = max(e->sent, reply.taken);
     } else {
         reply.taken = book(&s->in, reply.taken, q->takes[n]);
@@ -489,9 +480,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
                                 .sent = reply.done,
                                 .gpc = p->gpc,
                                 .n = 1,
-                                .sectors = sectors,
-                                .to_n = 1,
-                                .to = {p->sm}};
+                                .sectors = sectors};
     }
     reply.taken -= q->base;
     reply.done -= q->base;
@@ -512,7 +501,7 @@ static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, u
         return t;
     }
     if (!last->n++) memset(&last->times, 0, sizeof last->times); // of another line
-    uint64_t apart = q->l2.store.turn ? own : q->l2.store.again;
+    uint64_t apart = q->l2.store.side_switch ? own : q->l2.store.same_line;
     return apart ? book(&last->times, t, apart) : t;
 }
 
@@ -521,19 +510,17 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
                            uint64_t t, uint64_t *done) {
     slice *s = &q->slice[q->map.unit[p->unit].slice];
     uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
-    bool masked = part && q->l2.store.turn;
-    uint64_t own = orr_l2_store_time(&q->l2, n - part, part, q->l2.fill ? q->l2.sector : q->l2.store.sector);
+    bool masked = part && q->l2.store.side_switch;
+    uint64_t own = orr_l2_store_time(&q->l2, n - part, part, q->l2.store.sector);
     uint64_t then = after_stores(q, s, p->tag, t, own);
-    if (masked) { // what is no such store passes in between, unless too many wait for their line
-        bool stands = then > t + q->l2.store.queue * own;
-        if (!p->far) then = book(&s->in, then, stands ? own : q->least);
+    if (masked) { // what is no such store passes in between
+        if (!p->far) then = book(&s->in, then, q->least);
         t = book(&s->masked[p->far], then, own);
     } else { // while it waits at the input, all that is behind it does
-        t = book(&s->in, then, max(max(own, q->least), then > t ? q->l2.store.again : 0));
+        t = book(&s->in, then, max(max(own, q->least), then > t ? q->l2.store.same_line : 0));
     }
-    uint64_t more = store(q, p, r, whole, t);
-    uint64_t data = (n - part) * q->l2.store.sector + part * (masked ? q->l2.cycle : q->l2.store.partial);
-    *done = q->l2.fill ? book(&s->data, t, data + more) : t;
+    store(q, p, r, whole, t);
+    *done = t;
     return t;
 }
 
@@ -541,7 +528,7 @@ static uint64_t take_store(orr_fast_memory *q, const orr_fast_place *p, const or
 static uint64_t pass(orr_fast_memory *q, slice *s, const orr_request *r, uint8_t whole, uint64_t t,
                      uint64_t *taken) {
     uint64_t n = orr_sectors_in(r->sectors), part = orr_sectors_in(r->sectors & (uint8_t)~whole);
-    bool stores = r->kind == ORR_REQ_WRITE, masked = stores && part && q->l2.store.turn;
+    bool stores = r->kind == ORR_REQ_WRITE, masked = stores && part && q->l2.store.side_switch;
     t = book(&s->in, t, !stores || masked ? q->least : q->pass_takes[n]);
     if (masked) t = book(&s->masked[0], t, orr_l2_store_time(&q->l2, n - part, part, q->l2.sector));
     *taken = t;

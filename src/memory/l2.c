@@ -45,12 +45,8 @@ static void reply(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w
     if (w->kind == ORR_REQ_READ) orr_l2_serve(p, w->sm, w->live);
     t = meets ? orr_l2_merge_reply(p, s, w, t) : orr_l2_send(p, s, t, w->sectors);
     if (w->far) t += p->spec->halves.latency; // an atomic from the other half
-    *ORR_PUSH(out) = (orr_reply){.time = t,
-                                 .sm = w->sm,
-                                 .token = w->token,
-                                 .sectors = w->sectors,
-                                 .hit = w->hit,
-                                 .joined = w->joined && !w->again};
+    *ORR_PUSH(out) = (orr_reply){
+        .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .joined = w->joined};
     orr_l2_note_time(p, t);
 }
 
@@ -246,25 +242,8 @@ static orr_l2_event event_pop(orr_l2 *p) {
     return first;
 }
 
-// What comes from DRAM and what is stored take turns (l2.fill_interval), but for what completes a line: that
-// costs the slice l2.complete_rewritten where it costs anything. True: it has to
-// wait.
-static bool fill_waits(orr_l2 *p, orr_l2_event *e) {
-    if (!p->spec->fill || e->kind != ORR_L2_EV_FILL || e->back || e->waited) return false;
-    if (p->mshrs.at[e->at].write_back) return false;
-    orr_l2_slice *s = &p->slice[p->mshrs.at[e->at].slice];
-    uint64_t t = max(e->time, s->port.data_free);
-    s->port.data_free = t + (uint64_t)orr_popc(e->sectors) * p->spec->fill;
-    if (t == e->time) return false;
-    e->time = t;
-    e->waited = true;
-    orr_l2_event_push(p, *e);
-    return true;
-}
-
 static void do_event(orr_l2 *p, orr_replies *out) {
     orr_l2_event e = event_pop(p);
-    if (fill_waits(p, &e)) return;
     orr_l2_slice *s = &p->slice[e.slice];
     switch (e.kind) {
     case ORR_L2_EV_FILL: fill(p, &e, out); break;

@@ -28,15 +28,12 @@
 
 // ---- spec: the same for all slices, read once from the description; times are in ticks ----------
 
-typedef struct orr_l2_store_spec { // stores
-    uint64_t sector;               // a whole sector through a port
-    uint64_t partial;              // one of which not every byte is written
-    uint64_t mask;                 // one with `turn`, and once more for its byte mask
-    uint64_t again;                // from a store to the next one to its line
-    uint64_t turn;                 // from a store of one half to the next one to its line of the other
-    uint64_t far;                  // at most, for a store that comes from the other half
-    uint32_t queue;                // stores behind each port that wait for that
-    bool waits;                    // for loads of its line, and all behind it (l2.store_after_fill)
+typedef struct orr_l2_store_spec {
+    uint64_t sector;          // a sector through a port (l2.write_bandwidth)
+    uint64_t same_line;       // from a store to the next one to its line
+    uint64_t side_switch;     // from a partial store of one half to the next one to its line of the other
+    uint64_t side_switch_far; // that one which comes from the other half waits at most
+    bool after_fill;          // a store, and all behind it, waits for loads of its line (l2.store_after_fill)
 } orr_l2_store_spec;
 
 typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes are valid
@@ -61,13 +58,11 @@ typedef struct orr_l2_halves_spec { // two halves that keep copies of each other
                                     // (l2.invalidate_replicas)
     uint64_t latency;               // from one half to the other
     uint64_t sector;                // a sector on that way; 0: any number at once
-    uint64_t ahead;                 // that stores which wait for it may be ahead
 } orr_l2_halves_spec;
 
 typedef struct orr_l2_merge_spec { // loads of a line, from one GPC, that are answered together
     uint32_t loads;                // at most; 1: none
     uint64_t time;                 // that one may come after the answer of another left, and have it
-    bool multicast;                // a packet goes to as many SMs as it has sectors, not to all
 } orr_l2_merge_spec;
 
 typedef struct orr_l2_spec {
@@ -84,9 +79,7 @@ typedef struct orr_l2_spec {
     uint64_t sector;             // a sector through a port
     uint64_t lookup;             // a request at least
     uint64_t to_dram, from_dram; // on the way to DRAM and back, besides what DRAM itself takes
-    uint64_t fill;       // a sector that comes from DRAM, in the turn of those that are stored; 0: none
-    uint64_t fill_ahead; // that the input may be ahead of it
-    uint64_t fence;      // a fence that asks
+    uint64_t fence;              // a fence that asks
     orr_l2_store_spec store;
     orr_l2_partial_spec partial;
     orr_l2_atomic_spec atomic;
@@ -134,7 +127,6 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     bool late;   // an atomic: the other half has a copy to drop
     bool far;    // the other half waits, or an SM there
     bool joined; // it has the answer of another load
-    bool again;  // the answer comes in a packet of its own
     uint32_t live;
     uint64_t line;
 } orr_l2_waiter;
@@ -159,7 +151,6 @@ typedef struct orr_l2_event {
     uint16_t slice; // of the atomic
     uint8_t sectors;
     uint8_t kind; // orr_l2_event_kind
-    bool waited;  // a fill: it has waited for the slice's data (l2.fill_interval)
     bool back;    // a fill from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
@@ -167,14 +158,12 @@ typedef struct orr_l2_event {
 
 // Where requests wait at a slice. With l2.side_switch, stores of part of a sector that come from the other
 // half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
-// for their line. What is for lines of the other half, or a load of it, is taken in order with all else,
-// except where the port stalls because its queue is full.
+// for their line.
 enum {
     ORR_L2_PORT,
     ORR_L2_FAR_PORT,
     ORR_L2_STORE_QUEUE,     // behind PORT
     ORR_L2_FAR_STORE_QUEUE, // behind FAR_PORT
-    ORR_L2_BYPASS,          // goes by a stalled port: for lines of the other half, or loads by it
     ORR_L2_FAR_LOADS,       // loads by the other half, with l2.store_after_fill
     ORR_L2_LANES
 };
@@ -207,7 +196,6 @@ typedef struct orr_l2_front { // of a slice's input
 typedef struct orr_l2_port { // when each is free
     uint64_t reply_free;     // the port that answers leave by
     uint64_t cross_free;     // the way to the other half
-    uint64_t data_free;      // the slice's data, which take sectors that come or are stored
     uint64_t busy_until;     // when the last of its ports is free, for the statistics
     uint64_t busy;           // and how long that was so far
 } orr_l2_port;
@@ -231,8 +219,6 @@ typedef struct orr_l2_merge { // a load that later ones of its GPC may be answer
     uint16_t gpc;
     uint8_t n; // so many so far, it among them; 0: there is none
     uint8_t sectors;
-    uint8_t to_n;   // SMs that the last packet of the answer goes to (l2.multicast)
-    uint16_t to[4]; // which SMs these are
 } orr_l2_merge;
 
 typedef struct orr_l2_merge_line { // a line whose loads can be merged, those of one set of sectors
@@ -372,20 +358,12 @@ void orr_l2_drop_line(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_update_copy(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t);
 
-// Whether the last packet of an answer takes one more receiver; if not, there is another packet.
-static inline bool orr_l2_same_packet(const orr_l2_spec *c, orr_l2_merge *e, uint32_t sm) {
-    if (!c->merge.multicast) return true;
-    bool room = e->to_n < orr_popc(e->sectors);
-    for (int i = 0; room && i < e->to_n; i++) room = e->to[i] != sm;
-    if (!room) e->to_n = 0;
-    e->to[e->to_n++] = (uint16_t)sm;
-    return room;
-}
 // How long a store of so many sectors, whole and in part, takes a slice's port, with so much for a whole one.
+// With l2.side_switch a cycle for each in part, and one for the mask of their bytes.
 static inline uint64_t orr_l2_store_time(const orr_l2_spec *c, uint64_t whole, uint64_t part,
                                          uint64_t sector) {
-    if (!c->store.turn) return whole * sector + part * c->store.partial;
-    return whole * sector + (part ? part + 1 : 0) * c->store.mask;
+    if (!c->store.side_switch) return whole * sector + part * c->store.sector;
+    return whole * sector + (part ? part + 1 : 0) * c->cycle;
 }
 // A kernel's end: how long a slice takes for the barriers of so many SMs of its half, of which `far` have
 // asked for lines of the other half too (l2.fence_interval).

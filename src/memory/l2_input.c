@@ -7,9 +7,9 @@
 //
 // Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
 // their own, and where both halves store to one line they do so in turns (l2.side_switch): behind each port
-// such stores wait for their line, and when there are too many of them the port stalls. Atomics keep the
-// input waiting while their unit works on earlier ones. What asks for a copy is never blocked: a half never
-// waits for the other before it takes a request that came from there.
+// such stores wait for their line. Atomics keep the input waiting while their unit works on earlier ones.
+// What asks for a copy is never blocked: a half never waits for the other before it takes a request that came
+// from there.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -46,7 +46,7 @@ static void lane_pop(orr_l2_slice *s, uint32_t lane) {
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.
 static bool is_partial_store(const orr_l2_spec *c, const orr_l2_request *r) {
-    return c->store.turn && r->kind == ORR_REQ_WRITE && orr_l2_whole_sectors(r) != r->sectors;
+    return c->store.side_switch && r->kind == ORR_REQ_WRITE && orr_l2_whole_sectors(r) != r->sectors;
 }
 static const orr_l2_request *first(const orr_l2_lane *in) { return &in->at[in->head]; }
 static bool is_older(const orr_l2_request *a, const orr_l2_request *b) {
@@ -55,34 +55,20 @@ static bool is_older(const orr_l2_request *a, const orr_l2_request *b) {
 
 // ---- when --------------------------------------------------------------------------------------------
 
-// Not long before the slice's data can take it.
-static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
-    return p->spec->fill && s->port.data_free > t + p->spec->fill_ahead
-               ? s->port.data_free - p->spec->fill_ahead
-               : t;
-}
-
 // When a store that is its lane's first from `t` on is done: a line that the other half has stored to has to
 // wait, those of this half until the other has not stored there for l2.side_switch, those of the other half
 // for l2.side_switch_far and no longer. So where both store to a line all the time, the other half goes
 // first. Were both times the same, each could wait for the other at every store: this half in front of one
 // line, the other in front of the next.
 static uint64_t store_at(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r, uint64_t t) {
+    const orr_l2_store_spec *c = &p->spec->store;
     const orr_l2_recent_store *last = &s->stores[r->line % ORR_L2_STORES];
-    t = after_data(p, s, t);
     if (last->line != r->line || last->until <= t) return t;
-    if (!p->spec->store.turn) return last->until;
+    if (!c->side_switch) return last->until;
     if (last->far == r->far) return t;
     if (!r->far) return last->until;
-    uint64_t until = last->until - p->spec->store.turn + p->spec->store.far;
-    return until <= t ? t : until > t + p->spec->store.far ? t + p->spec->store.far : until;
-}
-
-// The port stands still: a store of part of a sector finds its queue full.
-static bool port_stalls(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    const orr_l2_request *r = first(&s->in[lane]);
-    return lane < ORR_L2_STORE_QUEUE && is_partial_store(p->spec, r) &&
-           s->in[lane + 2].n >= p->spec->store.queue;
+    uint64_t until = last->until - c->side_switch + c->side_switch_far;
+    return until <= t ? t : until > t + c->side_switch_far ? t + c->side_switch_far : until;
 }
 
 // Whether one came first that waits in another lane.
@@ -92,26 +78,18 @@ static bool older_waits(const orr_l2_lane *in, const orr_l2_request *r) {
 
 // When the first request of a lane is taken.
 uint64_t orr_l2_ready_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    const orr_l2_lane *in = &s->in[lane], *all = &s->in[ORR_L2_PORT], *aside = &s->in[ORR_L2_BYPASS],
-                      *asked = &s->in[ORR_L2_FAR_LOADS];
-    if (in->blocked || port_stalls(p, s, lane)) return NEVER;
+    const orr_l2_lane *in = &s->in[lane], *port = &s->in[ORR_L2_PORT];
+    if (in->blocked) return NEVER;
     const orr_l2_request *r = first(in);
-    if (lane == ORR_L2_PORT && older_waits(aside, r)) return NEVER;
-    if (lane == ORR_L2_PORT || lane == ORR_L2_BYPASS)
-        if (older_waits(asked, r)) return NEVER;
-    if (lane == ORR_L2_BYPASS || lane == ORR_L2_FAR_LOADS) {
-        bool held = lane == ORR_L2_FAR_LOADS &&
-                    (all->blocked == ORR_L2_BLOCKED_LOADS || aside->blocked == ORR_L2_BLOCKED_LOADS);
-        if (!held && older_waits(all, r) && !port_stalls(p, s, ORR_L2_PORT)) return NEVER;
-        if (!held && lane == ORR_L2_FAR_LOADS && older_waits(aside, r)) return NEVER;
-        in = all; // its port
+    if (lane == ORR_L2_PORT && older_waits(&s->in[ORR_L2_FAR_LOADS], r)) return NEVER;
+    if (lane == ORR_L2_FAR_LOADS) {
+        if (port->blocked != ORR_L2_BLOCKED_LOADS && older_waits(port, r)) return NEVER;
+        in = port;
     }
     uint64_t t = max(r->time, in->free);
     bool queue = lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE;
     if (!queue && is_partial_store(p->spec, r)) return max(t, in->masked);
     if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return store_at(p, s, r, t);
-    if (r->kind == ORR_REQ_WRITE && s->port.cross_free > t + p->spec->halves.ahead)
-        return s->port.cross_free - p->spec->halves.ahead;
     // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
     // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
     if (p->spec->atomic.load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
@@ -140,28 +118,16 @@ static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, ui
     orr_l2_slice *s = &p->slice[slice];
     if (!orr_l2_store(p, slice, r, t)) return false;
     orr_l2_serve(p, r->sm, r->live);
-    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
-             part = (uint64_t)orr_popc(r->sectors) - whole;
-    uint64_t least = port->takes, fetched = s->front.complete_time, done = t;
+    const orr_l2_store_spec *c = &p->spec->store;
+    s->stores[r->line % ORR_L2_STORES] =
+        (orr_l2_recent_store){r->line, t + (c->side_switch ? c->side_switch : c->same_line), r->far};
+    uint64_t own = port->queued ? 0 : store_input_time(p->spec, r, c->sector); // its port has taken it
+    port->takes = max(port->takes, own + s->front.complete_time);
     s->front.complete_time = 0;
-    uint64_t turn = p->spec->store.turn ? p->spec->store.turn : p->spec->store.again;
-    s->stores[r->line % ORR_L2_STORES] = (orr_l2_recent_store){r->line, t + turn, r->far};
-    uint64_t data = port->queued
-                        ? whole * p->spec->store.sector + part * p->spec->cycle // its port has taken it
-                        : store_input_time(p->spec, r, p->spec->store.sector);
-    data = max(least, data + fetched);
-    port->takes = port->queued ? max(least, fetched) : data;
-    if (p->spec->fill) { // whole sectors wait for their turn, but what is behind them does not
-        done = max(t, s->port.data_free);
-        s->port.data_free = done + data;
-        port->takes =
-            port->queued ? least : max(least, store_input_time(p->spec, r, p->spec->sector) + fetched);
-    }
     if (r->acks)
-        *ORR_PUSH(out) = (orr_reply){.time = done + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late),
-                                     .sm = r->sm,
-                                     .token = r->token};
-    orr_l2_note_time(p, done);
+        *ORR_PUSH(out) = (orr_reply){
+            .time = t + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late), .sm = r->sm, .token = r->token};
+    orr_l2_note_time(p, t);
     return true;
 }
 
@@ -172,7 +138,6 @@ static void drain_store_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t
     store_port port = {.queued = true, .takes = p->spec->cycle};
     if (!perform_store(p, slice, &in->at[in->head], t, &port, out)) return;
     in->free = t + port.takes;
-    if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
     lane_pop(s, lane);
 }
 
@@ -206,14 +171,14 @@ static uint64_t fence(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64
 
 void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    orr_l2_lane *in = &s->in[lane], *port = lane >= ORR_L2_BYPASS ? &s->in[ORR_L2_PORT] : in;
+    orr_l2_lane *in = &s->in[lane], *port = lane == ORR_L2_FAR_LOADS ? &s->in[ORR_L2_PORT] : in;
     s->front.lane = lane;
     if (lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE) {
         drain_store_queue(p, slice, lane, t, out);
         return;
     }
     orr_l2_request *r = &in->at[in->head];
-    if (p->spec->store.waits && r->kind == ORR_REQ_WRITE && !r->far) {
+    if (p->spec->store.after_fill && r->kind == ORR_REQ_WRITE && !r->far) {
         uint64_t until = orr_l2_store_waits(p, s, r, t);
         if (until == NEVER) orr_l2_block(p, s, ORR_L2_BLOCKED_LOADS, ORR_FAIL_PENDING);
         if (until > t) {
@@ -289,12 +254,10 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     to.sectors &= 15;
     if (to.from >= ORR_FROMS) to.from = ORR_FROM_GLOBAL;
     uint32_t lane = ORR_L2_PORT;
-    if (p->spec->store.turn && to.far && is_partial_store(p->spec, &to))
+    if (p->spec->store.side_switch && to.far && is_partial_store(p->spec, &to))
         lane = ORR_L2_FAR_PORT;
-    else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.waits)
+    else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.after_fill)
         lane = ORR_L2_FAR_LOADS;
-    else if (p->spec->store.turn && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
-        lane = ORR_L2_BYPASS;
     to.arrival = s->front.arrivals++;
     lane_push(s, lane, &to);
     s->in[lane].parts += is_partial_store(p->spec, &to);

@@ -5,10 +5,8 @@
 // them, and the slice does not see them. A line is open for one set of sectors at a time: a load of others
 // closes it and meets nobody itself.
 //
-// An answer leaves in packets. One with n sectors has room for n receivers (l2.multicast), each of them once:
-// four SMs that wait for a line have it with one packet, and four loads of one SM, or of one sector, take
-// four. Lookups have no time of their own in this model, so that an answer leaves at once and who comes
-// within l2.merge_time behind it has met it.
+// Lookups have no time of their own in this model, so that an answer leaves at once and who comes within
+// l2.merge_time behind it has met it.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -49,7 +47,6 @@ void orr_l2_merges_reset(orr_l2_merges *m) {
 void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r) {
     const orr_l2_merge *e = &s->merges.load[(mixed(r->line) ^ gpc_of(p, r->sm)) % ORR_L2_MERGES];
     __builtin_prefetch(e, 1);
-    __builtin_prefetch(&e->to, 1);
     __builtin_prefetch(&s->merges.line[mixed(r->line) % ORR_L2_MERGE_LINES], 1);
 }
 
@@ -67,14 +64,8 @@ void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r) {
         *o = (orr_l2_merge_line){.line = r->line, .epoch = s->merges.opened, .sectors = r->sectors};
     }
     o->until = NEVER;
-    *merge_at(s, r->line, gpc) = (orr_l2_merge){.line = r->line,
-                                                .reply = NEVER,
-                                                .epoch = o->epoch,
-                                                .gpc = gpc,
-                                                .n = 1,
-                                                .sectors = r->sectors,
-                                                .to_n = 1,
-                                                .to = {(uint16_t)r->sm}};
+    *merge_at(s, r->line, gpc) = (orr_l2_merge){
+        .line = r->line, .reply = NEVER, .epoch = o->epoch, .gpc = gpc, .n = 1, .sectors = r->sectors};
 }
 
 // A load's sectors are there at t: when they leave.
@@ -82,10 +73,9 @@ uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, 
     uint16_t gpc = gpc_of(p, w->sm);
     orr_l2_merge *e = merge_at(s, w->line, gpc);
     bool met = e->n && e->line == w->line && e->gpc == gpc;
-    if (w->joined && !w->again) return met && e->sent > t ? e->sent : t;
+    if (w->joined) return met && e->sent > t ? e->sent : t;
     t = orr_l2_send(p, s, t, w->sectors);
     if (met) e->sent = t;
-    if (w->joined) return t;
     if (met && e->reply == NEVER) e->reply = t;
     orr_l2_merge_line *o = line_at(s, w->line);
     if (o->line == w->line) o->until = t + p->spec->merge.time;
@@ -132,8 +122,7 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
                                .line = r->line,
                                .needs = needs,
                                .joined = true,
-                               .live = r->live,
-                               .again = !orr_l2_same_packet(p->spec, e, r->sm)};
+                               .live = r->live};
             orr_l2_mshr_wait(p, &p->mshrs.at[l->user], &w);
         }
         reply = needs ? NEVER : t;
@@ -143,14 +132,12 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
     e->n++;
     p->stats.joined += (uint64_t)orr_popc(r->sectors);
     if (reply == NEVER) return true;
-    bool again = !orr_l2_same_packet(p->spec, e, r->sm);
     orr_l2_serve(p, r->sm, r->live);
-    if (again) e->sent = orr_l2_send(p, s, reply > t ? reply : t, r->sectors);
     *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
                                  .sm = r->sm,
                                  .token = r->token,
                                  .sectors = r->sectors,
                                  .hit = true,
-                                 .joined = !again};
+                                 .joined = true};
     return true;
 }

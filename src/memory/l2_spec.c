@@ -25,17 +25,12 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->from_dram = fixed - c->to_dram;
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->store.sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
-    c->fill = (uint64_t)llround(cycle * g->l2_fill_interval);
-    c->fill_ahead = (uint64_t)g->l2_fill_ahead * c->cycle;
-    c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial_write));
-    c->store.mask = (uint64_t)llround(cycle * g->l2_partial_interval);
     c->partial.alone = g->l2_partial_alone;
     c->partial.again = (uint64_t)llround(cycle * g->l2_complete_rewritten);
-    c->store.again = (uint64_t)llround(cycle * g->l2_same_line_store);
-    c->store.turn = g->l2_replicate ? (uint64_t)llround(cycle * g->l2_side_switch) : 0;
-    c->store.far =
-        g->l2_side_switch_far > 0 ? (uint64_t)llround(cycle * g->l2_side_switch_far) : c->store.turn;
-    c->store.queue = (uint32_t)g->l2_partial_queue;
+    c->store.same_line = (uint64_t)llround(cycle * g->l2_same_line_store);
+    c->store.side_switch = g->l2_replicate ? (uint64_t)llround(cycle * g->l2_side_switch) : 0;
+    c->store.side_switch_far =
+        g->l2_side_switch_far > 0 ? (uint64_t)llround(cycle * g->l2_side_switch_far) : c->store.side_switch;
     c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
     c->partial.lines = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->partial.completing = (uint32_t)g->l2_completions;
@@ -47,13 +42,11 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->halves.copies = g->l2_replicate && g->l2_partitions == 2;
     c->halves.acknowledge = c->halves.copies && g->l2_invalidate_replicas;
-    c->store.waits = g->l2_store_after_fill;
+    c->store.after_fill = g->l2_store_after_fill;
     c->halves.latency = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->halves.sector = c->halves.copies ? (uint64_t)llround(cycle * g->l2_far_sector) : 0;
-    c->halves.ahead = (uint64_t)g->l2_far_queue * c->halves.sector;
     c->merge.loads = (uint32_t)g->l2_merge;
     c->merge.time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
-    c->merge.multicast = g->l2_multicast;
     c->topology = orr_topology_of(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_tag_interval));
 }

@@ -521,8 +521,7 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
                 if (n && in->at[in->head].time > t) t = in->at[in->head].time;
                 if (in->blocked && p->until > t) t = p->until;
                 if (i == ORR_L2_PORT) { // these share its port
-                    n += s->in[ORR_L2_BYPASS].n + s->in[ORR_L2_FAR_LOADS].n;
-                    parts += s->in[ORR_L2_BYPASS].parts;
+                    n += s->in[ORR_L2_FAR_LOADS].n;
                 }
                 if (!parts) t += n * in->pace; // else they wait on the way, and so does who is behind them
                 if (t > most) most = t;
@@ -531,19 +530,18 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
     return most;
 }
 
-// Of a lane that stores of part of a sector pass, those that wait for memory or for the slice's data; not
-// those that wait for their line's turn, which keep nobody else waiting.
-static uint32_t held_up(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    bool held = s->in[lane + 2].blocked || s->port.data_free > p->until;
-    return held ? s->in[lane].parts + s->in[lane + 2].n : 0;
+// Of a lane that stores of part of a sector pass, those that wait for memory; not those that wait for their
+// line's turn, which keep nobody else waiting.
+static uint32_t held_up(const orr_l2_slice *s, uint32_t lane) {
+    return s->in[lane + 2].blocked ? s->in[lane].parts + s->in[lane + 2].n : 0;
 }
 
 uint32_t orr_memsys_stores_at(const orr_memsys *m, int part, uint32_t half) {
     const orr_l2 *own = &m->part[part].l2[half], *other = m->halves > 1 ? &m->part[part].l2[1 - half] : NULL;
     uint32_t n = 0;
     for (uint32_t k = 0; k < own->slices; k++) {
-        n += held_up(own, &own->slice[k], ORR_L2_PORT);
-        if (other) n += held_up(other, &other->slice[k], ORR_L2_FAR_PORT);
+        n += held_up(&own->slice[k], ORR_L2_PORT);
+        if (other) n += held_up(&other->slice[k], ORR_L2_FAR_PORT);
     }
     return n;
 }

@@ -47,8 +47,7 @@ typedef struct orr_request {
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
     uint32_t partition; // for the sender, who has to know where it goes
     uint32_t open;      // ticks for which it waits to be merged with others
-    bool single;        // a load that leaves behind it ends that wait
-    bool strong;        // for the sender: it waits for no stores of its cluster
+    bool strong;        // for the sender: it waits for no stores of its GPC
     uint32_t live;      // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 

@@ -47,11 +47,9 @@ static void group_product(const orr_program *p, orr_tinst *i) {
     double columns = x ? strtod(x + 3, NULL) : 64, time = columns / g->tensor_group_columns;
     double fetch =
         i->imm & ORR_PRODUCT_REGISTERS ? 0 : g->tensor_group_fetch + columns / g->tensor_group_fetch_columns;
-    if (time < g->tensor_group_least) time = g->tensor_group_least;
     if (time < fetch) time = fetch;
     i->kind = ORR_TK_PRODUCT;
     i->interval = i->latency = cycles(time);
-    i->hold = (uint8_t)cycles(g->tensor_group_issue + columns / g->tensor_group_issue_columns);
     i->warps = cycles((fetch > 0 ? fetch : columns / g->tensor_group_fetch_columns) / 4);
 }
 
@@ -105,7 +103,6 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->hold = (uint8_t)cycles(o->hold);
         i->dispatch = (uint8_t)o->dispatch;
         i->settled = (uint8_t)o->settled;
-        i->window = (uint8_t)o->window;
         i->result = (uint8_t)o->result;
     }
     if (!i->interval) i->interval = 1;
@@ -241,13 +238,6 @@ static void take_branch(orr_tinst *i, const orr_kernel *k, uint32_t n) {
     case ORR_SASS_JMXU:
     case ORR_SASS_RET: i->flags |= ORR_TF_INDIRECT; break;
     case ORR_SASS_CALL: i->flags |= named ? ORR_TF_INDIRECT : 0; break;
-    case ORR_SASS_BSSY: i->flags |= barrier ? ORR_TF_NOTES : 0; break;
-    case ORR_SASS_BMOV:
-        barrier = c && c->nargs && c->args[0].kind == ORR_ARG_B;
-        if (!barrier) return;
-        i->flags |= ORR_TF_RESTORES;
-        i->imm = c->args[0].reg & 15;
-        return;
     default: break;
     }
     if (barrier) i->imm = c->args[1].reg & 15;
@@ -318,15 +308,6 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);
 }
 
-// A fence for the GPU that no ERRBAR follows takes less (core.fence_errbar).
-static void fences_without_errbar(orr_program *p, const orr_tblock *b) {
-    for (uint32_t n = b->first; n < b->first + b->count; n++) {
-        bool last = n + 1 == b->first + b->count;
-        if (p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm)
-            p->insts[n].warps = last || p->insts[n + 1].sass != ORR_SASS_ERRBAR;
-    }
-}
-
 static bool writes_predicate(const orr_kernel *k, const orr_inst *i, int32_t guard) {
     for (int d = 0; d < i->ndst; d++)
         if (register_of(orr_dst(k, i, d)) == predicate_of((uint32_t)guard)) return true;
@@ -367,7 +348,6 @@ void orr_program_grow(orr_program *p) {
         if (access > p->max_access) p->max_access = access;
         if (p->kernel->grows || !p->control) continue; // of a trace, block by block as it comes
         fences_under_predicates(p, &p->blocks[p->nblocks - 1]);
-        fences_without_errbar(p, &p->blocks[p->nblocks - 1]);
     }
     orr_program_banks(p, first);
 }

@@ -66,7 +66,7 @@ typedef struct orr_tinst {
     uint16_t interval;
     uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS
     uint16_t warps; // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
-                    // scoreboard, + 1. FENCE of such code: 1 where no ERRBAR follows.
+                    // scoreboard, + 1.
                     // USETMAXREG: registers of a thread; imm: it asks for them
     uint32_t reads; // in program->reads: nreads registers it reads, on a core without collectors
     uint32_t regs;  // in program->regs: nsrc sources, then ndst destinations

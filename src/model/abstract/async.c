@@ -69,11 +69,7 @@ static uint32_t find(async_block *b, uint64_t at) {
     return (uint32_t)b->mbars.n - 1;
 }
 
-static uint64_t wake(const acore *s) {
-    const machine *m = s->m;
-    return m->gpu->shared_mbarrier_wake > 0 ? (uint64_t)m->gpu->shared_mbarrier_wake
-                                            : m->c->core.shared.latency;
-}
+static uint64_t wake(const acore *s) { return s->m->c->core.shared.latency; }
 
 // When the operation began that made `need` of them; NEVER: it has not.
 static uint64_t made(const async_mbar *x, uint32_t need) {
@@ -87,7 +83,6 @@ static uint64_t made(const async_mbar *x, uint32_t need) {
 static void release(acore *s, ablock *b, uint32_t which) {
     async_block *a = &b->async;
     uint32_t left = 0;
-    uint64_t later = 0;
     for (uint32_t n = 0; n < a->waits.n; n++) {
         async_wait v = a->waits.at[n];
         uint64_t when = v.mbar == which ? made(&a->mbars.at[which], v.need) : NEVER;
@@ -96,8 +91,7 @@ static void release(acore *s, ablock *b, uint32_t which) {
             continue;
         }
         async_warp *w = &s->warps[v.warp].async;
-        uint64_t ready = when + wake(s) + later;
-        later += (uint64_t)s->m->gpu->shared_mbarrier_wake_next;
+        uint64_t ready = when + wake(s);
         if (ready > w->latency) w->until = latest(w->until, ready - w->latency);
         if (!--w->open) abt_async_goes_on(s, v.warp, w->until);
     }
@@ -314,14 +308,12 @@ static bool syncs(acore *s, awarp *w, uint32_t inst, uint64_t issued, uint64_t *
     const machine *m = s->m;
     const orr_tinst *i = &m->code->program->insts[inst];
     uint32_t latency = m->code->latency[inst];
-    uint64_t begin = i->imm == ORR_MBAR_BULK ? issued : latest(issued, w->async.syncs);
-    mbar_op o = {.i = i, .start = begin, .ready = begin + latency, .latency = latency};
+    mbar_op o = {.i = i, .start = issued, .ready = issued + latency, .latency = latency};
     w->async.latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
     for (uint32_t k = 0; k < w->n && !s->damaged; k++) {
-        o.start = begin + (k ? (uint64_t)w->skew * k / (w->n - 1u) : 0);
+        o.start = issued + (k ? (uint64_t)w->skew * k / (w->n - 1u) : 0);
         operate_all(s, w, &o, abt_async_access(w, i->access, k));
     }
-    if (i->imm != ORR_MBAR_BULK) w->async.syncs = begin + (uint64_t)m->gpu->shared_mbarrier_interval;
     if (o.ready > *t + latency) *t = o.ready - latency;
     w->async.until = *t;
     return w->async.open != 0;
@@ -371,7 +363,7 @@ bool abt_async_grant(acore *s, awarp *w, uint64_t when) {
     s->n.issued += times * 4 * w->n;
     s->n.thread_insts += times * 4 * w->n * (uint64_t)orr_popc(w->mask);
     a->tries = 0;
-    abt_async_goes_on(s, (uint32_t)(w - s->warps), a->tried + times * period + (uint64_t)g->registers_grant);
+    abt_async_goes_on(s, (uint32_t)(w - s->warps), a->tried + times * period);
     return true;
 }
 
@@ -383,7 +375,7 @@ static bool registers(acore *s, awarp *w, const orr_tinst *i, uint64_t issued, u
     w->async.wants = n - had;
     if (i->imm && has_room(s, w, b)) {
         take_registers(s, w, b);
-        *t = latest(*t, issued + (uint64_t)g->registers_grant);
+        *t = latest(*t, issued);
         return false;
     }
     if (i->imm) {
@@ -398,7 +390,7 @@ static bool registers(acore *s, awarp *w, const orr_tinst *i, uint64_t issued, u
         awarp *v = b->warp[k] == NOBODY ? NULL : &s->warps[b->warp[k]];
         if (!v || !v->async.tries || !has_room(s, v, b)) continue;
         take_registers(s, v, b);
-        abt_async_grant(s, v, issued + (uint64_t)g->registers_released);
+        abt_async_grant(s, v, issued);
     }
     return false;
 }

@@ -68,7 +68,6 @@ typedef struct async_core { // of an SM
 } async_core;
 
 typedef struct async_warp {
-    uint64_t syncs;   // when its next operation on an mbarrier can begin
     uint64_t copied;  // when all its asynchronous copies so far are there
     uint64_t read;    // when all that its bulk stores take has been read
     uint64_t far;     // when what it has done to other blocks' shared memory is known to be done

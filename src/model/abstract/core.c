@@ -160,7 +160,7 @@ static uint64_t before(const acore *s, const awarp *w, const aseg *g, uint64_t t
 
 static uint64_t fence(acore *s, const awarp *w, const orr_tinst *i, uint64_t now) {
     const orr_gpu *g = s->m->gpu;
-    double cost = orr_fence_cycles(g, i->imm, i->warps);
+    double cost = orr_fence_cycles(g, i->imm);
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     if (i->imm >= 1 && now < w->stored) t = latest(t, heard);

@@ -141,14 +141,13 @@ static inline void make_room(acore *s, access *k) {
 }
 
 // ---- to L2 -------------------------------------------------------------------------------------------
-// `share`: of a GPC's port, in CLUSTER_SHAREs.
-static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t done, uint64_t share) {
+static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t done) {
     machine *m = s->m;
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
     uint64_t t = done + c->core.port.reply_ticks, cost = bytes * c->core.port.reply_byte;
     if (m->net.gpc) {
-        uint64_t all = c->crossbar.gpc_ticks[orr_sectors_in(sectors)] * share / CLUSTER_SHARE;
+        uint64_t all = c->crossbar.gpc_ticks[orr_sectors_in(sectors)];
         uint32_t gpc = orr_gpc_of_sm(sm, m->net.topology);
         t = orr_reserve(&m->net.gpc[gpc], t, all, ORR_FAST_SLOT) - all;
     }
@@ -204,11 +203,11 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
-    uint64_t came = answer(s, s->id, x->sectors, a.done, CLUSTER_SHARE);
+    uint64_t came = answer(s, s->id, x->sectors, a.done);
     uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         a = orr_fast_load(m->memory, &peer[k], x->sectors, x->from, there);
-        uint64_t t = answer(s, peer_sm(s, k), x->sectors, a.done, CLUSTER_SHARE);
+        uint64_t t = answer(s, peer_sm(s, k), x->sectors, a.done);
         if (k + 1 == whose) came = t;
     }
     push_miss(s, came);
@@ -255,12 +254,12 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_byte_mask;
     sent first = send(s, &x->place, &r, when, bytes, 0);
     uint64_t done = first.done;
-    uint64_t came = answered && done ? answer(s, s->id, x->sectors, done, CLUSTER_SHARE) : when;
+    uint64_t came = answered && done ? answer(s, s->id, x->sectors, done) : when;
     uint32_t n = s->times, whose = one_of(x->line, n);
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = peer_sm(s, k);
         done = orr_fast_change(s->m->memory, &s->m->seg.peers[x - s->m->seg.trips][k], &r, 0).done;
-        uint64_t t = answered ? answer(s, peer_sm(s, k), x->sectors, done, CLUSTER_SHARE) : 0;
+        uint64_t t = answered ? answer(s, peer_sm(s, k), x->sectors, done) : 0;
         if (k + 1 == whose) came = t;
     }
     if (!answered) return 0;
@@ -284,7 +283,7 @@ uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
         orr_fast_side_of(m->memory, &place) != s->port.side)
         there += c->core.port.far_ticks;
     orr_fast_reply a = orr_fast_load(m->memory, &place, x->sectors, ORR_FROM_GLOBAL, there);
-    return answer(s, s->id, x->sectors, a.done, c->crossbar.gpc_bulk);
+    return answer(s, s->id, x->sectors, a.done);
 }
 
 double abt_lines_bulk_store(acore *s, const tma_line *x, double when, bool reduces) {

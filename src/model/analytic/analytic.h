@@ -25,7 +25,6 @@ enum {
     RES_REQUEST, // an SM's way to L2
     RES_REPLY,   // and back
     RES_L2,      // all slices' ports
-    RES_DATA,    // their data, which take sectors that are stored or come from memory
     RES_CROSS,   // the way between two halves of L2
     RES_ATOMICS, // their atomic units
     RES_DRAM,    // all channels

@@ -42,7 +42,6 @@ static const char *const names[] = {
     [RES_L2] = "l2",
     [RES_ATOMICS] = "l2.atomics",
     [RES_DRAM] = "dram",
-    [RES_DATA] = "l2.data",
     [RES_CROSS] = "l2.halves",
     [RES_BULK] = "tma",
     [RES_NETWORK] = "cluster",
@@ -63,10 +62,10 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     m->cycles[RES_MISSES] = 1.0 / g->l1_mshrs;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
-    m->count[RES_L2] = m->count[RES_DATA] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
+    m->count[RES_L2] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
     m->count[RES_DRAM] = m->count[RES_BULK] = 0;
     m->cycles[RES_BULK] = 1.0 / g->tma_bytes / g->sm_count;
-    m->cycles[RES_L2] = m->cycles[RES_DATA] = m->cycles[RES_CROSS] = 1.0 / g->l2_slices;
+    m->cycles[RES_L2] = m->cycles[RES_CROSS] = 1.0 / g->l2_slices;
     m->cycles[RES_ATOMICS] = l2_cycle / g->l2_atomic / g->l2_slices;
     m->cycles[RES_DRAM] = 1.0 / g->dram_channels;
     for (int u = 0; u < g->nunits; u++)

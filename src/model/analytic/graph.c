@@ -197,7 +197,7 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool off, int last_unit) 
         result(g, i, done);
         s->front = later(s->front, t + g->branch_wait);
         break;
-    case ORR_TK_FENCE: s->front = later(s->front, t + orr_fence_cycles(gpu, i->imm, i->warps)); break;
+    case ORR_TK_FENCE: s->front = later(s->front, t + orr_fence_cycles(gpu, i->imm)); break;
     case ORR_TK_BARRIER:
         if (!off && !(i->flags & ORR_TF_ARRIVE)) s->front = later(s->front, t + g->barrier_latency);
         result(g, i, done);
@@ -332,7 +332,6 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool off, double use[RES_MAX]
         use[RES_REQUEST] += a->sent;
         use[RES_REPLY] += a->received;
         use[RES_L2] += a->l2;
-        use[RES_DATA] += a->data;
         use[RES_CROSS] += a->cross;
         use[RES_ATOMICS] += a->atomics;
         use[RES_MISSES] += a->misses * a->latency;

@@ -79,10 +79,8 @@ static void add_dram_write(const an_memory *m, an_access *a, uint8_t sectors) {
 // Of a store, so many whole sectors and so many in part; half of them are the other half's.
 static void add_store(const an_memory *m, an_access *a, uint32_t whole, uint32_t part) {
     const orr_l2_spec *c = &m->l2;
-    uint64_t sector = c->fill ? c->sector : c->store.sector;
-    uint64_t own = orr_l2_store_time(c, whole, part, sector), least = c->cycle;
+    uint64_t own = orr_l2_store_time(c, whole, part, c->store.sector), least = c->cycle;
     a->l2 += cycles_of(own > least ? own : least);
-    if (c->fill) a->data += cycles_of(whole * c->store.sector + part * c->cycle);
     if (c->halves.copies) a->cross += cycles_of((whole + part) * c->halves.sector) / 2;
 }
 
@@ -92,7 +90,6 @@ static void add_load(const an_memory *m, an_access *a, uint32_t n, bool from_dra
     uint64_t own = n * c->sector > c->lookup ? n * c->sector : c->lookup;
     bool twice = from_dram && c->halves.copies;
     a->l2 += cycles_of(own) * (twice ? 1.5 : 1);
-    if (from_dram) a->data += cycles_of(n * c->fill);
     if (twice) a->cross += cycles_of(n * c->halves.sector) / 2;
 }
 
@@ -258,7 +255,6 @@ static void fewer(sampler *s) {
 
 static void add_traffic(an_access *a, const an_access *x, double times) {
     a->l2 += x->l2 * times;
-    a->data += x->data * times;
     a->cross += x->cross * times;
     a->dram += x->dram * times;
 }

@@ -17,10 +17,7 @@ static uint32_t find(block *b, uint64_t at) {
 }
 
 // From an arrival to the result of who waits for it: as long as a load where nothing is said.
-static uint64_t wake(const sm *s) {
-    return s->c->gpu->shared_mbarrier_wake > 0 ? (uint64_t)s->c->gpu->shared_mbarrier_wake
-                                               : s->c->core.shared.latency;
-}
+static uint64_t wake(const sm *s) { return s->c->core.shared.latency; }
 
 // Those whose arrivals have all been made have their results, one after the other.
 static void release(sm *s, block *b, uint32_t which) {
@@ -34,7 +31,6 @@ static void release(sm *s, block *b, uint32_t which) {
             continue;
         }
         cyc_warp_complete(s, warp_of(s, v.warp), v.inst, v.floor > seen ? v.floor : seen, NO_GROUP);
-        seen += (uint64_t)s->c->gpu->shared_mbarrier_wake_next;
     }
     b->mwaits.n = left;
 }
@@ -153,7 +149,6 @@ void cyc_bulk_done(void *self, const tma_copy *c, uint64_t when) {
 // ---- instructions
 // It is in its unit at `start`.
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start) {
-    const orr_gpu *g = s->c->gpu;
     block *b = &s->tb.slot[w->block];
     orr_trace t = *access;
     orr_access a;
@@ -169,10 +164,6 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
     uint64_t ready =
         start + (i->latency > s->c->core.shared.latency ? i->latency : s->c->core.shared.latency);
     bool waits = i->imm == ORR_MBAR_TEST_WAIT || i->imm == ORR_MBAR_TRY_WAIT, held = false;
-    if (waits && i->nreads < 2 &&
-        i->latency > g->shared_mbarrier_uniform) // of vector registers only the phase
-        ready -= (uint64_t)g->shared_mbarrier_uniform;
-    w->syncs = start + (uint64_t)g->shared_mbarrier_interval;
     for (uint32_t left = a.mask; left;) { // mbarrier by mbarrier
         uint64_t at = a.addr[orr_ffs(left)];
         uint32_t need, same = orr_access_alike(&a, left, &need);

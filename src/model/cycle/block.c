@@ -132,7 +132,7 @@ void cyc_block_start(sm *s, uint64_t when) {
             }
             if (!c->core.fetch.perfect) {
                 uint32_t pc = c->program->insts[w->pc.at].pc;
-                uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, pc, when, w->front);
+                uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, pc, when);
                 if (t > w->front) w->front = t;
             }
             cyc_warp_update(s, w);
@@ -206,7 +206,7 @@ static void grant(sm *s, warp *w, uint64_t when) {
              late = when > w->missing.since ? when - w->missing.since : 0;
     uint64_t times = period ? (late + period - 1) / period : 0;
     tried_again(s, w, times);
-    w->front = w->missing.since + times * period + (uint64_t)g->registers_grant;
+    w->front = w->missing.since + times * period;
     w->missing.inst = 0;
     cyc_warp_update(s, w);
 }
@@ -222,7 +222,7 @@ void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
         w->missing.n = n - had;
         if (w->missing.n <= b->spare[sub]) {
             if (w->missing.n > 0) b->spare[sub] -= w->missing.n;
-            w->front = latest(w->front, now + (uint64_t)g->registers_grant);
+            w->front = latest(w->front, now);
             return;
         }
         w->missing.since = now;
@@ -237,7 +237,7 @@ void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
         if (!v || !v->missing.inst || v->sched / s->c->sched_per_sub != sub || v->missing.n > b->spare[sub])
             continue;
         b->spare[sub] -= v->missing.n;
-        grant(s, v, now + (uint64_t)g->registers_released);
+        grant(s, v, now);
     }
 }
 
@@ -298,9 +298,7 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->tb.slot[w->block];
-    uint64_t gone = w->front + (w->pc.at ? s->c->dispatch.exit_latency : 0),
-             when = gone > w->memory.landed ? gone : w->memory.landed;
-    when = latest(when, s->lsu.warp[warp_id(w)].stores_read);
+    uint64_t when = latest(latest(w->front, w->memory.landed), s->lsu.warp[warp_id(w)].stores_read);
     if (when < w->since) when = w->since;
     if (when < s->clock.now) when = s->clock.now;
     if (w->since < when && w->pc.at) cyc_warp_account(s, w, when);

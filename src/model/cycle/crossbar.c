@@ -1,10 +1,8 @@
 // The crossbar between SMs and slices: what passes from one to the other between two windows.
 //
-// SMs of a GPC share a port from the network; SMs of a cluster of TPCs one to it, and each slice takes
-// stores of the clusters in turn.
+// SMs of a GPC share a port from the network, and each slice takes stores of the GPCs in turn.
 #include "model/cycle/crossbar.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +10,6 @@
 #include "model/cycle/sm.h"
 
 // ---- from the description -----------------------------------------------------------------------
-// How long a cluster's turn takes (xbar.cluster_spread): some take longer than others, evenly.
-static uint32_t share_of_cluster(const orr_gpu *g, uint32_t k) {
-    uint32_t n = k / MAX_CLUSTERS * (uint32_t)g->xbar_clusters + k % MAX_CLUSTERS;
-    double place = (double)((n + 1) * 0x9e3779b9u) / 4294967296.0 - 0.5; // one after the other, far apart
-    return (uint32_t)llround(CLUSTER_SHARE * (1 + g->xbar_cluster_spread / 100 * place));
-}
-
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port) {
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     uint64_t way = (port->request_ticks + port->reply_ticks) / ORR_TICKS;
@@ -30,18 +21,11 @@ void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec 
             double ticks = bytes * l2_cycle * (double)ORR_TICKS;
             s->slice_ticks[part][n] =
                 (uint64_t)(ticks / g->xbar_store_bandwidth * (double)g->l2_slices + 0.5);
-            if (g->xbar_cluster_bandwidth > 0)
-                s->cluster_ticks[part][n] = (uint64_t)(ticks / g->xbar_cluster_bandwidth + 0.5);
         }
     for (uint32_t n = 0; g->xbar_gpc_reply > 0 && n <= 4; n++)
         s->gpc_ticks[n] = (uint64_t)((8 + 32 * n) * l2_cycle / g->xbar_gpc_reply * (double)ORR_TICKS + 0.5);
-    s->gpc_bulk = (uint64_t)(g->xbar_gpc_bulk * CLUSTER_SHARE + 0.5);
     s->atomic_ticks = (uint64_t)(l2_cycle / g->l2_atomic * (double)ORR_TICKS + 0.5);
-    s->cluster_share = orr_calloc((size_t)s->ngpcs * MAX_CLUSTERS, sizeof *s->cluster_share);
-    for (uint32_t k = 0; k < s->ngpcs * MAX_CLUSTERS; k++) s->cluster_share[k] = share_of_cluster(g, k);
 }
-
-void cyc_crossbar_spec_free(crossbar_spec *s) { free(s->cluster_share); }
 
 // ---- answers ------------------------------------------------------------------------------------
 // A slice's data take so long to a GPC: some slices are near, others further (l2.spread), evenly.
@@ -87,7 +71,6 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
         if (r.sectors) {
             if (r.time < port->free) r.time = port->free;
             uint64_t ticks = c->crossbar.gpc_ticks[orr_popc(r.sectors)];
-            if (event_kind(r.token) == EVENT_TMA) ticks = ticks * c->crossbar.gpc_bulk / CLUSTER_SHARE;
             if (!r.joined) port->free = r.time + ticks;
         }
         cyc_crossbar_answer(c, at[i].slice, &r);
@@ -104,13 +87,12 @@ void cyc_crossbar_deal_answers(const cycle *c, uint32_t partition, const orr_rep
     }
 }
 
-// What the SMs store passes on to the slices, those of a cluster of TPCs one after the other
-// (xbar.cluster_bandwidth). Each slice takes stores of the clusters in turn, its share of
-// xbar.store_bandwidth, so that an SM of a small cluster has more than one of a large cluster, and one whose
-// lines are on busy slices less than others. Some clusters have more of it than others (xbar.cluster_spread).
-// What does not pass before `until` waits.
+// ---- stores -------------------------------------------------------------------------------------
+// What the SMs store passes on to the slices. Each slice takes stores of the GPCs in turn, its share of
+// xbar.store_bandwidth, so that an SM of a small GPC has more than one of a large GPC, and one whose lines
+// are on busy slices less than others. What does not pass before `until` waits.
 //
-// Whose turn it is: each cluster has a tag, the share of the slice that it has had; the one with the least
+// Whose turn it is: each GPC has a tag, the share of the slice that it has had; the one with the least
 // of those that have something there is next. Who had nothing there does not catch up.
 static uint64_t slice_time(const cycle *c, const orr_request *r) {
     return r->kind == ORR_REQ_WRITE
@@ -118,7 +100,7 @@ static uint64_t slice_time(const cycle *c, const orr_request *r) {
                : 0;
 }
 
-// What is not a store waits behind those of its cluster that its slice has not taken yet.
+// What is not a store waits behind those of its GPC that its slice has not taken yet.
 static bool may_follow(const orr_request *r) {
     return r->kind != ORR_REQ_WRITE && !r->strong && r->partition != UINT32_MAX;
 }
@@ -132,8 +114,8 @@ static slice_port *slice_of(const store_network *port, const orr_request *r) {
     return &port->slices[port_slice_of_store(&port->c->core.port, r)];
 }
 
-// What SMs of a cluster send in this window, in order of time: stores, and what may have to follow them.
-static const orr_timed *gather_keys(const store_network *port, cluster_port *own, uint32_t k) {
+// What SMs of a GPC send in this window, in order of time: stores, and what may have to follow them.
+static const orr_timed *gather_keys(const store_network *port, gpc_stores *own, uint32_t k) {
     const cycle *c = port->c;
     own->keys.all.n = 0;
     for (uint32_t n = own->first; n < own->first + own->n; n++) {
@@ -156,26 +138,19 @@ static const orr_timed *gather_keys(const store_network *port, cluster_port *own
     return sorted(&own->keys);
 }
 
-// What SMs of a cluster have sent goes through the cluster's port, into the queues in front of the slices.
+// What SMs of a GPC have sent goes into its queues in front of the slices.
 static void collect_stores(void *arg, int worker, uint32_t k) {
     store_network *port = arg;
-    const crossbar_spec *x = &port->c->crossbar;
-    cluster_port *own = &port->clusters[k];
+    gpc_stores *own = &port->gpcs[k];
     const orr_timed *key = gather_keys(port, own, k);
     (void)worker;
     for (size_t i = 0; i < own->keys.all.n; i++) {
         orr_request *sent = &port->c->sms[key[i].slice].port.out.at[key[i].index];
-        cluster_queue *l = &slice_of(port, sent)->of[k];
+        gpc_queue *l = &slice_of(port, sent)->of[k];
         uint64_t t = sent->time;
-        if (sent->kind == ORR_REQ_WRITE) {
-            if (t < own->free) t = own->free;
-            own->free =
-                t + x->cluster_ticks[port_in_part(sent->sectors, sent->bytes)][orr_popc(sent->sectors)] *
-                        x->cluster_share[own->place] / CLUSTER_SHARE;
-        } else if (!l->at.n) {
-            continue;
-        } else if (t < l->at.at[l->at.n - 1].time) {
-            t = l->at.at[l->at.n - 1].time;
+        if (sent->kind != ORR_REQ_WRITE) {
+            if (!l->at.n) continue;
+            if (t < l->at.at[l->at.n - 1].time) t = l->at.at[l->at.n - 1].time;
         }
         orr_request *r = ORR_PUSH(&l->at);
         *r = *sent;
@@ -186,25 +161,25 @@ static void collect_stores(void *arg, int worker, uint32_t k) {
     }
 }
 
-static uint64_t ready_at(const cluster_queue *l) {
+static uint64_t ready_at(const gpc_queue *l) {
     return l->next == l->at.n ? UINT64_MAX : l->at.at[l->next].time;
 }
 
-// The clusters of which something waits in front of a slice: when the first of it is ready, and whose turn it
+// The GPCs of which something waits in front of a slice: when the first of it is ready, and whose turn it
 // is (by tag).
 typedef struct slice_turns {
-    uint64_t ready[MAX_NETWORK_CLUSTERS], tag[MAX_NETWORK_CLUSTERS];
-    uint32_t cluster[MAX_NETWORK_CLUSTERS], n;
+    uint64_t ready[MAX_NETWORK_GPCS], tag[MAX_NETWORK_GPCS];
+    uint32_t gpc[MAX_NETWORK_GPCS], n;
 } slice_turns;
 
 static void find_waiting(const store_network *port, const slice_port *slice, slice_turns *w) {
     w->n = 0;
-    for (uint32_t k = 0; k < port->nclusters; k++) {
-        const cluster_queue *l = &slice->of[k];
+    for (uint32_t k = 0; k < port->ngpcs; k++) {
+        const gpc_queue *l = &slice->of[k];
         if (!l->at.n) continue;
         w->ready[w->n] = ready_at(l);
         w->tag[w->n] = l->tag;
-        w->cluster[w->n++] = k;
+        w->gpc[w->n++] = k;
     }
 }
 
@@ -231,8 +206,8 @@ static void take_stores(const store_network *port, slice_port *slice, slice_turn
     for (;;) {
         uint64_t soonest = soonest_of(w), t = soonest > slice->free ? soonest : slice->free;
         if (soonest == UINT64_MAX || t >= port->until) break;
-        uint32_t i = whose_turn(w, t, slice->tag), k = w->cluster[i];
-        cluster_queue *l = &slice->of[k];
+        uint32_t i = whose_turn(w, t, slice->tag);
+        gpc_queue *l = &slice->of[w->gpc[i]];
         orr_request *r = ORR_PUSH(to);
         *r = l->at.at[l->next++];
         uint64_t ticks = slice_time(c, r);
@@ -241,11 +216,11 @@ static void take_stores(const store_network *port, slice_port *slice, slice_turn
         slice->free = t + ticks;
         l->ticks -= ticks;
         slice->tag = w->tag[i];
-        w->tag[i] += ticks * c->crossbar.cluster_share[port->clusters[k].place];
+        w->tag[i] += ticks;
         w->ready[i] = ready_at(l);
     }
     for (uint32_t i = 0; i < w->n; i++) {
-        cluster_queue *l = &slice->of[w->cluster[i]];
+        gpc_queue *l = &slice->of[w->gpc[i]];
         size_t left = l->at.n - l->next;
         if (l->next) memmove(l->at.at, l->at.at + l->next, left * sizeof *l->at.at);
         l->at.n = left;
@@ -255,8 +230,8 @@ static void take_stores(const store_network *port, slice_port *slice, slice_turn
 }
 
 // A slice that is behind, as one that waits for memory, takes stores of part of a sector when it has room:
-// what it has not done of those that it took before counts as taken in this window. So clusters have their
-// turns at its pace, whatever that is.
+// what it has not done of those that it took before counts as taken in this window. So GPCs have their turns
+// at its pace, whatever that is.
 static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t until) {
     uint64_t has = slice->ticks * orr_memsys_stores_at(c->mem, (int)(p / c->crossbar.store_halves),
                                                        p % c->crossbar.store_halves);
@@ -265,12 +240,12 @@ static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t
     if (slice->free < from) slice->free = from;
 }
 
-// When another store of each cluster would pass the slice: behind what waits of its own, and as much of each
+// When another store of each GPC would pass the slice: behind what waits of its own, and as much of each
 // other one's, if that has as much. By how much of the slice they wait for, the least first.
 static void publish_backlog(const store_network *port, const slice_port *slice, uint64_t *free) {
-    uint32_t some[MAX_NETWORK_CLUSTERS], nsome = 0;
-    for (uint32_t k = 0; k < port->nclusters; k++) {
-        free[port->clusters[k].place] = slice->free;
+    uint32_t some[MAX_NETWORK_GPCS], nsome = 0;
+    for (uint32_t k = 0; k < port->ngpcs; k++) {
+        free[port->gpcs[k].gpc] = slice->free;
         uint64_t ticks = slice->of[k].ticks;
         if (!ticks) continue;
         uint32_t i = nsome++;
@@ -280,7 +255,7 @@ static void publish_backlog(const store_network *port, const slice_port *slice, 
     uint64_t before = 0;
     for (uint32_t i = 0; i < nsome; i++) {
         uint64_t ticks = slice->of[some[i]].ticks;
-        free[port->clusters[some[i]].place] += before + (nsome - i) * ticks;
+        free[port->gpcs[some[i]].gpc] += before + (nsome - i) * ticks;
         before += ticks;
     }
 }
@@ -289,7 +264,7 @@ static void publish_backlog(const store_network *port, const slice_port *slice, 
 static void run_slices(void *arg, int worker, uint32_t p) {
     const store_network *port = arg;
     cycle *c = port->c;
-    uint32_t halves = c->crossbar.store_halves, n = c->crossbar.ngpcs * MAX_CLUSTERS;
+    uint32_t halves = c->crossbar.store_halves, n = c->crossbar.ngpcs;
     (void)worker;
     for (uint32_t s = p * halves; s < (p + 1) * halves; s++) {
         slice_port *slice = &port->slices[s];
@@ -302,7 +277,7 @@ static void run_slices(void *arg, int worker, uint32_t p) {
         slice->soonest = soonest_of(&w);
         if (!w.n && !slice->published) continue;
         slice->published = slice->soonest != UINT64_MAX;
-        publish_backlog(port, slice, &c->net.cluster_free[s * n]);
+        publish_backlog(port, slice, &c->net.gpc_free[s * n]);
     }
 }
 
@@ -321,14 +296,14 @@ void cyc_store_network_run(store_network *port, crew *crew, uint64_t until, requ
     uint32_t slices = slices_of(c);
     port->until = until;
     port->to = to;
-    cyc_crew_run(crew, port->nclusters, collect_stores, port);
+    cyc_crew_run(crew, port->ngpcs, collect_stores, port);
     bool waits = port->waits; // as is published
-    for (uint32_t k = 0; k < port->nclusters; k++) waits |= port->clusters[k].waiting > 0;
+    for (uint32_t k = 0; k < port->ngpcs; k++) waits |= port->gpcs[k].waiting > 0;
     if (!waits) return;
     cyc_crew_run(crew, (uint32_t)orr_memsys_partitions(c->mem), run_slices, port);
     port->waits = false;
-    for (uint32_t k = 0; k < port->nclusters; k++) {
-        cluster_port *own = &port->clusters[k];
+    for (uint32_t k = 0; k < port->ngpcs; k++) {
+        gpc_stores *own = &port->gpcs[k];
         if (own->waiting) own->waiting = waiting_of(port, k, slices);
         port->waits |= own->waiting > 0;
     }
@@ -348,22 +323,22 @@ uint64_t cyc_store_network_next(const store_network *port) {
 }
 
 store_network *cyc_store_network_new(cycle *c) {
-    uint32_t most = c->crossbar.ngpcs * MAX_CLUSTERS, slices = slices_of(c), at = 0;
+    uint32_t most = c->crossbar.ngpcs, slices = slices_of(c), at = 0;
     store_network *port = orr_calloc(1, sizeof *port);
     port->c = c;
-    port->clusters = orr_calloc(most, sizeof *port->clusters);
+    port->gpcs = orr_calloc(most, sizeof *port->gpcs);
     port->sms = orr_calloc(c->nsms, sizeof *port->sms);
-    for (uint32_t place = 0; place < most; place++) {
-        cluster_port own = {.place = place, .first = at};
+    for (uint32_t gpc = 0; gpc < most; gpc++) {
+        gpc_stores own = {.gpc = gpc, .first = at};
         for (uint32_t n = 0; n < c->nsms; n++)
-            if (c->sms[n].port.cluster == place) port->sms[at++] = n;
+            if (c->sms[n].port.gpc == gpc) port->sms[at++] = n;
         own.n = at - own.first;
-        if (own.n) port->clusters[port->nclusters++] = own;
+        if (own.n) port->gpcs[port->ngpcs++] = own;
     }
     port->slices = orr_calloc(slices, sizeof *port->slices);
     for (uint32_t s = 0; s < slices; s++) {
         port->slices[s].soonest = UINT64_MAX;
-        port->slices[s].of = orr_calloc(port->nclusters, sizeof *port->slices[s].of);
+        port->slices[s].of = orr_calloc(port->ngpcs, sizeof *port->slices[s].of);
     }
     return port;
 }
@@ -372,11 +347,11 @@ void cyc_store_network_free(store_network *port) {
     if (!port) return;
     uint32_t slices = slices_of(port->c);
     for (uint32_t s = 0; s < slices; s++) {
-        for (uint32_t k = 0; k < port->nclusters; k++) free(port->slices[s].of[k].at.at);
+        for (uint32_t k = 0; k < port->ngpcs; k++) free(port->slices[s].of[k].at.at);
         free(port->slices[s].of);
     }
-    for (uint32_t k = 0; k < port->nclusters; k++) cyc_timed_free(&port->clusters[k].keys);
-    free(port->clusters);
+    for (uint32_t k = 0; k < port->ngpcs; k++) cyc_timed_free(&port->gpcs[k].keys);
+    free(port->gpcs);
     free(port->sms);
     free(port->slices);
     free(port);

@@ -4,22 +4,17 @@
 
 #include "core/port.h"
 
-#define CLUSTER_SHARE        1024 // one share of a slice (crossbar_spec.cluster_share)
-#define MAX_NETWORK_CLUSTERS 512  // of all GPCs
+#define MAX_NETWORK_GPCS 512
 
 typedef struct crossbar_spec {
     orr_topology gpcs; // where SMs are
     uint32_t ngpcs;
-    uint32_t store_halves;        // of L2, that stores come to
-    uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
-    uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors,
-    uint64_t gpc_bulk;            // times that of one to a bulk copy, in CLUSTER_SHAREs (xbar.gpc_bulk)
-    uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
-                                  // (xbar.store_bandwidth)
-    uint64_t cluster_ticks[2][5]; // the same of a cluster's port (xbar.cluster_bandwidth)
-    uint64_t atomic_ticks;        // of a slice for a lane's atomic
-    uint32_t *cluster_share; // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as
-                             // others)
+    uint32_t store_halves;      // of L2, that stores come to
+    uint64_t spread;            // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5];      // of a GPC's port for an answer, by sectors
+    uint64_t slice_ticks[2][5]; // of a slice for a store, whole sectors or not, by sectors; 0: none
+                                // (xbar.store_bandwidth)
+    uint64_t atomic_ticks;      // of a slice for a lane's atomic
 } crossbar_spec;
 
 typedef struct timed_list { // what is put in the order of its time
@@ -33,35 +28,34 @@ typedef struct gpc_port { // from the network
     timed_list answers;
 } gpc_port;
 
-// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each cluster
-// of TPCs. Clusters with no SM have none, so that a cluster has a number of its own here.
-typedef struct cluster_queue {
+// Stores on their way to the slices (xbar.store_bandwidth): in front of each slice a queue for each GPC. GPCs
+// with no SM have none, so that a GPC has a number of its own here.
+typedef struct gpc_queue {
     request_list at; // in order
     size_t next;
     uint64_t ticks; // that those that wait take of the slice
     uint64_t tag;   // what it has had of it
-} cluster_queue;
+} gpc_queue;
 typedef struct slice_port {
-    uint64_t free;     // ticks
-    uint64_t tag;      // of the one that was last
-    uint64_t ticks;    // that the last one of part of a sector took
-    uint64_t soonest;  // when the first of those that wait could be taken; UINT64_MAX: none waits
-    bool published;    // network.cluster_free says that some wait
-    cluster_queue *of; // [cluster]
+    uint64_t free;    // ticks
+    uint64_t tag;     // of the one that was last
+    uint64_t ticks;   // that the last one of part of a sector took
+    uint64_t soonest; // when the first of those that wait could be taken; UINT64_MAX: none waits
+    bool published;   // network.gpc_free says that some wait
+    gpc_queue *of;    // [GPC]
 } slice_port;
-typedef struct cluster_port { // of the SMs of a cluster, into the network
-    uint64_t free;            // ticks: when it takes the next store
-    uint32_t place;           // GPC * MAX_CLUSTERS + which of its clusters
-    uint32_t first, n;        // store_network.sms
-    size_t waiting;           // in its queues, in front of all slices
+typedef struct gpc_stores { // what the SMs of a GPC send into the network
+    uint32_t gpc;
+    uint32_t first, n; // store_network.sms
+    size_t waiting;    // in its queues, in front of all slices
     timed_list keys;
-} cluster_port;
+} gpc_stores;
 typedef struct store_network {
     struct cycle *c;
     slice_port *slices; // [partition][half]
-    cluster_port *clusters;
-    uint32_t nclusters;
-    uint32_t *sms; // by cluster
+    gpc_stores *gpcs;   // those that have SMs
+    uint32_t ngpcs;
+    uint32_t *sms; // by GPC
     bool waits;    // somewhere
     uint64_t until;
     request_list *to; // [partition]
@@ -70,11 +64,10 @@ typedef struct store_network {
 struct crew;
 struct cycle;
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
-void cyc_crossbar_spec_free(crossbar_spec *s);
 // Whether a request passes the network for stores before `until`.
 bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
 // What has waited and what SMs have sent, up to `until`: to the requests of each partition. The host threads
-// share the clusters, and then the partitions.
+// share the GPCs, and then the partitions.
 void cyc_store_network_run(store_network *port, struct crew *crew, uint64_t until, request_list *to);
 store_network *cyc_store_network_new(struct cycle *c);
 void cyc_store_network_free(store_network *port);

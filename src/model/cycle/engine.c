@@ -622,8 +622,8 @@ static void restart_memory(cycle *c) {
     if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
     orr_memsys_restart(c->mem);
     memset(c->net.free, 0, parts * sizeof *c->net.free);
-    memset(c->net.cluster_free, 0,
-           parts * c->crossbar.store_halves * c->crossbar.ngpcs * MAX_CLUSTERS * sizeof *c->net.cluster_free);
+    memset(c->net.gpc_free, 0,
+           parts * c->crossbar.store_halves * c->crossbar.ngpcs * sizeof *c->net.gpc_free);
 }
 
 static uint32_t partitions(const cycle *c) {

@@ -28,8 +28,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
 #include "core/parts.def"
 #undef PART
     s->port.sm = id;
-    s->port.cluster = orr_gpc_of_sm(id, k->port.gpcs) * MAX_CLUSTERS +
-                      orr_cluster_of_sm(id, k->port.gpcs, (uint32_t)g->xbar_clusters);
+    s->port.gpc = orr_gpc_of_sm(id, k->port.gpcs);
     s->lsu.sm = number;
     cyc_sm_connect(s);
 }
@@ -76,8 +75,7 @@ static void read_specs(cycle *c) {
     if (!c->branch.barrier) c->branch.barrier = 1;
     c->dispatch = (launch_spec){.block_latency = whole_cycles(g->launch_block_latency),
                                 .turnaround = whole_cycles(g->launch_turnaround),
-                                .warp_interval = whole_cycles(g->launch_warp_interval),
-                                .exit_latency = whole_cycles(g->core_exit)};
+                                .warp_interval = whole_cycles(g->launch_warp_interval)};
 }
 
 cycle *cyc_new(const orr_gpu *g, orr_err *e) {
@@ -114,9 +112,8 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     uint32_t parts = (uint32_t)orr_memsys_partitions(c->mem);
     c->net = (network){.mem = c->mem};
     c->net.free = orr_calloc(parts, sizeof *c->net.free);
-    c->net.cluster_free =
-        orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs * MAX_CLUSTERS,
-                   sizeof *c->net.cluster_free);
+    c->net.gpc_free =
+        orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs, sizeof *c->net.gpc_free);
     c->sms = orr_pages(c->nsms, sizeof *c->sms);
     uint32_t *numbers = orr_sm_numbers(g, c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n, numbers[n]);
@@ -140,7 +137,6 @@ void cyc_free(cycle *c) {
     free(c->host.workers);
     orr_memsys_free(c->mem);
     free(c->net.free);
-    free(c->net.cluster_free);
-    cyc_crossbar_spec_free(&c->crossbar);
+    free(c->net.gpc_free);
     free(c);
 }

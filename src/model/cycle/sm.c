@@ -46,11 +46,9 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
         lsu_hand_over(&s->lsu, w->sched, i, units_line_ends(&s->units, w->sched, i->unit));
     operand_reader r = {.warp = warp_id(w), .recent = &w->recent};
     uint64_t start = operands_read(o, c->program, i, &r, now);
-    uint64_t late = i->kind == ORR_TK_SYNCS && w->syncs > now + start ? w->syncs - now : start;
     uint64_t beside = products_beside(&s->products, w->sched, i->unit, now);
-    d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval + beside, now + late) + late - start;
+    d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval + beside, now + start);
     s->units.busy[i->unit] -= beside;
-    units_occupy_parts(&s->units, w->sched, i->unit, now + start);
     q->operand_wait = start + i->dispatch;
     q->operand_cycles += start + i->dispatch;
     w->front += start + orr_tinst_held(i) + i->hold; // others of the scheduler do not wait for `hold`
@@ -80,24 +78,14 @@ static bool right_behind(const cycle *c, uint32_t inst, uint32_t next) {
 }
 
 // A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known
-// late. At a barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if
-// the second had to look up where (H200: micro/calls, recurse).
-static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
-    cycle *c = s->c;
+// late.
+static void jump(const sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
+    const cycle *c = s->c;
     if (w->yielded) return; // the time it takes is known
     w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
     if (i->sass == ORR_SASS_BSYNC)
         w->front += right_behind(c, inst, w->pc.at) ? c->branch.sync_meet : c->branch.switch_lanes;
     w->front_why = ORR_STALL_BRANCH;
-    if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
-    if (c->program->insts[w->pc.at].pc == i->pc) return; // other lanes come to it now
-    w->restored &= (uint16_t) ~(1u << i->imm);
-    uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
-    w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_reconverge_restored;
-    charge(s, inst, ORR_STALL_ISSUED, 1);
-    w->since++;
-    cyc_count_issue(s, w, inst);
-    s->n.branches++;
 }
 
 // After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then poll
@@ -112,13 +100,12 @@ static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool behind_yield)
     w->front_why = ORR_STALL_BRANCH;
 }
 
-// Lanes come to a WARPSYNC and wait, or end, and the warp goes on with others.
+// Lanes come to a WARPSYNC and wait, and the warp goes on with others.
 static void switch_lanes(const sm *s, warp *w, const orr_tinst *i) {
     const orr_gpu *g = s->c->gpu;
-    if (i->sass != ORR_SASS_WARPSYNC && i->sass != ORR_SASS_EXIT) return;
-    uint64_t more = (uint64_t)(i->sass == ORR_SASS_EXIT       ? g->core_exit_switch
-                               : i->flags & ORR_TF_COLLECTIVE ? g->core_warpsync_collective
-                                                              : g->core_warpsync_wait);
+    if (i->sass != ORR_SASS_WARPSYNC) return;
+    uint64_t more =
+        (uint64_t)(i->flags & ORR_TF_COLLECTIVE ? g->core_warpsync_collective : g->core_warpsync_wait);
     if (!more) return;
     w->front += more;
     w->front_why = ORR_STALL_BRANCH;
@@ -227,9 +214,6 @@ static void compute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
     uint64_t ready = s->clock.now + d->start + i->latency + s->c->branch.writeback;
     cyc_warp_result(s, w, i, behind_constants(s, q, w, i, ready));
-    if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && s->c->gpu->core_reconverge_twice)
-        w->restored = (uint16_t)(i->flags & ORR_TF_RESTORES ? w->restored | 1u << i->imm
-                                                            : w->restored & ~(1u << i->imm));
 }
 
 static void wait_for_indexed(sm *s, warp *w, const dispatched *d) {
@@ -276,7 +260,7 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
         w->fences = false;
         return;
     }
-    uint64_t until = fence_issue(&s->fence, warp_id(w), i->imm, i->warps);
+    uint64_t until = fence_issue(&s->fence, warp_id(w), i->imm);
     bool bulk = i->imm && tma_first_open(&s->tma) != NEVER;
     w->bulk.last = bulk ? s->tma.loads : 0;
     w->bulk.floor = until;
@@ -350,7 +334,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
 static void wait_for_code(sm *s, warp *w) {
     const cycle *c = s->c;
     const orr_tinst *next = &c->program->insts[w->pc.at];
-    uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->clock.now, w->front);
+    uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->clock.now);
     if (t > w->front) {
         w->front = w->until.code = t;
         w->front_why = ORR_STALL_FETCH;

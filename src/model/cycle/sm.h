@@ -110,11 +110,9 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     uint32_t cluster_phase; // of its cluster's barrier, that it has arrived for
     warp_registers missing;
     warp_bulk_fence bulk;
-    uint64_t far;      // when what it has done to other blocks' shared memory is known to be done
-    uint64_t syncs;    // when its next operation on an mbarrier can begin
-    uint16_t restored; // barrier registers that BMOV has written since BSSY did
-    bool parked;       // all lanes wait at a barrier
-    bool behind;       // it waits for the grid ahead of its own to end (griddepcontrol.wait)
+    uint64_t far; // when what it has done to other blocks' shared memory is known to be done
+    bool parked;  // all lanes wait at a barrier
+    bool behind;  // it waits for the grid ahead of its own to end (griddepcontrol.wait)
     warp_arrivals arrivals;
 } warp;
 
@@ -266,7 +264,7 @@ typedef struct branch_spec { // cycles that a warp issues nothing behind a branc
 } branch_spec;
 
 typedef struct launch_spec { // cycles of thread blocks that come and go
-    uint64_t block_latency, turnaround, warp_interval, exit_latency;
+    uint64_t block_latency, turnaround, warp_interval;
 } launch_spec;
 
 typedef struct kernel_traits {
@@ -362,7 +360,7 @@ void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
 void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst); // setmaxnreg
-uint32_t cyc_block_room(const sm *s); // for how many more blocks there is room
+uint32_t cyc_block_room(const sm *s);   // for how many more blocks there is room
 bool cyc_block_registers_anyway(sm *s); // whoever asks for registers has them; false: nobody does
 void cyc_block_check(sm *s, block *b);  // warps have ended, or wait elsewhere
 

@@ -186,8 +186,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     if (until <= from) return;
     w->since = until;
     if (w->pc.at == w->pc.end) { // ended, then its last loads are under way
-        uint64_t waits = within(w->front, from, until),
-                 goes = within(w->front + s->c->dispatch.exit_latency, from, until);
+        uint64_t waits = within(w->front, from, until), goes = within(w->front, from, until);
         charge(s, w->pc.at - 1, ORR_STALL_WAIT, waits - from);
         charge(s, w->pc.at - 1, ORR_STALL_BRANCH, goes - waits);
         charge(s, w->memory.sent ? w->memory.sent - 1 : w->pc.at - 1, ORR_STALL_DRAIN,
