@@ -227,7 +227,11 @@ def pytorch(read):
             ["thread instructions, mean error", "", f"{r['thread_insts']} %"],
             ["sectors of global loads and of stores, mean error", "", f"{r['sectors']} %"]]
     return prose(f"How near that is to what Nsight Compute measured of the same launches ({when(r)}):") + "\n\n" + table(
-        ["", f"{r['launches']} launches", f"{r['kernels']} kernels"], rows)
+        ["", f"{r['launches']} launches", f"{r['kernels']} kernels"], rows) + "\n\n" + prose(
+            f"And of other programs ({when(r['others'])}):") + "\n\n" + table(
+        ["program", "launches", "memory as on the GPU", "cycles, by launch", "by kernel", "warp instructions"],
+        [[o["what"], o["launches"], o["same"], f"{o['by_launch']} %", f"{o['by_kernel']} %", f"{o['warp_insts']} %"]
+         for o in r["others"]["programs"]])
 
 
 def peers(read):

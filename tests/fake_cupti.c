@@ -1,8 +1,9 @@
 // A GPU, its driver and CUPTI without a GPU, for tests/test_capture.sh: libcuda.so.1 and libcupti.so in one.
-// Memory is the host's; the two kernels, `saxpy` of workloads/saxpy and `paint` of app/paint.cu, are computed
+// Memory is the host's; the kernels, `saxpy` of workloads/saxpy, `paint` and `rounds` of app/, are computed
 // here; what a program calls is told to whoever has subscribed. $FAKE_CUDA: "wrong" changes one number that
 // the kernel leaves; "killed" ends the process after a launch; "host" has graphs of host functions;
-// "apart" has memory in two places; "again" gives memory that was freed, as zeros.
+// "apart" has memory in two places; "again" gives memory that was freed, as zeros;
+// "second" launches on a second GPU after the first launch.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -60,6 +61,8 @@ int cuInit(unsigned flags) {
     return flags != 0;
 }
 int cuDeviceGetName(char *name, int n, int device) { return snprintf(name, (size_t)n, "Fake"), device; }
+static int launches;
+int cuCtxGetDevice(int *device) { return *device = is("second") && launches > 1, 0; }
 int cuCtxSynchronize(void) { return 0; }
 int cuStreamIsCapturing(void *stream, int *status) { return *status = 0, stream != NULL; }
 int cuMemAllocHost_v2(void **p, size_t n) { return (*p = malloc(n)) == NULL; }
@@ -78,24 +81,25 @@ int cuModuleLoadData(void **module, const void *code, size_t n) { // the real on
     if (listener) listener(listeners_own, 3, 6, &resource);
     return 0;
 }
+static const char *const kernels[] = {"saxpy", "paint", "rounds"};
 int cuModuleGetFunction(void **function, void *module, const char *name) {
-    bool paints = !strcmp(name, "paint"); // a kernel is a part of its module
-    *function = (char *)module + paints;
-    return paints || !strcmp(name, "saxpy") ? 0 : 500;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, kernels[i])) return *function = (char *)module + i, 0; // a part of its module
+    return 500;
 }
-static bool paints(void *function) { return (uintptr_t)function & 1; }
-int cuFuncGetModule(void **module, void *function) {
-    return *module = (char *)function - paints(function), 0;
-}
+static int which(void *function) { return (uintptr_t)function & 3; }
+static bool paints(void *function) { return which(function) == 1; }
+int cuFuncGetModule(void **module, void *function) { return *module = (char *)function - which(function), 0; }
 int cuModuleGetGlobal_v2(uint64_t *addr, size_t *n, void *module, const char *name) {
     (void)module, (void)name;
     return *addr = 0, *n = 0, 500;
 }
 int cuFuncGetParamInfo(void *function, size_t i, size_t *offset, size_t *size) {
-    static const size_t offsets[][4] = {{0, 4, 8, 16}, {0, 8, 16}}, sizes[][4] = {{4, 4, 8, 8}, {8, 8, 4}};
-    if (!function || i > (paints(function) ? 2 : 3)) return 1;
-    *offset = offsets[paints(function)][i]; // n, a, x, y; from, to, a
-    *size = sizes[paints(function)][i];
+    static const size_t offsets[][4] = {{0, 4, 8, 16}, {0, 8, 16}, {0, 8}};
+    static const size_t sizes[][4] = {{4, 4, 8, 8}, {8, 8, 4}, {8, 8}}, n[] = {4, 3, 2};
+    if (!function || i >= n[which(function)]) return 1;
+    *offset = offsets[which(function)][i]; // n, a, x, y; from, to, a; condition, p
+    *size = sizes[which(function)][i];
     return 0;
 }
 static uint64_t freed;
@@ -237,8 +241,19 @@ struct fill_node { // CUDA_MEMSET_NODE_PARAMS
     uint32_t value, size;
     uint64_t width, height;
 };
+struct condition {
+    unsigned value, first, assigned;
+    void *graph;
+};
+struct conditional { // of CUgraphNodeParams
+    struct condition *c;
+    int kind; // 0: if, 1: while, 2: switch
+    unsigned n;
+    void **graphs, *context;
+};
 struct node {
-    int type; // 0: kernel, 2: fill
+    int type; // 0: kernel, 2: fill, 13: conditional
+    struct conditional choice;
     struct kernel_node kernel;
     struct fill_node fill;
     struct arguments k;
@@ -247,6 +262,7 @@ struct node {
 struct graph {
     struct node *nodes[16];
     size_t n;
+    void *origin; // of an executable
 };
 int cuGraphCreate(void **g, unsigned flags) { return *g = calloc(1, sizeof(struct graph)), flags != 0; }
 int cuGraphDestroy(void *g) { return free(g), 0; } // nodes stay: a test is short
@@ -255,11 +271,57 @@ int cuGraphAddKernelNode_v2(void **node, void *g, void *const *after, size_t n, 
     struct node *x = calloc(1, sizeof *x);
     (void)after, (void)n;
     x->kernel = *(const struct kernel_node *)params;
+    *node = graph->nodes[graph->n++] = x;
+    if (which(x->kernel.function) == 2) { // condition, p, in a buffer or each by itself
+        uint64_t *both = calloc(2, 8);
+        if (x->kernel.params)
+            memcpy(both, x->kernel.params[0], 8), memcpy(both + 1, x->kernel.params[1], 8);
+        else
+            memcpy(both, x->kernel.extra[1], 16);
+        x->at[0] = both, x->at[1] = both + 1;
+        x->kernel.params = x->at;
+        return 0;
+    }
     memcpy(&x->k.n, x->kernel.params[0], 4), memcpy(&x->k.a, x->kernel.params[1], 4);
     memcpy(&x->k.x, x->kernel.params[2], 8), memcpy(&x->k.y, x->kernel.params[3], 8);
     x->at[0] = &x->k.n, x->at[1] = &x->k.a, x->at[2] = &x->k.x, x->at[3] = &x->k.y;
     x->kernel.params = x->at;
+    return 0;
+}
+static struct condition *conditions[64];
+static size_t nconditions;
+int cuGraphConditionalHandleCreate(uint64_t *handle, void *graph, void *context, unsigned first,
+                                   unsigned flags) {
+    struct {
+        uint64_t *handle;
+        void *graph, *context;
+        unsigned first, flags;
+    } p = {handle, graph, context, first, flags};
+    int result = 0;
+    struct condition *c = conditions[nconditions++] = malloc(sizeof *c);
+    *c = (struct condition){first, first, flags & 1, graph};
+    *handle = (uintptr_t)c;
+    tell(722, 1, &p, &result, NULL);
+    return 0;
+}
+int cuGraphAddNode_v2(void **node, void *g, void *const *after, const void *edges, size_t n, void *params) {
+    struct {
+        void **node, *graph;
+        const void *after, *edges;
+        size_t n;
+        void *params;
+    } p = {node, g, after, edges, n, params};
+    int result = 0;
+    struct graph *graph = g;
+    struct node *x = calloc(1, sizeof *x);
+    struct conditional *c = (void *)((char *)params + 16);
+    if (*(int *)params != 13) return 1;
+    c->graphs = calloc(c->n, sizeof *c->graphs);
+    for (unsigned i = 0; i < c->n; i++) c->graphs[i] = calloc(1, sizeof(struct graph));
+    x->type = 13;
+    x->choice = *c;
     *node = graph->nodes[graph->n++] = x;
+    tell(723, 1, &p, &result, NULL);
     return 0;
 }
 int cuGraphAddMemsetNode(void **node, void *g, void *const *after, size_t n, const void *params,
@@ -273,8 +335,11 @@ int cuGraphAddMemsetNode(void **node, void *g, void *const *after, size_t n, con
     return 0;
 }
 int cuGraphClone(void **to, void *g) {
-    *to = malloc(sizeof(struct graph));
-    return memcpy(*to, g, sizeof(struct graph)), 0;
+    struct graph *graph = g, *copy = malloc(sizeof *copy);
+    for (size_t i = 0; i < graph->n; i++)
+        if (graph->nodes[i]->type == 13) return free(copy), 1; // CUDA does not either
+    *copy = *graph;
+    return *to = copy, 0;
 }
 int cuGraphGetNodes(void *g, void **nodes, size_t *n) {
     struct graph *graph = g;
@@ -298,16 +363,49 @@ int cuGraphMemsetNodeGetParams(void *node, void *params) {
     return memcpy(params, &((struct node *)node)->fill, sizeof(struct fill_node)), 0;
 }
 int cuGraphKernelNodeCopyAttributes(void *to, void *from) { return !to || !from; }
-int cuFuncGetName(const char **name, void *function) { return *name = "saxpy", !function; }
+int cuFuncGetName(const char **name, void *function) { return *name = kernels[which(function)], !function; }
+int cuMemsetD32_v2(uint64_t to, unsigned value, size_t n) {
+    for (size_t i = 0; i < n; i++) ((unsigned *)(uintptr_t)to)[i] = value;
+    return 0;
+}
 int cuGraphExecDestroy(void *exec) { return free(exec), 0; }
 int cuGraphInstantiateWithFlags(void **exec, void *g, unsigned long long flags) {
     struct {
         void **exec, *graph;
         unsigned long long flags;
     } p = {exec, g, flags};
-    int result = cuGraphClone(exec, g);
+    int result = 0;
+    struct graph *own = *exec = malloc(sizeof *own);
+    *own = *(struct graph *)g;
+    own->origin = g;
     tell(643, 1, &p, &result, NULL);
     return result;
+}
+static void run(const struct graph *graph);
+static void choose(const struct conditional *x) {
+    if (x->kind == 0 && (x->c->value || x->n > 1)) run(x->graphs[x->c->value ? 0 : 1]);
+    while (x->kind == 1 && x->c->value) run(x->graphs[0]);
+    if (x->kind == 2 && x->c->value < x->n) run(x->graphs[x->c->value]);
+}
+static void rounds(void **params) {
+    uint64_t c, at;
+    memcpy(&c, params[0], 8), memcpy(&at, params[1], 8);
+    int *p = (void *)(uintptr_t)at;
+    p[1] += 3;
+    ((struct condition *)(uintptr_t)c)->value = --p[0] > 0;
+}
+static void run(const struct graph *graph) {
+    for (size_t i = 0; i < graph->n; i++) {
+        const struct node *x = graph->nodes[i];
+        if (x->type == 13)
+            choose(&x->choice);
+        else if (x->type)
+            memset((void *)(uintptr_t)x->fill.to, (int)x->fill.value, x->fill.width * x->fill.size);
+        else if (which(x->kernel.function) == 2)
+            rounds(x->kernel.params);
+        else
+            saxpy(&x->k);
+    }
 }
 int cuGraphLaunch(void *exec, void *stream) {
     struct {
@@ -315,13 +413,10 @@ int cuGraphLaunch(void *exec, void *stream) {
     } p = {exec, stream};
     struct graph *graph = exec;
     tell(514, 0, &p, NULL, NULL);
-    for (size_t i = 0; i < graph->n; i++) {
-        const struct node *x = graph->nodes[i];
-        if (x->type)
-            memset((void *)(uintptr_t)x->fill.to, (int)x->fill.value, x->fill.width * x->fill.size);
-        else
-            saxpy(&x->k);
-    }
+    for (size_t i = 0; i < nconditions; i++)
+        if (conditions[i]->graph == graph->origin && conditions[i]->assigned)
+            conditions[i]->value = conditions[i]->first;
+    run(graph);
     return 0;
 }
 
@@ -364,6 +459,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     } p = {function, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, extra};
     int result = 0;
     const char *name = paints(function) ? "paint" : "saxpy";
+    launches++;
     tell(307, 0, &p, NULL, name);
     struct arguments k = {0};
     if (paints(function)) {

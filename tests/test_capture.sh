@@ -47,6 +47,11 @@ FAKE_CUDA=apart "$orrery" capture -o apart ./program "$cubin" >out 2>err
 # A region where another one has been: what that one held is not what this one begins with.
 FAKE_CUDA=again "$orrery" capture -o again ./program "$cubin" 0 again >out 2>err
 "$orrery" run again >out 2>err && grep -q '3 of 3 launches were replayed; 3 left' err || fail "memory that was somebody else's"
+# Of several GPUs the first that is used is captured, with one line.
+FAKE_CUDA=second "$orrery" capture -o gpus ./program "$cubin" >out 2>err
+grep -q '1 of 1 launches were captured' err && [ "$(grep -c 'launched on GPU 1 too; only launches on GPU 0' err)" = 1 ] || fail "two GPUs"
+grep -qx 'gpu Fake' gpus/capture.txt || fail "no name of the GPU"
+"$orrery" run gpus >out 2>err || fail "the first GPU's launches"
 # A GPU that computes something else is found out.
 FAKE_CUDA=wrong "$orrery" capture --launches 1-2 -o wrong ./program "$cubin" >out 2>err
 rc=0
@@ -81,6 +86,11 @@ grep -q 'because it has a host function' err && grep -q '2 of 2 launches were ca
 refused "a range of a script" "$orrery" run saxpy --range x
 "$orrery" info graphs >out 2>err && grep -Eq '^ +4  saxpy .* alone/inner$' out || fail "info"
 "$orrery" info graphs --json | grep -q '"range": "alone/inner", "incomplete": null' || fail "info --json"
+# Conditional nodes: a loop of five rounds, then of four, and a kernel after each.
+"$cc" -O1 "$source/tests/capture_rounds.c" -o rounds -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
+"$orrery" capture -o loops ./rounds "$source/tests/app/rounds.cubin" >out 2>err
+[ "$(cat out)" = "-2 33 14" ] && grep -q '11 of 11 launches were captured' err || fail "conditions: $(cat out)"
+"$orrery" run loops >out 2>err && grep -q '11 of 11 launches were replayed; 11 left memory bit' err || fail "rounds replayed"
 # Without what kernels leave: each launch finds what the one before left here.
 "$orrery" capture --inputs-only -o inputs ./graph "$cubin" >out 2>err
 "$orrery" run inputs --launches 4 --json >r.json 2>err || fail "--inputs-only"
@@ -92,6 +102,13 @@ grep -q '5 of them without memory, because they are like others' err || fail "--
 "$orrery" run sampled --model cycle --json >r.json 2>err || fail "a sampled capture"
 [ "$(grep -c '"kernel": *"saxpy", "index"' r.json)" = 6 ] && grep -q '"index": 5' r.json || fail "launches like others"
 refused "not measured" "$orrery" correlate graphs
+# What was measured of them all is compared with what is predicted of the first.
+{
+    echo 'script,size,cache,launch,repeat,kernel,grid,block,registers,shared,gpu,driver,date,gpc__cycles_elapsed.max'
+    for n in 0 1 2 3 4 5; do echo "sampled,,flushed,$n,0,saxpy,20x1x1,256x1x1,16,0,NVIDIA H200,0,2026-01-01,$((4000 + n))"; done
+} >sampled/measured.csv
+"$orrery" correlate sampled --json -o c.json -- --gpu h200 2>err || fail "correlate of a sampled capture"
+grep -q '"by_launch": {"cycles": {"points": 6, "missing": 0' c.json || fail "launches like others have no prediction"
 # Textures and surfaces: texels of arrays, before and after.
 "$cc" -O1 "$source/tests/capture_texture.c" -o textures -L. -l:libcuda.so.1 -Wl,-rpath,"$dir"
 "$orrery" capture -o painted ./textures "$source/tests/app/paint.cubin" >out 2>err

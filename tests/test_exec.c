@@ -784,6 +784,28 @@ static bool races(const char *ptx, uint32_t grid, uint32_t block) {
     return race;
 }
 
+// out[thread] = out[thread] + 1 through a pointer in out[512], to which a number is added that is a parameter
+// of 8 bytes and no pointer: what the look stores through it is undone, too.
+static void what_loaded_pointers_lead_to(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b,
+               HEAD ".visible .entry k(.param .u64 out, .param .u64 n){\n.reg .b32 %r<4>; .reg .b64 %rd<8>;\n"
+                    "ld.param.u64 %rd1,[out]; ld.param.u64 %rd2,[n]; ld.global.u64 %rd3,[%rd1+2048];\n"
+                    "mov.u32 %r1,%tid.x; mul.wide.u32 %rd4,%r1,4; add.s64 %rd3,%rd3,%rd4;\n"
+                    "add.s64 %rd3,%rd3,%rd2; ld.global.u32 %r2,[%rd3]; add.u32 %r2,%r2,1;\n"
+                    "st.global.u32 [%rd3],%r2; ret;\n}\n",
+               "k", 1, 32, 1024);
+    uint32_t *out = orr_mem_host(b.mem, b.out, 4096);
+    for (uint32_t i = 0; i < 32; i++) out[i] = i + 5;
+    memcpy(out + 512, &b.out, 8);
+    assert_false(orr_launch_races(&b.launch));
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i + 5);
+    run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i + 6);
+    close_bench(&b);
+}
+
 static void plain_loads_of_what_others_store(void **state) {
     (void)state;
     // out[i] = out[i + 1]: the last thread of a warp loads what the next warp stores, of its block or
@@ -860,6 +882,7 @@ int main(void) {
         cmocka_unit_test(swaps_race),
         cmocka_unit_test(printing),
         cmocka_unit_test(plain_loads_of_what_others_store),
+        cmocka_unit_test(what_loaded_pointers_lead_to),
         cmocka_unit_test(bytes_of_one_word_are_no_race),
         cmocka_unit_test(faults_are_no_race),
     };

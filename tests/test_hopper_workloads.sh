@@ -29,6 +29,15 @@ for name in $(sed -n 's/^W(\(.*\))$/hopper\/\1/p' "$source/workloads/hopper/list
 done
 [ $ran -ge 16 ] || complain "only $ran workloads"
 
+# As many accesses of other blocks' shared memory from machine code as from PTX.
+for name in reduce_cluster scan_cluster histogram_cluster; do
+    for from in sass ptx; do
+        "$orrery" run "hopper/$name" --source $from --size small --gpu h200 --model cycle --json 2>"$dir/err" |
+            sed -n 's/.*"orrery__cluster_shared_accesses.sum": *//p' >"$dir/far.$from"
+    done
+    [ -s "$dir/far.sass" ] && cmp -s "$dir/far.sass" "$dir/far.ptx" || complain "$name: accesses of other blocks: $(cat "$dir"/far.*)"
+done
+
 # Kernels of other kinds that the models were not made with (docs/how/hopper.md): they leave what plain C does.
 for name in $(sed -n 's/^W(\(.*\))$/\1/p' "$source/tests/hopper/new/list.def"); do
     for from in sass ptx; do

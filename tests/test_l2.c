@@ -660,6 +660,32 @@ static void fills(void **state) {
     bench_free(b);
 }
 
+// By time, those of one time as they were: few, many, all at few times, spread, and rising runs.
+static void test_order(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    static orr_timed a[N], b[N];
+    static const size_t counts[] = {1, 2, 40, 48, 200, N};
+    static const uint64_t spreads[] = {1, 7, 1000, 1ull << 20, 1ull << 40};
+    uint64_t seed = 1;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (size_t s = 0; s < 2 * sizeof spreads / sizeof *spreads; s++) {
+            size_t n = counts[c];
+            uint64_t spread = spreads[s / 2], run = s % 2 ? 17 : 1;
+            for (size_t i = 0; i < n; i++) {
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                uint64_t t = (seed >> 20) % spread;
+                bool rises = i % run && a[i - 1].time > t;
+                a[i] = (orr_timed){rises ? a[i - 1].time + t % 3 : t, (uint32_t)i, 0};
+            }
+            const orr_timed *at = orr_sort_timed(a, b, n);
+            for (size_t i = 1; i < n; i++) {
+                assert_true(at[i - 1].time <= at[i].time);
+                if (at[i - 1].time == at[i].time) assert_true(at[i - 1].index < at[i].index);
+            }
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fills),
@@ -683,6 +709,7 @@ int main(void) {
         cmocka_unit_test(halves_any_windows),
         cmocka_unit_test(refused),
         cmocka_unit_test(any_windows),
+        cmocka_unit_test(test_order),
         cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,9 @@
 // (tests/corpus/cubin, tests/features, workloads) and in nvdisasm's and readelf's output for the committed
 // cubins.
 #include "exec/exec.h"
+#include "gpu/gpu.h"
+#include "program/named.h"
+#include "program/program.h"
 #include "sass/module.h"
 
 #include <setjmp.h>
@@ -353,12 +356,42 @@ static void parameter_outside(void **state) {
     free(b);
 }
 
+// BAR.SYNC 1, 0x80 in a kernel with products of groups: each group of four warps has a barrier of its own.
+static void barriers_of_groups(void **state) {
+    (void)state;
+    orr_err e = {0};
+    orr_module *m = open_module(ORRERY_SOURCE_DIR "/tests/hopper/new/streamk.cubin", 0);
+    const orr_kernel *k = m->load(m, "streamk", &e);
+    orr_gpu *g = orr_gpu_load("h200", NULL, 0, &e);
+    orr_program *p = k && g ? orr_program_new(k, g, &e) : NULL;
+    assert_non_null(p);
+    uint32_t found = 0;
+    for (uint32_t n = 0; n < p->ninsts; n++) {
+        const orr_tinst *i = &p->insts[n];
+        if (i->kind != ORR_TK_BARRIER || i->warps != 4) continue;
+        found++;
+        assert_true(orr_barrier_known(i));
+        assert_int_equal(orr_barrier_number(i, 0), orr_barrier_number(i, 3));
+        assert_int_equal(orr_barrier_number(i, 4), orr_barrier_number(i, 7));
+        assert_int_not_equal(orr_barrier_number(i, 0), orr_barrier_number(i, 4));
+    }
+    assert_int_equal(found, 2);
+    orr_program_free(p);
+    orr_gpu_free(g);
+    m->free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels), cmocka_unit_test(variables),
-        cmocka_unit_test(linked),  cmocka_unit_test(pointers),
-        cmocka_unit_test(spans),   cmocka_unit_test(choice),
-        cmocka_unit_test(refused), cmocka_unit_test(parameter_outside),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(variables),
+        cmocka_unit_test(linked),
+        cmocka_unit_test(pointers),
+        cmocka_unit_test(spans),
+        cmocka_unit_test(choice),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(parameter_outside),
+        cmocka_unit_test(barriers_of_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

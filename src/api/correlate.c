@@ -29,6 +29,13 @@ static bool on_work(void *arg, orr_work *w, orr_err *e) {
     return true;
 }
 
+// A captured launch without memory (capture --sample): what is predicted of the one like it.
+static void on_alike(void *arg, const orr_launch_info *info, uint32_t like) {
+    correlator *x = arg;
+    const orr_launch_result *l = orr_result_like(&x->result, info, like);
+    if (l) orr_compare_launch(x->c, x->group, x->gpu, l);
+}
+
 static bool simulate(correlator *x, orr_err *e) {
     orr_input_options o = x->o->in;
     if (*x->group->size) o.size = x->group->size;
@@ -42,6 +49,7 @@ static bool simulate(correlator *x, orr_err *e) {
                     .progress = &x->progress,
                     .notes = &x->o->notes,
                     .work = on_work,
+                    .alike = on_alike,
                     .arg = x};
     bool ok = orr_input_run(&in, e);
     orr_result_free(&x->result);

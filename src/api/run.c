@@ -74,19 +74,7 @@ static void on_moved(void *arg, const orr_task_step *s) {
 
 // A launch that another stands for: the same times and counts, at its own place.
 static void on_alike(void *arg, const orr_launch_info *info, uint32_t like) {
-    runner *r = arg;
-    orr_result *x = &r->result;
-    for (size_t i = 0; i < x->launches.n; i++) {
-        if (x->launches.at[i].index != like) continue;
-        orr_launch_result l = x->launches.at[i];
-        l.index = info->index;
-        l.range = info->range;
-        l.timing = NULL;
-        l.limits = NULL;
-        l.estimated = true;
-        *ORR_PUSH(&x->launches) = l;
-        return;
-    }
+    orr_result_like(&((runner *)arg)->result, info, like);
 }
 
 // Only these models execute a kernel that reads the clock as they time it; elsewhere a reading means nothing.

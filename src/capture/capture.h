@@ -64,6 +64,7 @@ void orr_numbers_put(orr_numbers *m, uint64_t key, uint64_t value);
 typedef struct orr_capture_writer orr_capture_writer;
 // The folder is made; one that has something in it is refused. `about` goes to capture.txt.
 orr_capture_writer *orr_capture_create(const char *folder, const char *about, orr_err *e);
+bool orr_capture_about(orr_capture_writer *w, const char *about, orr_err *e); // something else there
 bool orr_capture_module(orr_capture_writer *w, uint64_t hash, const void *code, size_t n, orr_err *e);
 bool orr_capture_begin(orr_capture_writer *w, uint32_t index, orr_err *e);
 void orr_capture_put(orr_capture_writer *w, uint32_t tag, const void *data, size_t n);

@@ -42,6 +42,14 @@ static bool write_whole(orr_capture_writer *w, const char *name, const void *dat
     return orr_out_commit(&o, e);
 }
 
+bool orr_capture_about(orr_capture_writer *w, const char *about, orr_err *e) {
+    orr_text text = {0};
+    orr_text_add(&text, "%s%s", ORR_CAPTURE_HEADER, about);
+    bool ok = write_whole(w, "capture.txt", text.s, text.n, e);
+    free(text.s);
+    return ok;
+}
+
 orr_capture_writer *orr_capture_create(const char *folder, const char *about, orr_err *e) {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         orr_fail(e, ORR_BAD_INPUT, "%s: %s", folder, strerror(errno));
@@ -52,12 +60,8 @@ orr_capture_writer *orr_capture_create(const char *folder, const char *about, or
         return NULL;
     }
     orr_capture_writer *w = orr_calloc(1, sizeof *w);
-    orr_text text = {0};
     w->folder = strdup(folder);
-    orr_text_add(&text, "%s%s", ORR_CAPTURE_HEADER, about);
-    bool ok = w->folder && write_whole(w, "capture.txt", text.s, text.n, e);
-    free(text.s);
-    if (ok) return w;
+    if (w->folder && orr_capture_about(w, about, e)) return w;
     orr_capture_close(w);
     return NULL;
 }

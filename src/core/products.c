@@ -23,8 +23,9 @@ void products_init(product_units *u, const products_spec *s, uint32_t nwarps) {
 }
 
 void products_reset(product_units *u) {
+    bool used = u->issued;
     *u = (product_units){.spec = u->spec, .warp = u->warp, .nwarps = u->nwarps};
-    memset(u->warp, 0, u->nwarps * sizeof *u->warp);
+    if (used) memset(u->warp, 0, u->nwarps * sizeof *u->warp);
 }
 
 void products_free(product_units *u) { free(u->warp); }

@@ -65,7 +65,12 @@ void units_spec_read(units_spec *s, const orr_gpu *g) {
         }
 }
 
-void units_reset(exec_units *u) { *u = (exec_units){.spec = u->spec}; }
+void units_reset(exec_units *u) {
+    uint32_t n = u->spec->npools; // others are never touched
+    memset(u->free, 0, n * sizeof *u->free);
+    memset(u->next, 0, n * sizeof *u->next);
+    memset(u->busy, 0, sizeof u->busy);
+}
 
 // ---- in time ------------------------------------------------------------------------------------
 // A unit of two halves takes an instruction when one of them is free. The half that is a unit by itself too

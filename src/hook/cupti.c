@@ -99,11 +99,11 @@ static hook_launch ex_launch(const api_call *c) {
 
 static void on_launch(const api_call *c, hook_launch l) {
     inside = true;
-    if (c->site == SITE_ENTER) {
+    if (c->site == SITE_ENTER && hook_on_this_gpu(l.kernel)) {
         pthread_mutex_lock(&lock); // until the launch is done: nobody else's comes between
         capturing = hook_before(&l);
         if (!capturing) pthread_mutex_unlock(&lock);
-    } else if (capturing) {
+    } else if (c->site == SITE_EXIT && capturing) {
         hook_after(&l);
         capturing = false;
         pthread_mutex_unlock(&lock);
@@ -178,6 +178,24 @@ typedef struct { // of what changes an executable graph
     const void *params;
 } changed_params;
 
+typedef struct { // of cuGraphAddNode_v2; the older one has no edges
+    void **node, *graph;
+    const void *after, *edges;
+    size_t n;
+    const void *params;
+} node_made_params;
+typedef struct { // of cuGraphAddNode
+    void **node, *graph;
+    const void *after;
+    size_t n;
+    const void *params;
+} node_made_before_params;
+typedef struct { // of cuGraphConditionalHandleCreate
+    uint64_t *handle;
+    void *graph, *context;
+    unsigned first, flags;
+} condition_params;
+
 typedef enum graph_action {
     GRAPH_MADE,
     GRAPH_UPDATED,
@@ -186,12 +204,18 @@ typedef enum graph_action {
     GRAPH_MEMSET,
     GRAPH_OTHER,
     GRAPH_GONE,
-    GRAPH_LAUNCHED
+    GRAPH_LAUNCHED,
+    GRAPH_CONDITION,
+    GRAPH_NODE,
+    GRAPH_NODE_BEFORE
 } graph_action;
 
 static void on_graph(const api_call *c, graph_action what) {
     const made_params *m = c->params;
     const changed_params *x = c->params;
+    const condition_params *v = c->params;
+    const node_made_params *made = c->params;
+    const node_made_before_params *was = c->params;
     static const enum hook_node kinds[] = {[GRAPH_KERNEL] = NODE_KERNEL,
                                            [GRAPH_MEMCPY] = NODE_MEMCPY,
                                            [GRAPH_MEMSET] = NODE_MEMSET,
@@ -199,12 +223,19 @@ static void on_graph(const api_call *c, graph_action what) {
     bool before = what == GRAPH_GONE || what == GRAPH_LAUNCHED;
     if (c->site != (before ? SITE_ENTER : SITE_EXIT) || (!before && c->result && *c->result != 0)) return;
     inside = true;
+    if (what == GRAPH_LAUNCHED && !hook_on_this_gpu(NULL)) {
+        inside = false;
+        return;
+    }
     pthread_mutex_lock(&lock);
     switch (what) {
     case GRAPH_MADE: hook_graph_made(*m->exec, m->graph); break;
     case GRAPH_UPDATED: hook_graph_made(x->exec, x->graph_or_node); break;
     case GRAPH_GONE: hook_graph_gone(x->exec); break;
     case GRAPH_LAUNCHED: hook_graph(x->exec, x->graph_or_node); break; // the second is its stream
+    case GRAPH_CONDITION: hook_condition_new(*v->handle, v->first, v->flags); break;
+    case GRAPH_NODE: hook_condition_node(*made->node, made->params); break;
+    case GRAPH_NODE_BEFORE: hook_condition_node(*was->node, was->params); break;
     default: hook_graph_node(x->exec, x->graph_or_node, kinds[what], x->params);
     }
     pthread_mutex_unlock(&lock);
@@ -252,17 +283,19 @@ static const struct {
     uint32_t id;
     graph_action what;
 } graph_calls[] = {
-    {513, GRAPH_MADE},     {578, GRAPH_MADE},    // cuGraphInstantiate, _v2
-    {643, GRAPH_MADE},                           // cuGraphInstantiateWithFlags
-    {656, GRAPH_MADE},     {657, GRAPH_MADE},    // cuGraphInstantiateWithParams, _ptsz
-    {561, GRAPH_UPDATED},  {696, GRAPH_UPDATED}, // cuGraphExecUpdate, _v2
-    {692, GRAPH_KERNEL},                         // cuGraphExecKernelNodeSetParams_v2
-    {538, GRAPH_OTHER},                          // cuGraphExecKernelNodeSetParams, of CUDA 11
-    {562, GRAPH_MEMCPY},   {563, GRAPH_MEMSET},  // cuGraphExecMemcpyNodeSetParams, Memset
-    {564, GRAPH_OTHER},    {586, GRAPH_OTHER},   // cuGraphExecHostNodeSetParams, ChildGraph
-    {714, GRAPH_OTHER},    {650, GRAPH_OTHER},   // cuGraphExecNodeSetParams, cuGraphNodeSetEnabled
-    {516, GRAPH_GONE},                           // cuGraphExecDestroy
-    {514, GRAPH_LAUNCHED}, {515, GRAPH_LAUNCHED} // cuGraphLaunch, _ptsz
+    {513, GRAPH_MADE},      {578, GRAPH_MADE},       // cuGraphInstantiate, _v2
+    {643, GRAPH_MADE},                               // cuGraphInstantiateWithFlags
+    {656, GRAPH_MADE},      {657, GRAPH_MADE},       // cuGraphInstantiateWithParams, _ptsz
+    {561, GRAPH_UPDATED},   {696, GRAPH_UPDATED},    // cuGraphExecUpdate, _v2
+    {692, GRAPH_KERNEL},                             // cuGraphExecKernelNodeSetParams_v2
+    {538, GRAPH_OTHER},                              // cuGraphExecKernelNodeSetParams, of CUDA 11
+    {562, GRAPH_MEMCPY},    {563, GRAPH_MEMSET},     // cuGraphExecMemcpyNodeSetParams, Memset
+    {564, GRAPH_OTHER},     {586, GRAPH_OTHER},      // cuGraphExecHostNodeSetParams, ChildGraph
+    {714, GRAPH_OTHER},     {650, GRAPH_OTHER},      // cuGraphExecNodeSetParams, cuGraphNodeSetEnabled
+    {516, GRAPH_GONE},                               // cuGraphExecDestroy
+    {514, GRAPH_LAUNCHED},  {515, GRAPH_LAUNCHED},   // cuGraphLaunch, _ptsz
+    {722, GRAPH_CONDITION},                          // cuGraphConditionalHandleCreate
+    {723, GRAPH_NODE},      {712, GRAPH_NODE_BEFORE} // cuGraphAddNode_v2, cuGraphAddNode
 };
 
 static void on_api(uint32_t id, const api_call *c) {
@@ -344,10 +377,9 @@ static bool subscribe(void *cupti) {
 
 // The first process has the folder; others, children of it, have one of their own in it.
 static bool open_folder(hook *h, orr_err *e) {
-    char about[400], name[128] = "unknown", own[4200];
-    const char *program = option("PROGRAM");
-    if (h->cu.cuDeviceGetName) h->cu.cuDeviceGetName(name, sizeof name, 0);
-    snprintf(about, sizeof about, "gpu %s\nprogram %.200s\n", name, program ? program : "unknown");
+    char about[400], own[4200];
+    h->program = option("PROGRAM");
+    snprintf(about, sizeof about, "program %.200s\n", h->program ? h->program : "unknown");
     h->writer = orr_capture_create(h->folder, about, e);
     if (h->writer || !orr_capture_probe(h->folder)) return h->writer != NULL;
     *e = (orr_err){0};

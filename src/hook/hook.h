@@ -8,6 +8,7 @@
 //   texture.c  textures, surfaces and arrays
 //   launch.c   a launch: memory before, memory after, its file
 //   graph.c    a graph's launch, as launches of its nodes
+//   condition.c   its conditional nodes
 //
 // One lock guards everything. The driver's functions that are called from here are not listened to (inside).
 #ifndef ORR_HOOK_H
@@ -60,7 +61,16 @@
       (void **node, void *graph, void *const *, size_t n, const void *params, void *context))                \
     F(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                     \
     F(cuGraphLaunch, (void *exec, void *stream))                                                             \
-    F(cuGraphExecDestroy, (void *exec))
+    F(cuGraphExecDestroy, (void *exec))                                                                      \
+    F(cuGraphConditionalHandleCreate,                                                                        \
+      (uint64_t * handle, void *graph, void *context, unsigned first, unsigned flags))                       \
+    F(cuGraphAddNode_v2,                                                                                     \
+      (void **node, void *graph, void *const *, const void *edges, size_t n, void *params))                  \
+    F(cuMemAlloc_v2, (uint64_t * addr, size_t bytes))                                                        \
+    F(cuMemsetD32_v2, (uint64_t addr, unsigned value, size_t n))                                             \
+    F(cuCtxGetDevice, (int *device))                                                                         \
+    F(cuDeviceGetCount, (int *n))                                                                            \
+    F(cuDevicePrimaryCtxGetState, (int device, unsigned *flags, int *active))
 
 typedef struct hook_driver {
 #define F(name, args) int(*name) args;
@@ -99,11 +109,14 @@ typedef struct hook_texture {
 typedef struct hook {
     hook_driver cu;
     orr_capture_writer *writer;
-    const char *folder, *kernels, *launches, *error; // error: why nothing is captured any more
-    const char *range;                               // NVTX: only what these ranges launch
-    bool measure, everything, inputs_only, sample;   // everything: also what a kernel cannot reach
-    bool saving;                                     // a graph is being taken apart (graph.c)
-    uint64_t limit;                                  // bytes of memory that a launch may have
+    const char *folder, *program, *kernels, *launches;
+    const char *error;                             // why nothing is captured any more
+    const char *range;                             // NVTX: only what these ranges launch
+    bool measure, everything, inputs_only, sample; // everything: also what a kernel cannot reach
+    bool saving;                                   // a graph is being taken apart (graph.c)
+    int gpu;                                       // 1 + the device whose launches are captured; 0: none yet
+    bool other_gpus;                               // have been told of
+    uint64_t limit;                                // bytes of memory that a launch may have
     ORR_VEC(hook_region) regions;
     ORR_VEC(hook_module) modules;
     ORR_VEC(hook_texture) textures;
@@ -153,10 +166,14 @@ typedef struct hook_launch { // as CUPTI tells of it
     void **params, **extra;
     const char *kernel;
 } hook_launch;
+// Is the calling thread's GPU the one whose launches are captured, the first that was used? Asked without the
+// lock: what runs on another GPU may be what a captured kernel waits for.
+bool hook_on_this_gpu(const char *kernel);
 bool hook_chosen(const char *kernel, uint32_t index);
 bool hook_before(const hook_launch *l); // false: it is not captured, and hook_after must not be called
 void hook_after(const hook_launch *l);
 bool hook_save_for(const hook_launch *l); // of a graph, not captured: what it may change is saved
+const uint8_t *hook_params(size_t *n);    // of the launch that one of these was called for
 
 // ---- graphs (graph.c) ---------------------------------------------------------------------------
 void hook_graph_made(void *exec, void *graph); // also when `exec` is given the parameters of another graph
@@ -166,5 +183,26 @@ void hook_graph_node(void *exec, void *node, enum hook_node kind, const void *pa
 // Each node by itself, in an order that the graph allows, its kernels captured; then memory as it was, so
 // that the graph can be launched.
 void hook_graph(void *exec, void *stream);
+typedef struct hook_kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
+    void *function;
+    uint32_t grid[3], block[3], shared;
+    void **params, **extra, *kernel, *context;
+} hook_kernel_node;
+
+// ---- conditions (condition.c) -------------------------------------------------------------------
+enum { HOOK_IF, HOOK_WHILE, HOOK_SWITCH }; // CUgraphConditionalNodeType
+typedef struct hook_condition {            // a conditional node
+    uint64_t handle;
+    int kind;
+    unsigned n;
+    void **graphs; // n that it chooses among
+} hook_condition;
+void hook_condition_new(uint64_t handle, unsigned first, unsigned how);
+void hook_condition_node(void *node, const void *params);    // a node was made; of any type
+const hook_condition *hook_condition_of(const void *node);   // NULL: it is none, or was not seen
+unsigned hook_condition_value(uint64_t handle, bool begins); // begins: its graph is launched now
+bool hook_condition_named(const uint8_t *params, size_t n);  // has a kernel a handle among its parameters?
+// The kernel, in a graph of its own; what its conditions are then is known.
+bool hook_condition_run(void *node, const hook_kernel_node *k, const uint8_t *params, size_t n, void *stream);
 
 #endif

@@ -89,6 +89,44 @@ static void give_up(const char *why) {
 }
 
 // ---- which --------------------------------------------------------------------------------------
+static void name_gpu(int device) {
+    const hook *h = &the_hook;
+    char about[400], name[128] = "unknown";
+    orr_err e = {0};
+    if (h->cu.cuDeviceGetName && h->cu.cuDeviceGetName(name, sizeof name, device) != 0)
+        snprintf(name, sizeof name, "unknown");
+    snprintf(about, sizeof about, "gpu %s\nprogram %.200s\n", name, h->program ? h->program : "unknown");
+    if (!orr_capture_about(h->writer, about, &e)) hook_say("%s", e.text);
+}
+
+// Does the process have a context on another GPU than this?
+static bool uses_others(int gpu) {
+    const hook_driver *d = &the_hook.cu;
+    int n = 0, active = 0;
+    unsigned flags;
+    if (!d->cuDeviceGetCount || !d->cuDevicePrimaryCtxGetState || d->cuDeviceGetCount(&n) != 0) return false;
+    for (int i = 0; i < n && !active; i++)
+        if (i != gpu && d->cuDevicePrimaryCtxGetState(i, &flags, &active) != 0) active = 0;
+    return active;
+}
+
+bool hook_on_this_gpu(const char *kernel) {
+    hook *h = &the_hook;
+    int gpu = 0;
+    if (!h->cu.cuCtxGetDevice || h->cu.cuCtxGetDevice(&gpu) != 0) return true;
+    if (!h->gpu) h->gpu = gpu + 1;
+    bool waits = kernel && !strncmp(kernel, "nccl", 4) && uses_others(gpu);
+    if (h->gpu == gpu + 1 && !waits) return true;
+    if (!h->other_gpus)
+        hook_say(
+            "%s GPU %d %s; only launches on GPU %d, the first that was used, are captured, and none that "
+            "wait for other GPUs",
+            waits ? "a kernel on" : "a kernel is launched on", gpu, waits ? "waits for others" : "too",
+            h->gpu - 1);
+    h->other_gpus = true;
+    return false;
+}
+
 bool hook_chosen(const char *kernel, uint32_t index) {
     const hook *h = &the_hook;
     if (h->kernels && !orr_name_matches(h->kernels, kernel)) return false;
@@ -189,6 +227,11 @@ bool hook_save_for(const hook_launch *l) {
     return now.have_params && hook_reach(now.params, now.n, now.module, false, &bytes);
 }
 
+const uint8_t *hook_params(size_t *n) {
+    *n = now.have_params ? now.n : 0;
+    return now.params;
+}
+
 // Memory before it, as far as the launch can be replayed.
 static void write_before(const hook_launch *l) {
     hook *h = &the_hook;
@@ -213,6 +256,7 @@ bool hook_before(const hook_launch *l) {
     if (is_capturing(l->stream)) return false; // it becomes a node of a graph
     if (!hook_chosen(l->kernel, h->seen++)) return false;
     orr_err e = {0};
+    if (!h->captured) name_gpu(h->gpu ? h->gpu - 1 : 0);
     find(l);
     if (!write_module(&e)) return give_up(e.text), false;
     if (h->cu.cuCtxSynchronize() != 0) return give_up("the program's GPU has failed"), false;

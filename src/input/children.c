@@ -23,9 +23,7 @@ static void put(stack *s, orr_children *from, bool tail) {
 static bool move(const orr_launch *parent, const orr_child *c, orr_err *e) {
     void *to = orr_mem_host(parent->mem, c->to, c->bytes);
     const void *from = c->what == ORR_CHILD_COPY ? orr_mem_host(parent->mem, c->from, c->bytes) : NULL;
-    if (c->what == ORR_CHILD_CONDITION)
-        return orr_fail(e, ORR_PROGRAM_FAILED, "sets a condition of a graph, which was not captured");
-    if (!c->bytes) return true;
+    if (c->what == ORR_CHILD_CONDITION || !c->bytes) return true; // what it decided was captured
     if (!to || (c->what == ORR_CHILD_COPY && !from))
         return orr_fail(e, ORR_PROGRAM_FAILED, "copies or fills memory that was not captured");
     if (from)

@@ -175,6 +175,8 @@ static void note(effects *x, uint32_t n, uint32_t block) {
             k->effects.reads_anywhere = true;
         return;
     }
+    if (o.loaded && !orr_effects_loaded_with(&k->effects, o.bases))
+        k->effects.blocks_meet = k->effects.untraced = true;
     bool own = !store && own_place(x, n, block);
     bool reduces = k->effects.reduces && orr_reduction(i);
     bool meets = store && !reduces && (o.loaded || !o.block);

@@ -645,6 +645,7 @@ typedef struct orr_kernel_bounds {
 } orr_kernel_bounds;
 
 // What a kernel does to global memory, as far as its code tells (effects.c, regular.c).
+enum { ORR_MAX_MIXED = 16 };
 typedef struct orr_kernel_effects {
     bool atomics;         // it touches it atomically or volatile: blocks may see each other
     bool reduces;         // and all that does is integer reductions of one kind, whose results nobody has
@@ -655,7 +656,19 @@ typedef struct orr_kernel_effects {
     bool regular;         // what it accesses does not depend on loaded data
     orr_base *bases;      // what its accesses are based on
     uint32_t nbases;
+    // Bases (a bit each) of accesses whose address is made of something loaded, too: if none of them points
+    // to memory when the kernel is launched, a loaded pointer does, and nobody knows where.
+    uint64_t loaded_with[ORR_MAX_MIXED];
+    uint32_t nloaded_with;
 } orr_kernel_effects;
+// False: there is no room for one more.
+static inline bool orr_effects_loaded_with(orr_kernel_effects *e, uint64_t bases) {
+    for (uint32_t n = 0; n < e->nloaded_with; n++)
+        if (e->loaded_with[n] == bases) return true;
+    if (e->nloaded_with == ORR_MAX_MIXED) return false;
+    e->loaded_with[e->nloaded_with++] = bases;
+    return true;
+}
 
 // Machine code that can be executed. All of it is 0 of PTX, and of a kernel that was read from a trace.
 typedef struct orr_kernel_code {

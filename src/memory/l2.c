@@ -417,7 +417,7 @@ void orr_l2_reset(orr_l2 *p) {
         s->front = (orr_l2_front){0};
         s->port = (orr_l2_port){0};
         memset(&s->atomics, 0, sizeof s->atomics);
-        memset(&s->merges, 0, sizeof s->merges);
+        orr_l2_merges_reset(&s->merges);
         memset(s->stores, 0, sizeof s->stores);
         for (int k = 0; k < 2; k++) memset(s->users[k], 0, p->words * sizeof *s->users[k]);
     }

@@ -244,11 +244,14 @@ typedef struct orr_l2_merge_line { // a line whose loads can be merged, those of
 #define ORR_L2_MERGES      512 // of a slice: more than are on their way
 #define ORR_L2_MERGE_LINES 512
 #define ORR_L2_FAST_MERGES 64 // of a slice of fast_memory.h
+#define ORR_L2_MERGE_PART  (ORR_L2_MERGES / 64)
 typedef struct orr_l2_merges {
     orr_l2_merge load[ORR_L2_MERGES];
     orr_l2_merge_line line[ORR_L2_MERGE_LINES];
-    uint32_t opened; // lines so far
+    uint64_t loads, lines; // bits of the parts of them that have been looked at since the last reset
+    uint32_t opened;       // lines so far
 } orr_l2_merges;
+void orr_l2_merges_reset(orr_l2_merges *m);
 
 #define ORR_L2_STORES      64        // of a slice: more than there are in l2.side_switch
 #define ORR_L2_FAST_STORES 16        // of a slice of fast_memory.h

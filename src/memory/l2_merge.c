@@ -12,6 +12,8 @@
 #include "memory/l2.h"
 #include "memory/memory.h"
 
+#include <string.h>
+
 #define NEVER UINT64_MAX
 
 static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) {
@@ -22,11 +24,25 @@ static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) {
 static uint64_t mixed(uint64_t line) { return line * 0x9e3779b97f4a7c15u >> 55; }
 
 static orr_l2_merge *merge_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
-    return &s->merges.load[(mixed(line) ^ gpc) % ORR_L2_MERGES];
+    uint64_t at = (mixed(line) ^ gpc) % ORR_L2_MERGES;
+    s->merges.loads |= 1ull << at / ORR_L2_MERGE_PART;
+    return &s->merges.load[at];
 }
 
 static orr_l2_merge_line *line_at(orr_l2_slice *s, uint64_t line) {
-    return &s->merges.line[mixed(line) % ORR_L2_MERGE_LINES];
+    uint64_t at = mixed(line) % ORR_L2_MERGE_LINES;
+    s->merges.lines |= 1ull << at / (ORR_L2_MERGE_LINES / 64);
+    return &s->merges.line[at];
+}
+
+// A short launch touches few of them.
+void orr_l2_merges_reset(orr_l2_merges *m) {
+    for (; m->loads; m->loads &= m->loads - 1)
+        memset(&m->load[(uint32_t)__builtin_ctzll(m->loads) * ORR_L2_MERGE_PART], 0,
+               ORR_L2_MERGE_PART * sizeof *m->load);
+    for (uint32_t part = ORR_L2_MERGE_LINES / 64; m->lines; m->lines &= m->lines - 1)
+        memset(&m->line[(uint32_t)__builtin_ctzll(m->lines) * part], 0, part * sizeof *m->line);
+    m->opened = 0;
 }
 
 // A load is on its way to the slice: what it will look at is seldom in the host's caches.

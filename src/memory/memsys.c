@@ -125,8 +125,44 @@ uint32_t orr_memsys_slice_of(const orr_memsys *m, uint64_t line) { return unit_o
 
 static bool after(const key *a, const key *b) { return a->time > b->time; }
 
+enum { BUCKETS = 256, FEW = 48, MANY_OF_ONE = 24 };
+
+// By stretches of time that follow each other, and within each one by one; those of one time stay as they
+// are. False: too many are in one stretch.
+static bool sort_by_buckets(const key *at, key *other, size_t n) {
+    uint64_t first = at[0].time, last = first;
+    for (size_t i = 1; i < n; i++) {
+        first = at[i].time < first ? at[i].time : first;
+        last = at[i].time > last ? at[i].time : last;
+    }
+    uint32_t shift = 0, in[BUCKETS] = {0}, most = 0;
+    while ((last - first) >> shift >= BUCKETS) shift++;
+    for (size_t i = 0; i < n; i++) in[(at[i].time - first) >> shift]++;
+    for (uint32_t b = 0, sum = 0; b < BUCKETS; b++) {
+        uint32_t here = in[b];
+        most = here > most ? here : most;
+        in[b] = sum;
+        sum += here;
+    }
+    if (most > MANY_OF_ONE) return false;
+    for (size_t i = 0; i < n; i++) other[in[(at[i].time - first) >> shift]++] = at[i];
+    for (size_t i = 1; i < n; i++) {
+        key one = other[i];
+        size_t to = i;
+        for (; to && after(&other[to - 1], &one); to--) other[to] = other[to - 1];
+        other[to] = one;
+    }
+    return true;
+}
+
+static bool in_order(const key *at, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (after(&at[i - 1], &at[i])) return false;
+    return true;
+}
+
 // Runs that are in order already (each SM's are) are merged pairwise.
-orr_timed *orr_sort_timed(orr_timed *at, orr_timed *other, size_t n) {
+static key *merge_runs(key *at, key *other, size_t n) {
     for (;;) {
         size_t from = 0, runs = 0;
         while (from < n) {
@@ -145,6 +181,11 @@ orr_timed *orr_sort_timed(orr_timed *at, orr_timed *other, size_t n) {
         other = swap;
         if (runs <= 1) return at;
     }
+}
+
+orr_timed *orr_sort_timed(orr_timed *at, orr_timed *other, size_t n) {
+    if (n >= FEW && !in_order(at, n) && sort_by_buckets(at, other, n)) return other;
+    return merge_runs(at, other, n);
 }
 
 static void reserve_keys(partition *p, size_t n) {

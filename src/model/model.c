@@ -84,6 +84,22 @@ orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_w
     return l;
 }
 
+orr_launch_result *orr_result_like(orr_result *r, const orr_launch_info *info, uint32_t like) {
+    for (size_t i = 0; i < r->launches.n; i++) {
+        if (r->launches.at[i].index != like) continue;
+        orr_launch_result l = r->launches.at[i];
+        l.index = info->index;
+        l.range = info->range;
+        l.timing = NULL;
+        l.limits = NULL;
+        l.estimated = true;
+        orr_launch_result *to = ORR_PUSH(&r->launches);
+        *to = l;
+        return to;
+    }
+    return NULL;
+}
+
 void orr_result_free(orr_result *r) {
     if (r->state_free) r->state_free(r->state);
     free(r->launches.at);

@@ -314,6 +314,8 @@ orr_profile *orr_warm_places(const orr_kernel *k, orr_arena *a);
 
 // Appends a launch with its shape and occupancy filled in and nothing counted yet.
 orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_work *w);
+// Another launch of the same kernel and shape, with the results of launch `like`. NULL: that is not there.
+orr_launch_result *orr_result_like(orr_result *r, const orr_launch_info *info, uint32_t like);
 void orr_result_free(orr_result *r);
 
 // ---- sums over a profile (profile.c) ---------------------------------------------------------

@@ -169,6 +169,32 @@ static bool named(const orr_kernel *k, uint32_t inst, orr_tinst *i) {
     return false;
 }
 
+static bool handed_on(const orr_program *p, uint32_t number) {
+    for (uint32_t n = 0; n < p->ninsts; n++) {
+        const orr_tinst *i = &p->insts[n];
+        if (i->kind == ORR_TK_BARRIER && i->flags & ORR_TF_ARRIVE && i->imm == number) return true;
+    }
+    return false;
+}
+
+// A barrier for four warps, of one number, that all groups of four come to (BAR.SYNC 0, 0x80 in front of a
+// group's product, as cuBLAS has it): each group meets by itself. Were they mixed, two warps of each could
+// wait for the others, which wait for data that these two must make room for.
+static void by_groups(orr_program *p) {
+    bool products = false;
+    for (uint32_t n = 0; n < p->ninsts; n++) products |= p->insts[n].kind == ORR_TK_PRODUCT;
+    for (uint32_t n = 0; n < p->ninsts && products; n++) {
+        orr_tinst *i = &p->insts[n];
+        if (i->kind != ORR_TK_BARRIER || i->warps != 4 || i->imm > 15 || i->atomic || handed_on(p, i->imm))
+            continue;
+        i->imm = 0xff; // as one in a register: 15, 14, ... for the first group, the second, ...
+        i->atomic = 1;
+        i->offset = 15;
+        i->bytes = 15;
+        i->space = 2;
+    }
+}
+
 void orr_barriers_named(orr_program *p) {
     bool all = true, some = false;
     for (uint32_t n = 0; n < p->ninsts && all; n++) {
@@ -185,4 +211,5 @@ void orr_barriers_named(orr_program *p) {
         i->reads = warps_that_come(p->kernel, i->inst);
         i->atomic = 2;
     }
+    if (!some) by_groups(p);
 }

@@ -344,6 +344,7 @@ static bool take(effects *x, const state *s, uint32_t n, access *to) {
             k->effects.reads_anywhere = true;
         return false;
     }
+    if (to->from.loaded && !orr_effects_loaded_with(&k->effects, to->from.bases)) x->lost = true;
     to->reduces = k->effects.reduces && reduction_of(k, n);
     if (to->reduces) return true;
     to->meets = to->store && (to->from.loaded || !to->from.block);

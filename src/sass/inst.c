@@ -92,7 +92,9 @@ static uint8_t space_of(const orr_code *c) {
     case ORR_SASS_ATOMS:
     case ORR_SASS_REDS:
     case ORR_SASS_LDSM:
-    case ORR_SASS_STSM: return ORR_SPACE_SHARED;
+    case ORR_SASS_STSM:
+    case ORR_SASS_STAS:
+    case ORR_SASS_REDAS: return ORR_SPACE_SHARED;
     case ORR_SASS_LDL:
     case ORR_SASS_STL: return ORR_SPACE_LOCAL;
     case ORR_SASS_LDC: // bank 0 has no address: it holds the parameters

@@ -140,7 +140,7 @@ static __attribute__((noinline)) bool note_shape(warp *w, const uop *u, const ro
     uint32_t mask = w->exec;
     bool shared = u->way == WAY_SHARED;
     if (shared && mask != FULL && w->tb->cluster) return false;
-    uint64_t base = shared ? 0ull - w->tb->tag : s->high;
+    uint64_t base = shared ? 0 : s->high; // of machine code the rank in the cluster is in the words
     base += (uint64_t)(int64_t)u->disp;
     if (s->kind == SHAPE_REGULAR && one_run(mask)) {
         uint64_t step = mask & (mask - 1) ? (uint64_t)(int64_t)(int32_t)s->step : 0;

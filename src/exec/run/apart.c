@@ -6,7 +6,8 @@
 #include "exec/block.h"
 #include "isa/observable.h"
 
-// The allocation of each base; NULL: none, it is no pointer. False: a variable is in several places.
+// The allocation of each base; NULL: none, it is no pointer. False: a variable is in several places, or an
+// address is made of loaded pointers.
 static bool find_allocations(const orr_launch *l, const range *at[ORR_MAX_BASES]) {
     const orr_kernel *k = l->kernel;
     for (uint32_t n = 0; n < k->effects.nbases; n++) {
@@ -18,6 +19,11 @@ static bool find_allocations(const orr_launch *l, const range *at[ORR_MAX_BASES]
         else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)
             memcpy(&addr, l->params + b->which, 8);
         at[n] = orr_mem_find(l->mem, addr);
+    }
+    for (uint32_t m = 0; m < k->effects.nloaded_with; m++) {
+        bool some = false;
+        for (uint32_t n = 0; n < k->effects.nbases; n++) some |= at[n] && k->effects.loaded_with[m] >> n & 1;
+        if (!some) return false;
     }
     return true;
 }

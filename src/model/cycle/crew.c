@@ -11,7 +11,16 @@
 
 #include "base/base.h"
 
-#define SPINS 100000 // some 100 us
+#define SPINS 4000 // some 100 us
+
+// The core's other thread, and whoever writes what is waited for, go on meanwhile.
+static inline void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 typedef struct share {                  // in a cache line of its own
     _Alignas(64) _Atomic uint32_t next; // job to be taken
@@ -51,7 +60,7 @@ static void *hand_main(void *arg) {
     uint32_t seen = 0;
     for (;;) {
         for (int n = 0; n < c->spins && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
-            continue;
+            relax();
         if (atomic_load_explicit(&c->round, memory_order_acquire) == seen) {
             pthread_mutex_lock(&c->lock);
             while (atomic_load(&c->round) == seen) pthread_cond_wait(&c->more, &c->lock);
@@ -109,7 +118,7 @@ void cyc_crew_run(crew *c, uint32_t n, void (*job)(void *arg, int worker, uint32
     }
     start_round(c);
     work(c, 0);
-    for (int k = 0; k < c->spins && atomic_load_explicit(&c->busy, memory_order_acquire); k++) continue;
+    for (int k = 0; k < c->spins && atomic_load_explicit(&c->busy, memory_order_acquire); k++) relax();
     if (atomic_load_explicit(&c->busy, memory_order_acquire)) {
         pthread_mutex_lock(&c->lock);
         while (atomic_load(&c->busy)) pthread_cond_wait(&c->all, &c->lock);

@@ -73,7 +73,14 @@ static const orr_timed *sorted(timed_list *t) {
 
 // The SMs of a GPC share a port from the network (xbar.gpc_reply): what comes to them passes it in the order
 // of its time. Loads that met on their way to L2 have one answer, which is dealt out behind the port.
-static void answer_gpc(cycle *c, gpc_port *port, const orr_replies *replies) {
+void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
+                             const timed_keys *keys) {
+    uint32_t partitions = (uint32_t)orr_memsys_partitions(c->mem);
+    port->answers.all.n = 0;
+    for (uint32_t p = 0; p < partitions; p++) {
+        const timed_keys *some = &keys[(size_t)p * c->crossbar.ngpcs + gpc];
+        for (size_t i = 0; i < some->n; i++) *ORR_PUSH(&port->answers.all) = some->at[i];
+    }
     const orr_timed *at = sorted(&port->answers);
     for (size_t i = 0; i < port->answers.all.n; i++) {
         orr_reply r = replies[at[i].slice].at[at[i].index];
@@ -87,16 +94,14 @@ static void answer_gpc(cycle *c, gpc_port *port, const orr_replies *replies) {
     }
 }
 
-void cyc_crossbar_answer_gpcs(cycle *c, uint32_t first, uint32_t n, gpc_port *ports,
-                              const orr_replies *replies, uint32_t partitions) {
-    for (uint32_t k = 0; k < n; k++) ports[first + k].answers.all.n = 0;
-    for (uint32_t p = 0; p < partitions; p++)
-        for (size_t i = 0; i < replies[p].n; i++) {
-            uint32_t gpc = orr_gpc_of_sm(replies[p].at[i].sm, c->crossbar.gpcs);
-            if (gpc - first < n)
-                *ORR_PUSH(&ports[gpc].answers.all) = (orr_timed){replies[p].at[i].time, (uint32_t)i, p};
-        }
-    for (uint32_t k = 0; k < n; k++) answer_gpc(c, &ports[first + k], replies);
+void cyc_crossbar_deal_answers(const cycle *c, uint32_t partition, const orr_replies *replies,
+                               timed_keys *keys) {
+    for (uint32_t g = 0; g < c->crossbar.ngpcs; g++) keys[g].n = 0;
+    for (size_t i = 0; i < replies->n; i++) {
+        const orr_reply *r = &replies->at[i];
+        *ORR_PUSH(&keys[orr_gpc_of_sm(r->sm, c->crossbar.gpcs)]) =
+            (orr_timed){r->time, (uint32_t)i, partition};
+    }
 }
 
 // What the SMs store passes on to the slices, those of a cluster of TPCs one after the other

@@ -79,9 +79,14 @@ void cyc_store_network_run(store_network *port, struct crew *crew, uint64_t unti
 store_network *cyc_store_network_new(struct cycle *c);
 void cyc_store_network_free(store_network *port);
 uint64_t cyc_store_network_next(const store_network *port); // UINT64_MAX: none waits
-// Answers to SMs: all of the n GPCs from `first` on, or one.
-void cyc_crossbar_answer_gpcs(struct cycle *c, uint32_t first, uint32_t n, gpc_port *ports,
-                              const orr_replies *replies, uint32_t partitions);
+typedef ORR_VEC(orr_timed) timed_keys;
+// Answers to SMs. What a partition has answered, by GPC: keys[GPC].
+void cyc_crossbar_deal_answers(const struct cycle *c, uint32_t partition, const orr_replies *replies,
+                               timed_keys *keys);
+// All to the GPC, of which each partition's keys are keys[partition][GPC].
+void cyc_crossbar_answer_gpc(struct cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
+                             const timed_keys *keys);
+// One.
 void cyc_crossbar_answer(struct cycle *c, uint32_t partition, const orr_reply *r);
 
 #endif

@@ -306,6 +306,8 @@ static void run_partition(void *arg, int worker, uint32_t p) {
         x->c->net.free[p] = orr_memsys_free_at(x->c->mem, (int)p);
     }
     x->in[p].n = 0;
+    if (x->gpc)
+        cyc_crossbar_deal_answers(x->c, p, &x->replies[p], &x->answers[(size_t)p * x->c->crossbar.ngpcs]);
 }
 
 // Between SMs and partitions each host thread carries for some of them: number k of as many as there are.
@@ -345,18 +347,18 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
-    if (x->gpc) {
-        share to = share_of(x, k, c->crossbar.ngpcs);
-        cyc_crossbar_answer_gpcs(c, to.first, to.n, x->gpc, x->replies,
-                                 (uint32_t)orr_memsys_partitions(c->mem));
-        return;
-    }
     share to = share_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
             if (r->sm - to.first < to.n) cyc_crossbar_answer(c, (uint32_t)p, r);
         }
+}
+
+static void answer_gpc(void *arg, int worker, uint32_t g) {
+    engine *x = arg;
+    (void)worker;
+    cyc_crossbar_answer_gpc(x->c, g, &x->gpc[g], x->replies, x->answers);
 }
 
 // All partitions up to `until`, with what the SMs have sent.
@@ -372,7 +374,10 @@ static void memory(engine *x) {
     cycle *c = x->c;
     if (c->perfect) return;
     run_partitions(x, (x->until + c->core.l1.latency) * ORR_TICKS + c->core.port.request_ticks);
-    cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
+    if (x->gpc)
+        cyc_crew_run(x->crew, c->crossbar.ngpcs, answer_gpc, x);
+    else
+        cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
 }
 
 // ---- a launch -----------------------------------------------------------------------------------
@@ -444,9 +449,11 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool re
     s->starved = false;
     s->cluster.out.n = s->cluster.in.n = 0;
     s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    memset(&s->n, 0, sizeof s->n);
-    memset(s->stalls, 0, sizeof s->stalls);
-    if (!s->fresh || resized) reset_parts(c, s);
+    if (!s->fresh || resized) {
+        memset(&s->n, 0, sizeof s->n);
+        memset(s->stalls, 0, sizeof s->stalls);
+        reset_parts(c, s);
+    }
     s->fresh = true;
     s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
     s->worker = &c->host.workers[0];
@@ -632,7 +639,10 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     set_late(c, x->order, out->blocks);
     x->busy = orr_malloc(c->nsms * sizeof *x->busy);
     x->replies = orr_calloc(partitions(c) + 1, sizeof *x->replies);
-    if (c->gpu->xbar_gpc_reply > 0) x->gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x->gpc);
+    if (c->gpu->xbar_gpc_reply > 0 && !c->perfect) {
+        x->gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x->gpc);
+        x->answers = orr_calloc((size_t)partitions(c) * c->crossbar.ngpcs, sizeof *x->answers);
+    }
     if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     x->sent = orr_calloc((partitions(c) + 1) * (size_t)cyc_crew_size(x->crew), sizeof *x->sent);
@@ -649,6 +659,8 @@ static void close_engine(engine *x) {
         free(x->in[p].at);
     }
     for (uint32_t g = 0; x->gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x->gpc[g].answers);
+    for (size_t n = 0; x->gpc && n < (size_t)partitions(c) * c->crossbar.ngpcs; n++) free(x->answers[n].at);
+    free(x->answers);
     free(x->gpc);
     cyc_store_network_free(x->stores);
     for (size_t n = 0; n < partitions(c) * (size_t)cyc_crew_size(x->crew); n++) free(x->sent[n].at);

@@ -26,7 +26,8 @@ typedef struct engine {
     bool ended;            // no more blocks
     int threads;           // of the host
     orr_replies *replies;  // by partition
-    gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
+    gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply,
+    timed_keys *answers;   // [partition][GPC] and what is answered there
     store_network *stores; // with xbar.store_bandwidth
     request_list *in;      // by partition
     request_list *sent;    // [host thread][partition], on the way there
