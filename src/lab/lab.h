@@ -118,8 +118,8 @@ typedef ORR_VEC(const char *) orr_names;
 // The program: $ORRERY_NCU, in PATH, where CUDA and Nsight Compute are installed usually.
 const char *orr_ncu_find(orr_arena *a, orr_err *e);
 // What a profile measures when nothing else is said: every counter of the table that can be measured and is
-// not made of others, and what says how the kernel was launched and at which clocks; but not what L2 was
-// asked for, which must be measured in one pass. `timing`: how long it took, only.
+// not made of others, and what says how the kernel was launched and at which clocks; but not what L2 and
+// memory were asked for, which must be measured in one pass. `timing`: how long it took, only.
 void orr_ncu_metrics(orr_names *names, bool timing);
 void orr_ncu_l2(orr_names *names); // those
 bool orr_ncu_of_l2(const char *name);

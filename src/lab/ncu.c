@@ -58,8 +58,9 @@ const char *orr_ncu_find(orr_arena *a, orr_err *e) {
 static const char *const timing_metrics[] = {"gpc__cycles_elapsed.max", "gpu__time_duration.sum",
                                              "sm__cycles_active.avg", "gpc__cycles_elapsed.avg.per_second"};
 
-// What L2 was asked for, in one pass, too: where a kernel takes several, the profiler saves and restores
-// memory and L2 counts that as well (docs/reference/counters.md, What L2's counters hold).
+// What L2 and memory were asked for, all in one pass, too: where a kernel takes several, the profiler saves
+// and restores memory, L2 counts that, and what is left of it there is written back while the kernel reads
+// (docs/reference/counters.md, What L2's counters hold).
 static const char *const l2_metrics[] = {
     "lts__t_sectors.sum",
     "lts__t_sectors_op_read.sum",
@@ -69,6 +70,8 @@ static const char *const l2_metrics[] = {
     "lts__t_sectors_srcunit_tex_op_read.sum",
     "lts__t_sectors_srcunit_tex_op_write.sum",
     "lts__t_sectors_srcunit_ltcfabric.sum", // between the two halves of L2
+    "dram__sectors_read.sum",
+    "dram__sectors_write.sum",
 };
 
 // What the table of counters does not have, or has as made of others.
