@@ -429,7 +429,21 @@ def hopper(read):
         table(["18 kernels", "mean error", "correlation", "furthest off", "measured at"], rows)
 
 
+def ablate(read):
+    """docs/how/cycle.md: what each mechanism is worth, at small."""
+    r = read("ablate")
+    most = {row[0]: max(abs(x) for x in row[1:]) for row in r["rows"]}
+    rows = [[f"`{row[0]}`"] + [f"{x:+.2f}" for x in row[1:]] for row in r["rows"] if most[row[0]] >= 0.3]
+    some = [row[0] for row in r["rows"] if 0.05 <= most[row[0]] < 0.3]
+    none = [row[0] for row in r["rows"] if most[row[0]] < 0.05]
+    said = ", ".join(f"{x:.1f} % on {name}" for x, name in zip(r["all"], r["sets"]))
+    return table(["off"] + r["sets"], rows) + "\n\n" + prose(
+        f"`{r['command']}` ({when(r)}); with all of them {said}. Worth 0.05 to 0.3 points on one set: {', '.join(some)}. "
+        f"Worth less at small: {', '.join(none)}.")
+
+
 FIGURES = {
+    "ablate": ablate,
     "opencl": opencl,
     "opencl kernels": opencl_kernels,
     "opencl suites": opencl_suites,
