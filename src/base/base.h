@@ -41,7 +41,8 @@ void *orr_calloc(size_t n, size_t size);
 void *orr_apart(size_t n, size_t size); // zeroed too, in host cache lines of its own
 void *orr_realloc(void *p, size_t n);
 void *orr_aligned_alloc(size_t align, size_t n); // free with free(); contents undefined
-// As orr_apart, in large pages of the host where it has them: for what is large in all and looked at anywhere.
+// As orr_apart, in large pages of the host where it has them: for what is large in all and looked at
+// anywhere.
 void *orr_pages(size_t n, size_t size);
 void orr_pages_free(void *p);
 _Noreturn void orr_no_memory(size_t n); // n more bytes were needed

@@ -43,8 +43,8 @@ typedef struct orr_cache {
     // Packed: for each set the ways' signatures (0: empty, and a few more of those), then the ways by use,
     // newest first (all 0: in any order), and how many of these are protected.
     uint8_t *head;
-    uint32_t stride, order_at;  // of a set's head, which is in as few host cache lines as it can be; where in
-                                // it the order begins
+    uint32_t stride, order_at; // of a set's head, which is in as few host cache lines as it can be; where in
+                               // it the order begins
     // Lists
     uint32_t *bucket; // first line + 1
     uint32_t buckets;
