@@ -590,7 +590,7 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
     // Line n is looked up n * cost / lines later: a quotient and what is left of it go on together.
     uint32_t lines = a->lines.lines, cost = a->cost, each = lines > 1 ? cost / lines : 0;
     uint32_t over = cost - each * lines, later = 0, left = 0;
-    if (a->next_line) {
+    if (a->next_line && lines) {
         later = a->next_line * cost / lines;
         left = a->next_line * cost % lines;
     }

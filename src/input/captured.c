@@ -57,7 +57,7 @@ static int by_address(const void *a, const void *b) {
 // What is near each other is one place.
 static size_t join(orr_mem_range *at, size_t n) {
     size_t m = 0;
-    qsort(at, n, sizeof *at, by_address);
+    if (n) qsort(at, n, sizeof *at, by_address);
     for (size_t i = 0; i < n; i++) {
         orr_mem_range *last = m ? &at[m - 1] : NULL;
         uint64_t end = at[i].addr + at[i].bytes;
@@ -340,7 +340,7 @@ static bool replay_one(orr_input *in, size_t n, orr_err *e) {
     bool chosen = k && orr_input_choose(in, k, c->index) && orr_input_in_range(in->o, c->range), ok = true;
     if (!k) in->seen++;
     if (!ready && (!k || chosen) && c->like < 0) tell(in, c, why.text);
-    if (ready && (chosen || orr_capture_inputs(r->file))) {
+    if (ready && k && (chosen || orr_capture_inputs(r->file))) {
         in->source = k->module->source;
         ok = judge(in, c, execute(in, n, k, image, chosen, &why), &why, e);
     }

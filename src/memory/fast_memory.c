@@ -302,7 +302,8 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
              share = (at + 1) * lines / tags->sets - at * lines / tags->sets;
     uint64_t ways[2];
     dirty_ways(set, in_part, ways);
-    if ((uint64_t)(orr_popc64(ways[0]) + orr_popc64(ways[1])) < (share ? share : 1)) return ORR_NO_WAY;
+    if ((uint64_t)orr_popc64(ways[0]) + (uint64_t)orr_popc64(ways[1]) < (share ? share : 1))
+        return ORR_NO_WAY;
     for (uint32_t k = tags->ways; k-- > 0;) {
         uint32_t way = (uint32_t)(set->order >> 4 * k) & 15;
         if (ways[way / 8] >> (way % 8 * 8 + 4) & 1) return way;
