@@ -140,7 +140,7 @@ static inline char *round_trip(orr_module *m) {
     TRIP_SAME("module", m->version, n->version);
     TRIP_SAME("module", m->target, n->target);
     TRIP_SAME("module", m->nfiles, n->nfiles);
-    for (uint32_t i = 0; i < m->nfiles; i++) TRIP_TEXT("files", m->source.files[i], n->source.files[i]);
+    for (uint32_t i = 0; i < m->nfiles; i++) TRIP_TEXT("files", m->files[i], n->files[i]);
     trip_vars(path, m, n);
     TRIP_SAME("module", m->nkernels, n->nkernels);
     for (uint32_t i = 0; i < m->nkernels; i++) {
