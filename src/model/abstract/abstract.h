@@ -64,6 +64,7 @@ typedef struct awarp {
     uint8_t waiting; // at a barrier, + 1
     bool has_then, predicated_off;
     bool stalls;     // its executor has nothing for it yet
+    bool executes;   // the block of code that it is in is the one its executor is at
     uint32_t code;   // block, + 1
     uint32_t body;   // of the code block it is in: orr_tblock.body
     uint64_t far;    // when its last load from memory is there
@@ -74,6 +75,7 @@ typedef struct awarp {
     warp_ready ready;
     uint64_t fetched;
     uint32_t *access;
+    uint32_t naccess; // of them are known, when it is executed as it is timed
     uint32_t block;   // its thread block's slot
     uint32_t stretch; // how much longer than alone its last segment took, 1/16
     uint32_t group;
@@ -433,8 +435,12 @@ uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there)
 bool abt_step_wants(const machine *m, const orr_work *w);
 void abt_step_start(machine *m, const acore *s, ablock *b);
 void abt_step_end(ablock *b);
-// The next block of code of a warp, in its trace, executed at *t: ORR_STEP_*. *t is later if it waits.
+// The next block of code of a warp, in its trace: ORR_STEP_*. *t is later if it waits.
 int abt_step_pull(acore *s, awarp *w, uint64_t *t);
+// It enters the block whose event was at `event`.
+void abt_step_enter(awarp *w, const uint8_t *event);
+// A segment is executed at t; the cycles that its warp asks to sleep for.
+uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t);
 
 // ---- engine.c ----------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);

@@ -100,8 +100,10 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
                 w->stalls = abt_step_pull(s, w, t) == ORR_STEP_WAITS;
                 if (w->stalls) return false;
             }
+            const uint8_t *event = w->trace.at;
             int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
             if (more < 0) s->damaged = true;
+            if (w->exec) abt_step_enter(w, event);
             w->has_then = more > 0;
         }
         if (!w->has_then) return false;
@@ -118,7 +120,8 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
         s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
         if (!w->predicated_off) {
             w->has_then = false;
-            if (!code->in_order && !read_accesses(w, p->blocks[which].naccess)) {
+            bool known = !w->exec || !w->executes;
+            if (!code->in_order && known && !read_accesses(w, p->blocks[which].naccess)) {
                 s->damaged = true;
                 return false;
             }
@@ -384,7 +387,8 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             s->queue.when[id] = t;
             return;
         }
-        t = run_segment(s, w, g, t);
+        uint64_t sleeps = w->exec ? abt_step_reach(s, w, g, t) : 0;
+        t = run_segment(s, w, g, t) + sleeps;
         if (s->damaged || (g->after && special(s, w, id, g, &t))) return;
     }
 }
