@@ -562,6 +562,15 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
     return reply;
 }
 
+uint64_t orr_fast_fence(orr_fast_memory *q, const orr_fast_place *p, uint64_t time) {
+    const orr_memory_unit *u = &q->map.unit[p->unit];
+    slice *home = &q->slice[u->slice];
+    uint64_t far = p->far ? q->l2.halves.latency : 0, t = time + q->base;
+    if (p->far) t = book(&q->slice[other_slice(q, u)].in, t, max(1, 2 * q->l2.fence)) + far;
+    t = book(&home->in, t, max(1, q->l2.fence));
+    return after_atomics(home, t) + far - q->base;
+}
+
 // ---- from outside ------------------------------------------------------------------------------
 
 // The line of a tag in a slice, without time: who makes room for it is gone.

@@ -23,38 +23,38 @@ void abt_step_end(ablock *b) {
 }
 
 int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
-    orr_trace_out *out = orr_step_trace(w->exec);
+    orr_trace_out *out = orr_step_trace(w->step.exec);
     out->n = 0;
-    int next = orr_step_next(w->exec);
+    int next = orr_step_next(w->step.exec);
     bool goes = next == ORR_STEP_GOES;
     w->base = out->bytes;
     // Of code that was lowered accesses that came to nothing may be in front.
     bool machine = s->m->kernel->code.insts;
-    w->trace.at = out->bytes + (machine ? 0 : goes ? orr_step_block_at(w->exec) : out->n);
+    w->trace.at = out->bytes + (machine ? 0 : goes ? orr_step_block_at(w->step.exec) : out->n);
     w->trace.end = out->bytes + out->n;
-    *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->exec);
+    *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->step.exec);
     if (next != ORR_STEP_WAITS) s->m->stepped.entered++;
     if (orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
     return next;
 }
 
 void abt_step_enter(awarp *w, const uint8_t *event) {
-    w->executes = (size_t)(event - w->base) == orr_step_block_at(w->exec);
-    w->naccess = 0;
+    w->step.executes = (size_t)(event - w->base) == orr_step_block_at(w->step.exec);
+    w->step.naccess = 0;
 }
 
 // The kernel's instructions up to `inst` are executed at t; their accesses are in the trace then.
 static void execute(acore *s, awarp *w, uint32_t inst, uint64_t t) {
     const orr_program *p = s->m->code->program;
-    const orr_trace_out *out = orr_step_trace(w->exec);
+    const orr_trace_out *out = orr_step_trace(w->step.exec);
     size_t at = (size_t)(w->trace.at - w->base);
-    orr_step_issue(w->exec, inst, t);
+    orr_step_issue(w->step.exec, inst, t);
     w->base = out->bytes;
     w->trace.at = out->bytes + at;
     w->trace.end = out->bytes + out->n;
     while (!s->m->code->in_order && w->trace.at < w->trace.end &&
-           w->naccess < p->blocks[w->code - 1].naccess) {
-        w->access[w->naccess++] = (uint32_t)(w->trace.at - w->base);
+           w->step.naccess < p->blocks[w->code - 1].naccess) {
+        w->access[w->step.naccess++] = (uint32_t)(w->trace.at - w->base);
         if (!abt_access_skip(&w->trace)) s->damaged = true;
     }
 }
@@ -68,7 +68,7 @@ static bool matters(const machine *m, const orr_tinst *i) {
 }
 
 uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t) {
-    if (!w->executes || w->predicated_off || !w->code) return 0;
+    if (!w->step.executes || w->predicated_off || !w->code) return 0;
     const acode *code = s->m->code;
     const orr_tinst *i = code->program->insts;
     const orr_block *b = &code->program->kernel->blocks[w->code - 1];
@@ -79,8 +79,9 @@ uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t) {
     }
     if (end > b->first) execute(s, w, end - 1, t);
     // Loads that became one wide one have the last's access.
-    for (; !code->in_order && w->naccess < need && end < b->first + b->count; end++) execute(s, w, end, t);
-    bool lacks = !code->in_order && w->naccess < need;
+    for (; !code->in_order && w->step.naccess < need && end < b->first + b->count; end++)
+        execute(s, w, end, t);
+    bool lacks = !code->in_order && w->step.naccess < need;
     if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
-    return orr_step_sleeps(w->exec);
+    return orr_step_sleeps(w->step.exec);
 }
