@@ -18,7 +18,7 @@ run() { # OUT ARGUMENTS...
 }
 
 # What the paper reached with perfect memory: at most 10 % off (section III, figure 4).
-for name in saxpy reduce scan bfs; do
+for name in saxpy reduce scan bfs bucket_lock; do
     for schedulers in 1 2; do
         set -- "$name" --size small --gpu gtx480 --set memory=perfect --set core.schedulers=$schedulers
         run "$dir/cycle" "$@" --model cycle

@@ -459,7 +459,7 @@ uint64_t abt_fence(acore *s, uint32_t scope, uint64_t now);
 void abt_fences_invalidate(acore *s, uint64_t now); // a warp has L1 invalidated
 
 // ---- step.c: kernels that are executed as they are timed ----------------------------------------------
-bool abt_step_wants(const machine *m, const orr_work *w);
+bool abt_step_wants(const orr_work *w);
 void abt_step_start(machine *m, const acore *s, ablock *b);
 void abt_step_end(ablock *b);
 // The next block of code of a warp, in its trace: ORR_STEP_*. *t is later if it waits.

@@ -7,9 +7,9 @@
 
 #define AGAIN 32 // cycles until a warp that waits for its executor is looked at again
 
-bool abt_step_wants(const machine *m, const orr_work *w) {
+bool abt_step_wants(const orr_work *w) {
     const char *why;
-    return w->launch && !w->sampler && !m->perfect && orr_step_can(w->launch, ORR_STEP_AT_ISSUE, &why) &&
+    return w->launch && !w->sampler && orr_step_can(w->launch, ORR_STEP_AT_ISSUE, &why) &&
            orr_launch_observable(w->launch);
 }
 
