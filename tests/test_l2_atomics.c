@@ -40,6 +40,21 @@ static void atomics(void **state) {
     bench_free(b);
 }
 
+// Those that return nothing are counted apart: of three looked up, the second finds what the first one
+// brought.
+static void reductions_apart(void **state) {
+    (void)state;
+    bench *b = bench_of(NULL);
+    orr_request r[] = {atomic(0, 0, 1, false), atomic(1000, 0, 1, false), atomic(2000, 0, 1, true),
+                       atomic(3000, 500, 1, false)};
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.atomics.n, 4);
+    assert_int_equal(b->s.atomics.hit, 2);
+    assert_int_equal(b->s.atomics.reduced[0], 3);
+    assert_int_equal(b->s.atomics.reduced[1], 1);
+    bench_free(b);
+}
+
 // An atomic leaves its sector dirty.
 static void atomics_write(void **state) {
     (void)state;
@@ -110,8 +125,8 @@ static void atomic_load_behind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atomics),     cmocka_unit_test(atomics_write),      cmocka_unit_test(switched),
-        cmocka_unit_test(atomic_load), cmocka_unit_test(atomic_load_behind),
+        cmocka_unit_test(atomics),  cmocka_unit_test(reductions_apart), cmocka_unit_test(atomics_write),
+        cmocka_unit_test(switched), cmocka_unit_test(atomic_load),      cmocka_unit_test(atomic_load_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

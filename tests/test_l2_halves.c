@@ -47,6 +47,8 @@ static void halves(void **state) {
     assert_int_equal(b->s.far.write, 1);
     assert_int_equal(b->s.atomics.n, 1);
     assert_int_equal(b->s.far.atomic, 1);
+    assert_int_equal(b->s.far.atomic_hit, 1);
+    assert_int_equal(b->s.far.read_hit, 2); // all but the first
     assert_int_equal(b->s.dram_read, 2);
     bench_free(b);
 }

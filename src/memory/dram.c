@@ -87,11 +87,18 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     struct {
         uint64_t *to;
         int clocks;
-    } const t[] = {
-        {&c->timing.rrd, g->dram_trrd}, {&c->timing.rcd, g->dram_trcd}, {&c->timing.ras, g->dram_tras},
-        {&c->timing.rp, g->dram_trp},   {&c->timing.rc, g->dram_trc},   {&c->timing.cl, g->dram_tcl},
-        {&c->timing.wl, g->dram_twl},   {&c->timing.wr, g->dram_twr},   {&c->timing.wtr, g->dram_twtr},
-        {&c->timing.rtp, g->dram_trtp}, {&c->timing.rtw, TURN_CLOCKS}};
+    } const t[] = {{&c->timing.rrd, g->dram_trrd},
+                   {&c->timing.rcd, g->dram_trcd},
+                   {&c->timing.ras, g->dram_tras},
+                   {&c->timing.rp, g->dram_trp},
+                   {&c->timing.rc, g->dram_trc},
+                   {&c->timing.cl, g->dram_tcl},
+                   {&c->timing.wl, g->dram_twl},
+                   {&c->timing.wr, g->dram_twr},
+                   {&c->timing.wtr, g->dram_twtr},
+                   {&c->timing.rtp, g->dram_trtp},
+                   {&c->timing.rrd_write, g->dram_trrd_write ? g->dram_trrd_write : g->dram_trrd},
+                   {&c->timing.rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->policy.idle = (uint64_t)llround(g->dram_idle * ns);
     c->refresh.bank_takes = (uint64_t)llround(g->dram_trfc * clock);
@@ -371,7 +378,7 @@ static void activate(orr_dram *d) {
     bank->close_at = d->s.now + d->spec->timing.ras;
     bank->served = 0;
     bank->just_opened = true;
-    d->s.activate_at = d->s.now + d->spec->timing.rrd;
+    d->s.activate_at = d->s.now + (d->s.mode ? d->spec->timing.rrd_write : d->spec->timing.rrd);
     pick_row(d, &bank->other_rows[d->s.mode], &bank->row_hits, bank->row);
     set_turns(d, chosen);
     clear(d->activate_banks, chosen);

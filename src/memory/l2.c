@@ -72,10 +72,14 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
 // Of the sectors that a load or an atomic asks for, so many are here, and so many of the others on their way.
 static void count_lookup(orr_l2 *p, const orr_l2_request *r, uint64_t hits, uint64_t pending) {
     uint64_t n = (uint64_t)orr_popc(r->sectors);
+    if (r->kind == ORR_REQ_REDUCE) {
+        p->stats.atomics.reduced[0] += n;
+        p->stats.atomics.reduced[1] += hits + (r->far ? pending : 0);
+    }
     if (r->far) {
         p->stats.far.requests++;
         *(r->kind == ORR_REQ_READ ? &p->stats.far.read : &p->stats.far.atomic) += n;
-        p->stats.far.hit += hits + pending;
+        *(r->kind == ORR_REQ_READ ? &p->stats.far.read_hit : &p->stats.far.atomic_hit) += hits + pending;
     } else if (r->kind == ORR_REQ_READ) {
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;

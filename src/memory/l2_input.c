@@ -172,6 +172,7 @@ static void forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t
     } else {
         p->stats.atomics.n += n;
         p->stats.atomics.hit += n;
+        for (int k = 0; k < 2 && r->kind == ORR_REQ_REDUCE; k++) p->stats.atomics.reduced[k] += n;
         if (p->spec->atomic.load_gap) orr_l2_forget_copy(p, slice, r->line);
     }
     orr_l2_forward(p, slice, r, t);

@@ -442,6 +442,7 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         }
         sum->atomics.n += s->atomics.n;
         sum->atomics.hit += s->atomics.hit;
+        for (int k = 0; k < 2; k++) sum->atomics.reduced[k] += s->atomics.reduced[k];
         sum->requests += s->requests;
         sum->evicted += s->evicted;
         sum->written_back += s->written_back;
@@ -452,7 +453,8 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->far.read += s->far.read;
         sum->far.write += s->far.write;
         sum->far.atomic += s->far.atomic;
-        sum->far.hit += s->far.hit;
+        sum->far.read_hit += s->far.read_hit;
+        sum->far.atomic_hit += s->far.atomic_hit;
         sum->far.requests += s->far.requests;
         sum->notified += s->notified;
         sum->merged += s->merged;

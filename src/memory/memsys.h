@@ -82,14 +82,16 @@ enum orr_fail {
 
 typedef struct orr_atomic_stats { // of units for atomics; also reductions
     uint64_t n, hit;              // sectors
+    uint64_t reduced[2];          // looked up by those that return nothing, in either half, and hits
     uint64_t busy, busiest;       // ticks, summed, and of the unit with the most
     uint64_t last;                // ticks: when the last one was done
 } orr_atomic_stats;
 
 // l2.replicate: what is looked up again in the half that a line belongs to, after the SM's own.
 typedef struct orr_far_stats {
-    uint64_t read, write, atomic, hit; // sectors; hit: of reads and atomics
-    uint64_t requests;                 // lookups for reads and atomics
+    uint64_t read, write, atomic;  // sectors
+    uint64_t read_hit, atomic_hit; // of these; stores all do
+    uint64_t requests;             // lookups for reads and atomics
 } orr_far_stats;
 
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise

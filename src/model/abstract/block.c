@@ -87,7 +87,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
         head->block = slot;
         head->batch.index[0] = (uint8_t)n;
         start_warp(s, head, buf, n);
-        head->exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
+        head->step.exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
         form = m->stepped.step ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->queue.order[s->queue.n++] = (uint16_t)id;
         s->queue.at[id] = head->trace.at;

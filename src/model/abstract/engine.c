@@ -314,6 +314,7 @@ static void prepare(machine *m, acore *s) {
     if (s->fetch.when) orr_cache_flush(&s->fetch.tags);
     constants_reset(&s->fetch.constants);
     abt_memory_start(s);
+    abt_fences_start(s);
     abt_async_start(s);
 }
 

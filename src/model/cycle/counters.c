@@ -66,7 +66,7 @@ static void count_tma(const orr_tinst *i, double runs, double *c) {
 }
 
 // What the program and how often its instructions were issued tell. *reductions: the share of global atomics
-// that return nothing, of which L1 and L2 keep no separate count.
+// that return nothing, of which L1 keeps no separate count.
 static void count_program(const orr_gpu *g, const orr_timing *t, double *c, double *reductions) {
     static const int counted[] = {
         ORR_C_PIPE_ALU,    ORR_C_PIPE_FMA,   ORR_C_PIPE_FP16, ORR_C_PIPE_FP64,  ORR_C_PIPE_XU,
@@ -245,16 +245,14 @@ static overhead_traffic count_overhead(const orr_gpu *g, const orr_raw *raw, con
     return u;
 }
 
-static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, double reductions,
-                     double *c) {
+static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, double *c) {
     const orr_memsys_stats *m = &raw->mem;
-    uint64_t reads = sum(m->read, ORR_FROMS), writes = sum(m->write, ORR_FROMS);
-    uint64_t hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) +
-                    sum(m->write_hit, ORR_FROMS) + m->atomics.hit;
     // What belongs to the other half of L2 was looked up there, too.
-    reads += m->far.read;
-    writes += m->far.write;
-    hits += m->far.hit + m->far.write;
+    uint64_t reads = sum(m->read, ORR_FROMS) + m->far.read, writes = sum(m->write, ORR_FROMS) + m->far.write,
+             atomics = m->atomics.n + m->far.atomic;
+    uint64_t read_hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) + m->far.read_hit,
+             write_hits = sum(m->write_hit, ORR_FROMS) + m->far.write,
+             atomic_hits = m->atomics.hit + m->far.atomic_hit;
     overhead_traffic u = count_overhead(g, raw, k);
     double others = (u.code + u.far_code) / 4 + u.barriers + u.notices + u.reads + u.writes;
     c[ORR_C_L2_REQUESTS] = (double)m->requests + others;
@@ -262,19 +260,26 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
         c[ORR_C_L2_FULLEST] = (double)m->busiest_slice + others / (double)m->slices;
         c[ORR_C_L2_EMPTIEST] = (double)m->idlest_slice + others / (double)m->slices;
     }
-    uint64_t atomics = m->atomics.n + m->far.atomic;
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.notices;
     // What is fetched with a sector that missed counts as missed, though nobody looked it up (H200: of pairs
     // whose one sector was asked for, and then the other, 2 missed and 1 hit). Barriers and notices count as
     // hits (H200, workloads: hits exceed those of reads, writes and atomics by as many).
-    double found = (double)hits + u.code + u.writes;
+    double found = (double)(read_hits + write_hits + atomic_hits) + u.code + u.writes;
     c[ORR_C_L2_HIT] = found + u.barriers + u.notices;
     c[ORR_C_L2_MISS] = looked_up - found + (double)sum(m->read_widened, ORR_FROMS);
     c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code + u.reads;
     c[ORR_C_L2_WRITE] = (double)writes + u.writes;
-    c[ORR_C_L2_RED] = round((double)atomics * reductions);
+    c[ORR_C_L2_RED] = (double)m->atomics.reduced[0];
     c[ORR_C_L2_ATOM] = (double)atomics - c[ORR_C_L2_RED];
+    c[ORR_C_L2_READ_HIT] = (double)read_hits + u.code;
+    c[ORR_C_L2_WRITE_HIT] = (double)write_hits + u.writes;
+    c[ORR_C_L2_RED_HIT] = (double)m->atomics.reduced[1];
+    c[ORR_C_L2_ATOM_HIT] = (double)atomic_hits - c[ORR_C_L2_RED_HIT];
+    c[ORR_C_L2_READ_MISS] = c[ORR_C_L2_READ] - c[ORR_C_L2_READ_HIT] + (double)sum(m->read_widened, ORR_FROMS);
+    c[ORR_C_L2_WRITE_MISS] = c[ORR_C_L2_WRITE] - c[ORR_C_L2_WRITE_HIT];
+    c[ORR_C_L2_RED_MISS] = c[ORR_C_L2_RED] - c[ORR_C_L2_RED_HIT];
+    c[ORR_C_L2_ATOM_MISS] = c[ORR_C_L2_ATOM] - c[ORR_C_L2_ATOM_HIT];
     const int tex = ORR_FROM_LOCAL + 1; // global and local come through L1
     c[ORR_C_L2_TEX_READ] = (double)sum(m->read, tex);
     c[ORR_C_L2_TEX_READ_HIT] = (double)(sum(m->read_hit, tex) + sum(m->read_pending, tex));
@@ -325,7 +330,7 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         c[ORR_C_ISSUE_ACTIVE] = (double)(s->issued - s->dual);
         count_l1(s, reductions, c);
         count_shared(g, s, c);
-        count_l2(g, t->raw, l->kernel, reductions, c);
+        count_l2(g, t->raw, l->kernel, c);
         add_to(&c[ORR_C_TEX], (double)s->texture.reads);
         add_to(&c[ORR_C_TEX_REQUESTS], (double)s->texture.requests);
         add_to(&c[ORR_C_TEX_SECTORS], (double)s->texture.sectors);

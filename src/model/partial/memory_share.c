@@ -153,6 +153,8 @@ static void one(memory_share *s, const orr_request *r, orr_replies *out) {
         s->ready[at] = t + (uint64_t)((float)until * sharers);
         s->n.atomics.n += sectors;
         if (!miss) s->n.atomics.hit += sectors;
+        if (r->kind == ORR_REQ_REDUCE) s->n.atomics.reduced[0] += sectors;
+        if (r->kind == ORR_REQ_REDUCE && !miss) s->n.atomics.reduced[1] += sectors;
     }
     }
     s->n.slice_busy += sectors * s->slice_sector;
