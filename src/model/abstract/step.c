@@ -34,7 +34,7 @@ int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     w->trace.end = out->bytes + out->n;
     *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->step.exec);
     if (next != ORR_STEP_WAITS) s->m->stepped.entered++;
-    if (orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
+    if (orr_step_faulted(s->blocks.at[w->block].live)) s->bad_trace = true;
     return next;
 }
 
@@ -55,7 +55,7 @@ static void execute(acore *s, awarp *w, uint32_t inst, uint64_t t) {
     while (!s->m->code->in_order && w->trace.at < w->trace.end &&
            w->step.naccess < p->blocks[w->code - 1].naccess) {
         w->access[w->step.naccess++] = (uint32_t)(w->trace.at - w->base);
-        if (!abt_access_skip(&w->trace)) s->damaged = true;
+        if (!abt_access_skip(&w->trace)) s->bad_trace = true;
     }
 }
 
@@ -82,6 +82,6 @@ uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t) {
     for (; !code->in_order && w->step.naccess < need && end < b->first + b->count; end++)
         execute(s, w, end, t);
     bool lacks = !code->in_order && w->step.naccess < need;
-    if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
+    if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->bad_trace = true;
     return orr_step_sleeps(w->step.exec);
 }

@@ -33,16 +33,16 @@ typedef struct gpc_port { // from the network
 typedef struct gpc_queue {
     request_list at; // in order
     size_t next;
-    uint64_t ticks; // that those that wait take of the slice
-    uint64_t tag;   // what it has had of it
+    uint64_t ticks;        // that those that wait take of the slice
+    uint64_t virtual_time; // what it has had of it
 } gpc_queue;
 typedef struct slice_port {
-    uint64_t free;    // ticks
-    uint64_t tag;     // of the one that was last
-    uint64_t ticks;   // that the last one of part of a sector took
-    uint64_t soonest; // when the first of those that wait could be taken; UINT64_MAX: none waits
-    bool published;   // network.gpc_free says that some wait
-    gpc_queue *of;    // [GPC]
+    uint64_t free;         // ticks
+    uint64_t virtual_time; // of the one that was last
+    uint64_t ticks;        // that the last one of part of a sector took
+    uint64_t soonest;      // when the first of those that wait could be taken; UINT64_MAX: none waits
+    bool published;        // network.gpc_free says that some wait
+    gpc_queue *of;         // [GPC]
 } slice_port;
 typedef struct gpc_stores { // what the SMs of a GPC send into the network
     uint32_t gpc;
