@@ -151,10 +151,10 @@ static void halves_left(void **state) {
 }
 
 // Words of one line that both halves store to. SM 0 is of its half, SM 16 of the other, 20 cycles away; a
-// word takes a port 2 cycles; behind each port stores wait for their line.
+// word takes a port 2 cycles, and behind each port two stores wait for their line.
 static void store_turns(void **state) {
     (void)state;
-    bench *b = HALVES("l2.side_switch=40");
+    bench *b = HALVES("l2.side_switch=40", "l2.partial_queue=2");
     uint64_t near = 0, other = 0;
     while (orr_memsys_side_of(b->m, near) != 0) near++;
     while (orr_memsys_side_of(b->m, other) != 1) other++;
@@ -164,9 +164,9 @@ static void store_turns(void **state) {
         storing(0, near, 0, 4),   // SM 16: there and done at 20, and SM 16 hears of it
         storing(21, near, 4, 8),  // passes its port, and is done when the other half's turn is over
         storing(21, near, 0, 4),  // the port at 23; a cycle later
-        storing(21, near, 4, 8),  // the port at 25; another cycle later
-        reading(22, near + 1, 1), // passes the port behind them, at 26
-        reading(23, other, 1),    // at 27, and there and back
+        storing(21, near, 4, 8),  // would have the port at 25, but the queue is full until 60
+        reading(22, near + 1, 1), // behind it
+        reading(23, other, 1),    // goes by when it stands still, from 24 on, and there and back
         storing(90, near, 0, 4),  // SM 16: there at 110. The other half waits for 40 cycles and no longer
         storing(100, near, 4, 8), // at once, as no other has stored since 20
         storing(120, near, 4, 8), storing(130, near, 4, 8), // their own half's turn goes on
@@ -177,7 +177,7 @@ static void store_turns(void **state) {
         r[i].acks = r[i].kind == ORR_REQ_WRITE;
     }
     go(b, r, COUNT(r));
-    static const uint32_t at[] = {40, 60, 61, 62, 26, 67, 170, 100, 120, 130, 190};
+    static const uint32_t at[] = {40, 60, 61, 62, 61, 64, 170, 100, 120, 130, 190};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
     assert_int_equal(b->s.write[ORR_FROM_GLOBAL], 9);
     assert_int_equal(b->s.far.write, 2);

@@ -67,7 +67,7 @@ static bench *bench_new(void) {
                      {"FFMA", "fma", ORR_SASS_FFMA, ORR_TC_FP32, ORR_TK_ALU, 8},
                      {"EXIT", "branch", ORR_SASS_EXIT, ORR_TC_BRANCH, ORR_TK_EXIT, 0}};
     for (uint32_t i = 0; i < INSTS; i++) {
-        b->code[i] = (orr_inst){.file = 1, .srcline = code[i].line, .line = 100 + i};
+        b->code[i] = (orr_inst){.source = {1, code[i].line}, .line = 100 + i};
         b->names[i] = code[i].name;
         b->insts[i] = (orr_tinst){.sass = code[i].sass,
                                   .tclass = code[i].tclass,

@@ -401,12 +401,32 @@ void l1_drop(l1_cache *c) {
 // ---- bytes of a line ----------------------------------------------------------------------------
 // The bytes of its next line that the access touches.
 static void bytes_of(const l1_access *a, uint64_t line, uint64_t out[2]) {
-    if (a->local) {
-        out[0] = out[1] = 0;
+    if (a->noted)
+        memcpy(out, a->written[a->next_line], sizeof a->written[0]);
+    else if (a->local)
         orr_local_bytes(&a->lanes, a->i->bytes, a->next_line, out);
-        return;
+    else
+        orr_access_bytes(&a->lanes, a->i->bytes, line, out);
+}
+
+// The bytes of all lines of a store, where no lane's are in two lines and no line comes twice. Lines are in
+// the order in which lanes come to them.
+static void note_bytes(l1_access *a) {
+    const orr_coalesced *x = &a->lines;
+    uint32_t bytes = a->i->bytes, near = 0;
+    if (a->local || x->requests > 1 || x->lines > MAX_TURNS || !bytes || bytes > 64) return;
+    memset(a->written, 0, x->lines * sizeof a->written[0]);
+    for (uint32_t m = a->lanes.mask; m; m &= m - 1) {
+        uint64_t at = a->lanes.addr[orr_ffs(m)], line = at / ORR_LINE;
+        uint32_t from = (uint32_t)(at % ORR_LINE), within = from % 64;
+        if (within + bytes > 64) return;
+        for (uint32_t n = 0; x->line[near].line != line; n++) {
+            if (n == x->lines) return;
+            near = near + 1 < x->lines ? near + 1 : 0;
+        }
+        a->written[near][from / 64] |= (UINT64_MAX >> (64 - bytes)) << within;
     }
-    orr_access_bytes(&a->lanes, a->i->bytes, line, out);
+    a->noted = true;
 }
 
 static uint8_t full_sectors(const uint64_t bytes[2]) {
@@ -582,11 +602,35 @@ static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when) {
     return true;
 }
 
+// Of the access's next lines those that are there with all that it loads of them, up to the first that is
+// not. Nothing else happens with these, and a load to many lines has many of them.
+static uint32_t pass_hits(l1_cache *c, l1_access *a) {
+    const orr_coalesced *x = &a->lines;
+    uint32_t first = a->next_line, n = first, sectors = 0;
+    if (a->i->flags & (ORR_TF_ATOMIC | ORR_TF_STORE | ORR_TF_BYPASS) || a->live || c->launch->perfect ||
+        (!a->local && !c->spec->cost.global))
+        return 0;
+    for (; n < x->again && n < x->lines; n++) {
+        uint32_t at = orr_cache_find(&c->tags, x->line[n].line);
+        if (at == ORR_NO_LINE || x->line[n].sectors & ~c->tags.line[at].valid) break;
+        sectors += (uint32_t)orr_popc(x->line[n].sectors);
+        orr_cache_touch(&c->tags, at);
+    }
+    if (n > first) l1_count(c, a, sectors, sectors, 0);
+    a->next_line = n;
+    return n - first;
+}
+
 bool l1_lookup(l1_cache *c, l1_access *a) {
     const l1_spec *s = c->spec;
     uint64_t when = c->pipe->start + c->pipe->delay + s->latency;
-    for (uint32_t n = a->next_line; n < a->lines.lines; n++)
-        orr_cache_prefetch_set(&c->tags, a->lines.line[n].line); // the host's caches seldom have many of them
+    if (!a->next_line) { // not one that is tried again
+        a->noted = false;
+        if (a->i->flags & ORR_TF_STORE) note_bytes(a);
+        for (uint32_t n = 0; n < a->lines.lines; n++)
+            orr_cache_prefetch_set(&c->tags,
+                                   a->lines.line[n].line); // the host's caches seldom have many of them
+    }
     // Line n is looked up n * cost / lines later: a quotient and what is left of it go on together.
     uint32_t lines = a->lines.lines, cost = a->cost, each = lines > 1 ? cost / lines : 0;
     uint32_t over = cost - each * lines, later = 0, left = 0;
@@ -595,6 +639,12 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
         left = a->next_line * cost % lines;
     }
     for (; a->next_line < lines; a->next_line++) {
+        for (uint32_t hits = pass_hits(c, a); hits > 0; hits--) {
+            later += each;
+            left += over;
+            if (left >= lines) left -= lines, later++;
+        }
+        if (a->next_line == lines) break;
         uint64_t t = when + later, missed = a->missed * s->miss_interval;
         if (!lookup_line(c, a, latest(t, when + missed))) return false;
         later += each;

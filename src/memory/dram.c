@@ -90,7 +90,7 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
         {&c->timing.rrd, g->dram_trrd}, {&c->timing.rcd, g->dram_trcd}, {&c->timing.ras, g->dram_tras},
         {&c->timing.rp, g->dram_trp},   {&c->timing.rc, g->dram_trc},   {&c->timing.cl, g->dram_tcl},
         {&c->timing.wl, g->dram_twl},   {&c->timing.wr, g->dram_twr},   {&c->timing.wtr, g->dram_twtr},
-        {&c->timing.rtp, g->dram_trtp}, {&c->timing.rtw, TURN_CLOCKS}};
+        {&c->timing.rtp, g->dram_trtp}, {&c->timing.rrd_write, g->dram_trrd_write ? g->dram_trrd_write : g->dram_trrd}, {&c->timing.rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->policy.idle = (uint64_t)llround(g->dram_idle * ns);
     c->refresh.bank_takes = (uint64_t)llround(g->dram_trfc * clock);
@@ -369,7 +369,7 @@ static void activate(orr_dram *d) {
     bank->close_at = d->s.now + d->spec->timing.ras;
     bank->served = 0;
     bank->fresh = true;
-    d->s.activate_at = d->s.now + d->spec->timing.rrd;
+    d->s.activate_at = d->s.now + (d->s.mode ? d->spec->timing.rrd_write : d->spec->timing.rrd);
     pick_row(d, &bank->rest[d->s.mode], &bank->hit, bank->row);
     set_turns(d, chosen);
     clear(d->wants, chosen);

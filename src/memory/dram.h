@@ -40,7 +40,7 @@ typedef struct orr_dram_map {
 typedef struct orr_dram_timing {
     uint64_t sector, column; // time on the bus: of a sector, of a column access
     uint64_t same_group;     // column to column in one bank group
-    uint64_t rrd, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
+    uint64_t rrd, rrd_write, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
 } orr_dram_timing;
 
 typedef struct orr_dram_refresh {

@@ -136,6 +136,13 @@ static inline uint32_t other_slice(const orr_fast_memory *q, const orr_memory_un
     return other < q->map.slices ? other : other - q->map.slices;
 }
 
+// A unit of that slice, for what copies make it write back: whose lines these are is not known, so as often
+// the one as the other.
+static inline uint32_t other_unit(const orr_fast_memory *q, uint32_t at) {
+    uint32_t other = other_slice(q, &q->map.unit[at]) * q->behind_slice + at % q->behind_slice;
+    return other < q->map.units ? other : at;
+}
+
 // The channel of a line of a unit's slice, and the line's number there.
 static orr_fast_dram *channel_of(orr_fast_memory *q, uint32_t at, uint64_t tag, uint64_t *line) {
     uint32_t shift = q->l2.chunk_shift;
@@ -433,8 +440,7 @@ static uint64_t cross(const orr_fast_memory *q, slice *s, uint8_t sectors, uint6
 __attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                     uint8_t sectors, uint64_t t) {
     const orr_memory_unit *u = &q->map.unit[at];
-    uint32_t own = other_slice(q, u) * q->behind_slice; // of what it has to write back
-    line l = line_of(q, own < q->map.units ? own : at, other_slice(q, u), tag | ORR_L2_FAR, t);
+    line l = line_of(q, other_unit(q, at), other_slice(q, u), tag | ORR_L2_FAR, t);
     uint8_t missing = sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
     if (missing) {
         uint64_t takes = q->takes[orr_sectors_in(missing)];
@@ -448,9 +454,9 @@ __attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t
 // A line is written: the other half's copy is old. A store of the other half leaves the sectors that it
 // writes whole there (l2.invalidate_replicas).
 static void change_copy(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t kept, uint64_t t) {
-    uint32_t other = other_slice(q, &q->map.unit[at]), own = other * q->behind_slice;
+    uint32_t other = other_slice(q, &q->map.unit[at]);
     if (kept) {
-        line l = line_of(q, own < q->map.units ? own : at, other, tag | ORR_L2_FAR, t);
+        line l = line_of(q, other_unit(q, at), other, tag | ORR_L2_FAR, t);
         l.at.set->sectors[l.way] |= kept;
         return;
     }
@@ -560,6 +566,15 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
     // as l2.c: nobody waits for a reduction whose line was not there
     if (reply.done > q->stats.last && !(late && r->kind == ORR_REQ_REDUCE)) q->stats.last = reply.done;
     return reply;
+}
+
+uint64_t orr_fast_fence(orr_fast_memory *q, const orr_fast_place *p, uint64_t time) {
+    const orr_memory_unit *u = &q->map.unit[p->unit];
+    slice *home = &q->slice[u->slice];
+    uint64_t far = p->far ? q->l2.halves.latency : 0, t = time + q->base;
+    if (p->far) t = book(&q->slice[other_slice(q, u)].in, t, max(1, 2 * q->l2.fence)) + far;
+    t = book(&home->in, t, max(1, q->l2.fence));
+    return after_atomics(home, t) + far - q->base;
 }
 
 // ---- from outside ------------------------------------------------------------------------------

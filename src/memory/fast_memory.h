@@ -43,6 +43,8 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
 // sectors of a store that are written whole.
 orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r,
                                uint8_t whole);
+// A fence asks the slice of a line, at `time`: when that has done the atomics before it.
+uint64_t orr_fast_fence(orr_fast_memory *q, const orr_fast_place *p, uint64_t time);
 void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes);
 // An access of an SM that nobody simulated: its sectors are in L2 afterwards, no time passes.
 void orr_fast_warm(orr_fast_memory *q, uint32_t sm, const orr_touched *t);

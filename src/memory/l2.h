@@ -33,6 +33,7 @@ typedef struct orr_l2_store_spec {
     uint64_t same_line;       // from a store to the next one to its line
     uint64_t side_switch;     // from a partial store of one half to the next one to its line of the other
     uint64_t side_switch_far; // that one which comes from the other half waits at most
+    uint32_t queue;           // partial stores that wait for that behind each port
     bool after_fill;          // a store, and all behind it, waits for loads of its line (l2.store_after_fill)
 } orr_l2_store_spec;
 
@@ -158,12 +159,14 @@ typedef struct orr_l2_event {
 
 // Where requests wait at a slice. With l2.side_switch, stores of part of a sector that come from the other
 // half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
-// for their line.
+// for their line. What is for lines of the other half, or a load by it, is taken in order with all else,
+// except where the port stalls because its queue is full.
 enum {
     ORR_L2_PORT,
     ORR_L2_FAR_PORT,
     ORR_L2_STORE_QUEUE,     // behind PORT
     ORR_L2_FAR_STORE_QUEUE, // behind FAR_PORT
+    ORR_L2_BYPASS,          // goes by a stalled port: for lines of the other half, or loads by it
     ORR_L2_FAR_LOADS,       // loads by the other half, with l2.store_after_fill
     ORR_L2_LANES
 };

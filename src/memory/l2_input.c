@@ -7,9 +7,9 @@
 //
 // Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
 // their own, and where both halves store to one line they do so in turns (l2.side_switch): behind each port
-// such stores wait for their line. Atomics keep the input waiting while their unit works on earlier ones.
-// What asks for a copy is never blocked: a half never waits for the other before it takes a request that came
-// from there.
+// such stores wait for their line, and when l2.partial_queue of them wait the port stalls. Atomics keep the
+// input waiting while their unit works on earlier ones. What asks for a copy is never blocked: a half never
+// waits for the other before it takes a request that came from there.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -71,21 +71,39 @@ static uint64_t store_at(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_re
     return until <= t ? t : until > t + c->side_switch_far ? t + c->side_switch_far : until;
 }
 
+// The port stands still: a store of part of a sector finds its queue full.
+static bool port_stalls(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    return lane < ORR_L2_STORE_QUEUE && s->in[lane + 2].n >= p->spec->store.queue &&
+           is_partial_store(p->spec, first(&s->in[lane]));
+}
+
 // Whether one came first that waits in another lane.
 static bool older_waits(const orr_l2_lane *in, const orr_l2_request *r) {
     return in->n && is_older(first(in), r);
 }
 
+// Whether the first request of a lane lets those of the port, of BYPASS or of FAR_LOADS that came first go
+// first. One that waits because the port stalls, or the port's for a load of its line, does not hold up
+// others.
+static bool lets_pass(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    const orr_l2_lane *port = &s->in[ORR_L2_PORT], *bypass = &s->in[ORR_L2_BYPASS],
+                      *far = &s->in[ORR_L2_FAR_LOADS];
+    const orr_l2_request *r = first(&s->in[lane]);
+    if (lane == ORR_L2_PORT) return older_waits(bypass, r) || older_waits(far, r);
+    if (lane == ORR_L2_BYPASS && older_waits(far, r)) return true;
+    if (lane == ORR_L2_FAR_LOADS) {
+        if (port->blocked == ORR_L2_BLOCKED_LOADS || bypass->blocked == ORR_L2_BLOCKED_LOADS) return false;
+        if (older_waits(bypass, r)) return true;
+    }
+    return lane >= ORR_L2_BYPASS && older_waits(port, r) && !port_stalls(p, s, ORR_L2_PORT);
+}
+
 // When the first request of a lane is taken.
 uint64_t orr_l2_ready_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    const orr_l2_lane *in = &s->in[lane], *port = &s->in[ORR_L2_PORT];
-    if (in->blocked) return NEVER;
+    const orr_l2_lane *in = &s->in[lane];
+    if (in->blocked || port_stalls(p, s, lane) || lets_pass(p, s, lane)) return NEVER;
     const orr_l2_request *r = first(in);
-    if (lane == ORR_L2_PORT && older_waits(&s->in[ORR_L2_FAR_LOADS], r)) return NEVER;
-    if (lane == ORR_L2_FAR_LOADS) {
-        if (port->blocked != ORR_L2_BLOCKED_LOADS && older_waits(port, r)) return NEVER;
-        in = port;
-    }
+    if (lane >= ORR_L2_BYPASS) in = &s->in[ORR_L2_PORT]; // its port
     uint64_t t = max(r->time, in->free);
     bool queue = lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE;
     if (!queue && is_partial_store(p->spec, r)) return max(t, in->masked);
@@ -138,6 +156,7 @@ static void drain_store_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t
     store_port port = {.queued = true, .takes = p->spec->cycle};
     if (!perform_store(p, slice, &in->at[in->head], t, &port, out)) return;
     in->free = t + port.takes;
+    if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
     lane_pop(s, lane);
 }
 
@@ -172,7 +191,7 @@ static uint64_t fence(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64
 
 void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    orr_l2_lane *in = &s->in[lane], *port = lane == ORR_L2_FAR_LOADS ? &s->in[ORR_L2_PORT] : in;
+    orr_l2_lane *in = &s->in[lane], *port = lane >= ORR_L2_BYPASS ? &s->in[ORR_L2_PORT] : in;
     s->front.lane = lane;
     if (lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE) {
         drain_store_queue(p, slice, lane, t, out);
@@ -259,6 +278,8 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
         lane = ORR_L2_FAR_PORT;
     else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.after_fill)
         lane = ORR_L2_FAR_LOADS;
+    else if (p->spec->store.side_switch && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
+        lane = ORR_L2_BYPASS;
     to.arrival = s->front.arrivals++;
     lane_push(s, lane, &to);
     s->in[lane].parts += is_partial_store(p->spec, &to);

@@ -31,6 +31,7 @@ void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) 
     c->store.side_switch = g->l2_replicate ? (uint64_t)llround(cycle * g->l2_side_switch) : 0;
     c->store.side_switch_far =
         g->l2_side_switch_far > 0 ? (uint64_t)llround(cycle * g->l2_side_switch_far) : c->store.side_switch;
+    c->store.queue = (uint32_t)g->l2_partial_queue;
     c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
     c->partial.lines = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->partial.completing = (uint32_t)g->l2_completions;

@@ -523,7 +523,8 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
                 if (n && in->at[in->head].time > t) t = in->at[in->head].time;
                 if (in->blocked && p->until > t) t = p->until;
                 if (i == ORR_L2_PORT) { // these share its port
-                    n += s->in[ORR_L2_FAR_LOADS].n;
+                    n += s->in[ORR_L2_BYPASS].n + s->in[ORR_L2_FAR_LOADS].n;
+                    parts += s->in[ORR_L2_BYPASS].parts;
                 }
                 if (!parts) t += n * in->pace; // else they wait on the way, and so does who is behind them
                 if (t > most) most = t;

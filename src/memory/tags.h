@@ -151,6 +151,12 @@ static inline void orr_tags_put(const orr_tag *t, uint32_t w, uint16_t tag) {
 }
 static inline uint8_t orr_tags_valid(const orr_tag *t, uint32_t w) { return t->set->sectors[w] & 15; }
 static inline uint8_t orr_tags_dirty(const orr_tag *t, uint32_t w) { return t->set->sectors[w] >> 4; }
+// What is there of clean lines that are not of local memory is gone; where the line is stays taken.
+static inline void orr_tags_drop(orr_tags *c) {
+    for (uint32_t n = 0; n < c->sets; n++)
+        for (uint32_t w = 0; w < c->ways; w++)
+            if (!(c->set[n].sectors[w] >> 4)) c->set[n].sectors[w] = 0;
+}
 // Time begins again: whatever was on its way is there.
 static inline void orr_tags_settle(orr_tags *c) {
     for (uint32_t n = 0; n < c->sets; n++) c->set[n].coming = c->set[n].latest = 0;

@@ -53,6 +53,13 @@ typedef struct warp_ready {         // when places can be used
     uint64_t *many;                 // and when they are not
 } warp_ready;
 
+typedef struct warp_step {      // executed as it is timed (step.c)
+    struct orr_step_warp *exec; // NULL: it is not
+    uint32_t naccess;           // of its block of code so many accesses are known
+    bool stalls;                // its executor has nothing for it yet
+    bool executes;              // the block that it is in is the one its executor is at
+} warp_step;
+
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments
@@ -63,7 +70,6 @@ typedef struct awarp {
     uint8_t sched;
     uint8_t waiting; // at a barrier, + 1
     bool has_then, predicated_off;
-    bool stalls;     // its executor has nothing for it yet
     uint32_t code;   // block, + 1
     uint32_t body;   // of the code block it is in: orr_tblock.body
     uint64_t far;    // when its last load from memory is there
@@ -77,7 +83,7 @@ typedef struct awarp {
     uint32_t block;   // its thread block's slot
     uint32_t stretch; // how much longer than alone its last segment took, 1/16
     uint32_t group;
-    struct orr_step_warp *exec; // executed as it is timed (step.c); NULL: it is not
+    warp_step step;
     warp_batch batch;
     uint64_t group_ready[MAX_GROUPS];
     async_warp async;
@@ -173,6 +179,20 @@ typedef struct xbar_port { // the SM's port into the crossbar
     int side; // of L2
 } xbar_port;
 
+typedef struct afence_round { // warps that fence together
+    uint64_t from, until;
+    uint32_t warps;
+} afence_round;
+typedef struct sm_fences {            // fence.c
+    bool on;                          // this kernel has such
+    afence_round last, next;          // that began last; behind it, where `warps` says so
+    uint64_t l1_free;                 // L1 has been invalidated
+    uint64_t stored;                  // the last of the SM's stores has been acknowledged
+    uint64_t is[VISITED_SLICES / 64]; // slices where the SM has been since the last round
+    orr_fast_place place[VISITED_SLICES];
+    uint32_t visited;
+} sm_fences;
+
 struct orr_latencies;
 struct machine;
 typedef struct acore {
@@ -193,6 +213,7 @@ typedef struct acore {
     l1_fills fills;
     xbar_port port;
     async_core async;
+    sm_fences fences;
     block_traces *done;
     uint64_t finished, since, active;
     orr_sm_counts n;
@@ -325,9 +346,10 @@ typedef struct machine {
     uint32_t ncores, nsched, per_sched, lsu_queue;
     struct {
         uint64_t from, until;
-    } window; // cycles
+        uint64_t spacing; // between the starts of two blocks on an SM
+    } window;             // cycles
     bool more, perfect, control, collector;
-    uint64_t issue_interval, spacing;
+    uint64_t issue_interval;
     orr_fast_memory *memory;
     l1_caches l1;
     sm_network net;
@@ -429,12 +451,24 @@ void abt_memory_shape(machine *m, uint64_t l1_bytes); // of a launch: what share
 // A line that it did not have last; *there is cleared when it, or one that is fetched ahead, is on its way.
 uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there);
 
+// ---- fence.c ---------------------------------------------------------------------------------------------
+void abt_fences_start(acore *s); // a launch
+// It has asked a slice for a line, with an atomic or a load.
+void abt_fences_visit(acore *s, const orr_fast_place *p);
+// A warp's fence for the GPU (1, 2) or the system (3): when it is over. Where s->fences.on.
+uint64_t abt_fence(acore *s, uint32_t scope, uint64_t now);
+void abt_fences_invalidate(acore *s, uint64_t now); // a warp has L1 invalidated
+
 // ---- step.c: kernels that are executed as they are timed ----------------------------------------------
-bool abt_step_wants(const machine *m, const orr_work *w);
+bool abt_step_wants(const orr_work *w);
 void abt_step_start(machine *m, const acore *s, ablock *b);
 void abt_step_end(ablock *b);
-// The next block of code of a warp, in its trace, executed at *t: ORR_STEP_*. *t is later if it waits.
+// The next block of code of a warp, in its trace: ORR_STEP_*. *t is later if it waits.
 int abt_step_pull(acore *s, awarp *w, uint64_t *t);
+// It enters the block whose event was at `event`.
+void abt_step_enter(awarp *w, const uint8_t *event);
+// A segment is executed at t; the cycles that its warp asks to sleep for.
+uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t);
 
 // ---- engine.c ----------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);

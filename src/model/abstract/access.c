@@ -88,16 +88,21 @@ static void count_passes(machine *m, const orr_tinst *i) {
     }
 }
 
-// Lanes on the bank that most of them want, those side by side on one word together.
-static uint32_t fullest_bank(const orr_access *a) {
+// Passes over banks of words: no more than there are lanes on the bank that most of them want, those side by
+// side on one word together. Where that is less than looking lines up takes, it does not matter how many.
+static uint32_t passes_of(const machine *m, const orr_tinst *i) {
+    const orr_access *a = &m->inst.access;
     uint8_t bank[32] = {0}, most = 0;
     uint64_t last = 0;
     for (uint32_t left = a->mask; left; left &= left - 1) {
-        uint64_t addr = a->addr[orr_ffs(left)];
-        if (addr != last && ++bank[addr / 4 % 32] > most) most++;
-        last = addr;
+        uint64_t word = a->addr[orr_ffs(left)] / 4 + 1;
+        if (word != last && ++bank[word % 32] > most) most++;
+        last = word;
     }
-    return most;
+    uint32_t lookups = (m->inst.lines.lines + m->l1.spec.banks - 1) / m->l1.spec.banks;
+    if (most <= lookups) return most;
+    orr_l1_access x = access_at_l1(m, i, false);
+    return orr_l1_word_passes(&x);
 }
 
 // Lanes all over the place, loads and stores of global memory whose lanes do not cross sectors: what
@@ -137,7 +142,7 @@ static bool scattered(machine *m, access *k) {
     }
     uint32_t packed = orr_packed_passes(a, bytes);
     if (m->l1.spec.words)
-        cost_of_words(m, k, n <= packed ? packed : fullest_bank(a), packed);
+        cost_of_words(m, k, n <= packed ? packed : passes_of(m, i), packed);
     else
         cost_at_l1(m, k, false);
     return true;

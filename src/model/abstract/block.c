@@ -50,7 +50,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
     if (when < s->blocks.free) when = s->blocks.free;
     if (b->end && when < b->end + m->c->dispatch.turnaround) when = b->end + m->c->dispatch.turnaround;
     if (when < buf->earliest) when = buf->earliest;
-    s->blocks.free = when + m->spacing;
+    s->blocks.free = when + m->window.spacing;
     if (!s->blocks.running++) s->since = when;
     memset(b->arrived, 0, sizeof b->arrived);
     b->buf = buf;
@@ -87,7 +87,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
         head->block = slot;
         head->batch.index[0] = (uint8_t)n;
         start_warp(s, head, buf, n);
-        head->exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
+        head->step.exec = b->live ? orr_step_warp_of(b->live, n) : NULL;
         form = m->stepped.step ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->queue.order[s->queue.n++] = (uint16_t)id;
         s->queue.at[id] = head->trace.at;

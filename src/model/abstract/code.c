@@ -230,6 +230,7 @@ static uint8_t ends_with(const orr_tinst *i) {
         i->kind == ORR_TK_SYNCS || i->kind == ORR_TK_PRODUCT)
         return i->kind;
     if (i->sass == ORR_SASS_UTMACCTL) return AFTER_MAPS;
+    if (i->sass == ORR_SASS_CCTL && i->imm) return AFTER_INVALIDATE;
     return i->sass == ORR_SASS_USETMAXREG ? AFTER_REGISTERS : 0;
 }
 

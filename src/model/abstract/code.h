@@ -23,8 +23,9 @@ typedef struct aseg {
     uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
     uint16_t gate;         // of a fence, + 1: the access that is under the same predicate; 0: there is none
 } aseg;
-// What a segment may end with besides an orr_tkind: setmaxnreg; tensor maps asked for ahead.
-enum { AFTER_REGISTERS = 200, AFTER_MAPS };
+// What a segment may end with besides an orr_tkind: setmaxnreg; tensor maps asked for ahead;
+// CCTL that drops all that L1 has.
+enum { AFTER_REGISTERS = 200, AFTER_MAPS, AFTER_INVALIDATE };
 
 typedef struct aburst { // instructions issued one after the other without a gap
     uint16_t at;        // cycles after the segment's beginning

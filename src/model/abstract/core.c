@@ -88,7 +88,7 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     return t;
 }
 
-// The next code block of its trace; false: there is none, or it waits (w->stalls). Bodies:
+// The next code block of its trace; false: there is none, or it waits (w->step.stalls). Bodies:
 // program/program.h, orr_tblock.
 static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const machine *m = s->m;
@@ -96,12 +96,14 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const orr_program *p = code->program;
     do {
         if (!w->has_then) {
-            if (w->exec && w->trace.at == w->trace.end) {
-                w->stalls = abt_step_pull(s, w, t) == ORR_STEP_WAITS;
-                if (w->stalls) return false;
+            if (w->step.exec && w->trace.at == w->trace.end) {
+                w->step.stalls = abt_step_pull(s, w, t) == ORR_STEP_WAITS;
+                if (w->step.stalls) return false;
             }
+            const uint8_t *event = w->trace.at;
             int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
             if (more < 0) s->damaged = true;
+            if (w->step.exec) abt_step_enter(w, event);
             w->has_then = more > 0;
         }
         if (!w->has_then) return false;
@@ -118,7 +120,8 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
         s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
         if (!w->predicated_off) {
             w->has_then = false;
-            if (!code->in_order && !read_accesses(w, p->blocks[which].naccess)) {
+            bool known = !w->step.exec || !w->step.executes;
+            if (!code->in_order && known && !read_accesses(w, p->blocks[which].naccess)) {
                 s->damaged = true;
                 return false;
             }
@@ -143,7 +146,7 @@ static uint64_t groups_done(const awarp *w, uint32_t left) {
 // A fence under a predicate that no lane has.
 static bool fence_is_off(const acore *s, const awarp *w, const aseg *g) {
     const acode *code = s->m->code;
-    if (!g->gate || code->in_order || w->exec || !w->code) return false;
+    if (!g->gate || code->in_order || w->step.exec || !w->code) return false;
     if (g->gate > code->program->blocks[w->code - 1].naccess) return false;
     orr_trace t = abt_async_access(w, g->gate - 1u, 0);
     orr_access a;
@@ -164,6 +167,7 @@ static uint64_t fence(acore *s, const awarp *w, const orr_tinst *i, uint64_t now
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     if (i->imm >= 1 && now < w->stored) t = latest(t, heard);
+    if (i->imm >= 1 && s->fences.on) t = latest(t, abt_fence(s, i->imm, now));
     // nor before the bulk loads are there that the SM has asked for (cycle/sm.c)
     uint64_t bulk = i->imm >= 1 ? abt_async_landed(s) : 0;
     return now < bulk ? latest(t, bulk + (uint64_t)g->core_fence_store) : t;
@@ -336,6 +340,8 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     uint64_t end = *t;
     if (g->after == ORR_TK_GROUP) {
         w->group_ready[++w->group % MAX_GROUPS] = 0;
+    } else if (g->after == AFTER_INVALIDATE) {
+        if (!w->predicated_off) abt_fences_invalidate(s, end - g->tail);
     } else if (g->after == ORR_TK_FENCE) {
         uint64_t then = fence_is_off(s, w, g) ? end : fence(s, w, i, end - g->tail);
         if (then > end) *t = then;
@@ -347,7 +353,7 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     } else {
         catch_up(s, w);
         // the next code block first: it may be the end
-        if (w->seg == w->end && !w->exec && !next_block(s, w, t)) {
+        if (w->seg == w->end && !w->step.exec && !next_block(s, w, t)) {
             end_warp(s, w, id, *t);
             return true;
         }
@@ -369,9 +375,9 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
     awarp *w = &s->warps[id];
     uint64_t t = s->queue.when[id];
     for (;;) {
-        bool later = w->exec && w->seg == w->end && t >= until; // it is executed when it is time
+        bool later = w->step.exec && w->seg == w->end && t >= until; // it is executed when it is time
         if (later || (w->seg == w->end && !next_block(s, w, &t))) {
-            if (later || w->stalls)
+            if (later || w->step.stalls)
                 s->queue.when[id] = t;
             else
                 end_warp(s, w, id, t);
@@ -384,7 +390,8 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             s->queue.when[id] = t;
             return;
         }
-        t = run_segment(s, w, g, t);
+        uint64_t sleeps = w->step.exec ? abt_step_reach(s, w, g, t) : 0;
+        t = run_segment(s, w, g, t) + sleeps;
         if (s->damaged || (g->after && special(s, w, id, g, &t))) return;
     }
 }

@@ -11,7 +11,7 @@ void abt_state_free(void *st);
 // The whole launch; appends to r->launches.
 bool abt_launch(abt_state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e);
 // Would that execute it as it is timed?
-bool abt_in_time(const abt_state *st, const orr_work *w);
+bool abt_in_time(const orr_work *w);
 void abt_copy(abt_state *st, uint64_t addr, uint64_t bytes); // from the host, between launches
 
 // Somebody who simulates some of a launch's thread blocks.

@@ -51,6 +51,13 @@ typedef struct sent { // when it left, and when it is done
     uint64_t left, done;
 } sent;
 
+// L2 has done a store or a reduction at `done`: when the SM hears of it.
+static void note_done(acore *s, const orr_fast_place *p, uint64_t done) {
+    const port_spec *port = &s->m->c->core.port;
+    uint64_t heard = done + port->reply_ticks + (p->far ? port->far_ticks / 2 : 0);
+    s->fences.stored = latest(s->fences.stored, heard / ORR_TICKS);
+}
+
 // Stores and atomics.
 static sent send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
                  uint8_t whole) {
@@ -58,6 +65,7 @@ static sent send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t whe
     uint64_t t = leave(s, p, when, bytes, &r->time);
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
+    if (s->fences.on && r->kind != ORR_REQ_ATOMIC) note_done(s, p, a.done);
     held_back(s, when, t, r->time, a.taken);
     return (sent){t, a.done};
 }
@@ -98,6 +106,7 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
     r->time += t - merged_until;
     r->sm = s->id;
     orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
+    if (s->fences.on) note_done(s, p, a.done);
     s->port.parts.left[n % places] = t;
     if (full)
         replace_part(s, most, a.done + port->reply_ticks);
@@ -202,6 +211,7 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
         m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_load_header;
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
+    if (s->fences.on) abt_fences_visit(s, &x->place);
     held_back(s, when, t, there, a.taken);
     uint64_t came = answer(s, s->id, x->sectors, a.done);
     uint32_t n = s->times, whose = one_of(x->line, n);
@@ -252,6 +262,7 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_byte_mask;
+    if (s->fences.on) abt_fences_visit(s, &x->place);
     sent first = send(s, &x->place, &r, when, bytes, 0);
     uint64_t done = first.done;
     uint64_t came = answered && done ? answer(s, s->id, x->sectors, done) : when;

@@ -124,7 +124,7 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     orr_cycle_rates(m->gpu, c);
 }
 
-bool abt_in_time(const abt_state *st, const orr_work *w) { return abt_step_wants(st->machine, w); }
+bool abt_in_time(const orr_work *w) { return abt_step_wants(w); }
 
 // The launch's kernel into the machine, and how many of its blocks an SM holds.
 static bool load(state *st, const orr_gpu *gpu, const orr_work *w, orr_occupancy_result *occ, orr_err *e) {
@@ -150,7 +150,7 @@ bool abt_launch(state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r,
     double start = orr_seconds();
     machine *m = st->machine;
     orr_work own;
-    bool in_time = abt_step_wants(m, w);
+    bool in_time = abt_step_wants(w);
     if (!in_time) w = orr_work_rewritten(w, &own, r);
     orr_occupancy_result occ = {0};
     if (!load(st, gpu, w, &occ, e)) return false;

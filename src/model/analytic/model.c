@@ -338,11 +338,10 @@ static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t,
 // The abstract model's machine executes such a kernel as it is timed. *done: it was one.
 static bool run_in_time(state *st, const orr_gpu *gpu, const orr_work *w, orr_result *r, bool *done,
                         orr_err *e) {
-    *done = false;
-    if (!w->launch || !orr_kernel_orders(w->info.kernel)) return true;
+    *done = w->launch && orr_kernel_orders(w->info.kernel) && abt_in_time(w);
+    if (!*done) return true;
     if (!st->in_time && !(st->in_time = abt_state_new(gpu, e))) return false;
-    *done = abt_in_time(st->in_time, w);
-    return !*done || abt_launch(st->in_time, gpu, w, r, e);
+    return abt_launch(st->in_time, gpu, w, r, e);
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {

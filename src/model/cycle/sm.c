@@ -7,6 +7,7 @@
 #include "model/cycle/grids.h"
 #include "model/cycle/step.h"
 
+#include <stddef.h>
 #include <string.h>
 
 // ---- an instruction on its way to its unit ------------------------------------------------------
@@ -529,11 +530,34 @@ uint64_t cyc_sm_next(const sm *s) {
     return t;
 }
 
+// An SM's turn comes once in a window, and what the others have has driven its own out of the host's caches:
+// what it will look at is asked for at once, and not line by line when it is needed.
+static void fetch_state(const void *at, size_t bytes) {
+    for (size_t n = 0; n < bytes; n += 64) __builtin_prefetch((const uint8_t *)at + n, 1);
+}
+
+static void fetch_sm(const sm *s) {
+    const cycle *c = s->c;
+    for (uint32_t n = 0; n < c->nsched; n++) {
+        const scheduler *q = &s->sched[n];
+        fetch_state(q, offsetof(scheduler, ready) + c->per_sched * sizeof *q->ready);
+        fetch_state(q->age, c->per_sched * sizeof *q->age);
+        for (uint64_t m = q->live; m; m &= m - 1)
+            fetch_state(warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m))),
+                        offsetof(warp, cluster_phase));
+    }
+    fetch_state(s->operands, c->nsched / c->sched_per_sub * sizeof *s->operands);
+    fetch_state(s->units.free, c->core.units.npools * sizeof *s->units.free);
+    fetch_state(&s->l1, offsetof(l1_cache, part));
+    fetch_state(&s->lsu, offsetof(lsu, head));
+}
+
 void cyc_sm_run(sm *s, uint64_t until) {
     uint32_t nsched = s->c->nsched;
     event_queue *clock = &s->clock;
     s->shared.memo = s->worker->memo;
     s->lsu.traffic = s->worker->traffic;
+    fetch_sm(s);
     l1_prefetch_fills(&s->l1);
     while (!s->damaged && !s->starved) {
         uint64_t t = cyc_sm_next(s);

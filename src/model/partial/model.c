@@ -281,8 +281,8 @@ static bool by_portions(const job *j) {
 
 // Blocks that see each other's accesses, all of which are executed anyway: they wait for each other, or the
 // whole grid is simulated. (So it is where blocks are in clusters, of which none can be left out.)
-static bool in_time(const job *j, const state *st) {
-    return j->w->launch && abt_in_time(st->gpu, j->w) &&
+static bool in_time(const job *j) {
+    return j->w->launch && abt_in_time(j->w) &&
            (waits(j->w->info.kernel) || portions_whole(j->p.total, (uint64_t)j->gpu->sm_count * j->p.most));
 }
 
@@ -315,7 +315,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
     plan_inside(&j->p, w->info.grid);
-    if (by_portions(j) && (in_time(j, st) || orr_work_cluster(w) > 1)) return run_in_time(j, st, e);
+    if (by_portions(j) && (in_time(j) || orr_work_cluster(w) > 1)) return run_in_time(j, st, e);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
     // them. What can be executed or read but once is pulled for both.
     bool twice = w->launch ? !whole : w->source->seek != NULL;
