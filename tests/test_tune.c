@@ -66,7 +66,7 @@ static void device(void **state) {
     assert_string_equal(value_of(&t, "limit.sm_warps"), "64 warps");
     assert_string_equal(value_of(&t, "l2.size"), "40 MB");
     assert_string_equal(value_of(&t, "dram.size"), "80 GB");
-    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");  // 2 x 2e9 x 4096 / 8
+    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");   // 2 x 2e9 x 4096 / 8
     assert_string_equal(value_of(&t, "dram.channels"), "128 channels"); // 4096 / 32
     assert_string_equal(value_of(&t, "dram.kind"), "hbm3");
     assert_string_equal(value_of(&t, "l1.latency"), "(none)");      // not measured: as the family has it
