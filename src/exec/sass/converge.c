@@ -22,9 +22,10 @@
 // fragments in different places may use one register. BMOV saves and restores it around calls. A GPU has but
 // one mask in it, for all lanes, and does not know at which depth of a recursion lanes wait. It shows in two
 // places. Lanes that are at a BSYNC, have not executed it, and see others meet there, deeper, are passed by:
-// when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for (`passed`).
-// And at a register that was restored with lanes that have ended since, nobody waits (H200: fib, hanoi and
-// others with 166 sets of arguments, clocks of each lane; docs/archive/h200/atomics.md, Recursion).
+// when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for
+// (frag.overtaken). And at a register that was restored with lanes that have ended since, nobody waits (H200:
+// fib, hanoi and others with 166 sets of arguments, clocks of each lane; docs/archive/h200/atomics.md,
+// Recursion).
 //
 // Where lanes part the fewer go first, of as many those that are later in the code, unless they come to a
 // BSYNC there and would wait; when they wait, those that parted from them last go on; and after a YIELD lanes

@@ -1,4 +1,6 @@
-// Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+// Thread blocks on an SM of the abstract model: as model/cycle/block.c has it, with warps that may be
+// batches. A block starts when there is room, its warps go to the schedulers in turn and wait for each other
+// at barriers; it ends with its last warp.
 #include "program/named.h"
 #include "model/abstract/abstract.h"
 
