@@ -4,7 +4,7 @@
     check_shape.py [ROOT]           every .c and .h below src/ and include/
     check_shape.py --self-test      whether it finds what it is to find
 
-Yardsticks (docs/how/design.md, section 2): a function has at most 80 lines and six parameters, a struct 32 members. What has
+Yardsticks (docs/how/design.md, section 2): a function has at most 80 lines and six parameters, a struct 30 members. What has
 another's shape is left out: functions that CUDA, NCCL, OpenCL and MPI define, and CUDA's structs (src/app/abi.h). So are
 tables, and functions that a macro names. The code is laid out by clang-format, and read line by line accordingly.
 """
@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-LINES, PARAMETERS, MEMBERS = 80, 6, 32
+LINES, PARAMETERS, MEMBERS = 80, 6, 30
 NOT_OURS = re.compile(r"(orr_)?_*(cu[A-Z]|cuda[A-Z]|nccl[A-Z]|cl_cl[A-Z]|layer_cl[A-Z]|counted_)")
 NOT_OUR_STRUCTS = {"src/app/abi.h"}
 

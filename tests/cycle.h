@@ -284,7 +284,7 @@ static inline void kern_inst(kern *k, const char *s) {
     i.sass = (uint16_t)orr_sass_find(name, n);
     i.tclass = orr_sass[i.sass].cls;
     i.tkind = orr_sass[i.sass].kind;
-    i.ctrl = 1 | 7 << 5 | 7 << 8; // stall 1, no barriers
+    i.encoding.ctrl = 1 | 7 << 5 | 7 << 8; // stall 1, no barriers
     where at = {.mask = ALL_LANES};
     bool sources = false, touches = false;
     for (s = past(s + n); *s; s = past(s)) {
@@ -296,7 +296,7 @@ static inline void kern_inst(kern *k, const char *s) {
             at = kern_where(&s);
             touches = true;
         } else if (*s == '|') {
-            i.ctrl = kern_control(s + 1);
+            i.encoding.ctrl = kern_control(s + 1);
             k->k.control = true;
             break;
         } else if (*s == 'R' || *s == 'P') {

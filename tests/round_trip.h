@@ -86,8 +86,8 @@ static void trip_insts(const char *path, const orr_kernel *k, const orr_kernel *
         TRIP_SAME(what, a->disp, b->disp);
         TRIP_SAME(what, a->disp2, b->disp2);
         TRIP_SAME(what, a->imm, b->imm);
-        TRIP_SAME(what, a->file, b->file);
-        TRIP_SAME(what, a->srcline, b->srcline);
+        TRIP_SAME(what, a->source.file, b->source.file);
+        TRIP_SAME(what, a->source.line, b->source.line);
     }
     for (uint32_t i = 0; i < k->noperands; i++) {
         TRIP_SAME(k->name, k->operands[i].kind, l->operands[i].kind);

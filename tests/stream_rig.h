@@ -82,8 +82,8 @@ static inline bool rig_make(rig *r) {
         i[n].guard = -1;
         i[n].target = -1;
         i[n].line = 10 + n;
-        i[n].file = 1;
-        i[n].srcline = 3 + n / 2;
+        i[n].source.file = 1;
+        i[n].source.line = 3 + n / 2;
         i[n].unit = orr_inst_unit(&i[n]);
     }
     i[2].target = 5; // an instruction, until orr_kernel_finish makes it a block

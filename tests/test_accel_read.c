@@ -179,7 +179,7 @@ static void versions(void **state) {
         assert_int_equal(o.ev.list.n, 1);
         const event *v = o.ev.list.at;
         assert_int_equal(v->inst->line, 0xa0);
-        assert_int_equal(v->inst->srcline, i < 5 ? 0 : 42);
+        assert_int_equal(v->inst->source.line, i < 5 ? 0 : 42);
         assert_int_equal(v->mask, 0xffffffff);
         assert_string_equal(name_of(&o, v), "LDG.E.128.SYS");
         for (int l = 0; l < 32; l++) assert_true(v->a.addr[l] == 0x7f580face400 + 16 * (uint64_t)l);
@@ -663,16 +663,16 @@ static void code_in_the_header(void **state) {
     assert_int_equal(collect(s, &ev, &e), 0);
     assert_int_equal(ev.list.n, 5);
     const orr_inst *load = ev.list.at[0].inst, *set = ev.list.at[1].inst, *wide = ev.list.at[2].inst;
-    assert_int_equal(load->constant, 0 << 16 | 0x28 / 64 | 1); // bank 0, the first 64 bytes, + 1
-    assert_int_equal(set->ndst, 1);                            // P0
+    assert_int_equal(load->encoding.constant, 0 << 16 | 0x28 / 64 | 1); // bank 0, the first 64 bytes, + 1
+    assert_int_equal(set->ndst, 1);                                     // P0
     assert_int_equal(orr_dst(k, set, 0)->cls, ORR_P);
     assert_int_equal(wide->nsrc, 3); // R3, and both halves of the addend
     assert_int_equal(orr_src(k, wide, 2)->reg, 11);
-    assert_int_equal(ORR_CTRL_WBAR(wide->ctrl), 7);
+    assert_int_equal(ORR_CTRL_WBAR(wide->encoding.ctrl), 7);
     const orr_inst *other = ev.list.at[3].inst, *end = ev.list.at[4].inst;
     assert_int_equal(other->op, ORR_OP_LD);
-    assert_int_equal(ORR_CTRL_WAIT(other->ctrl), 63); // nothing is known: it waits for everything
-    assert_int_equal(ORR_CTRL_WAIT(end->ctrl), 63);
+    assert_int_equal(ORR_CTRL_WAIT(other->encoding.ctrl), 63); // nothing is known: it waits for everything
+    assert_int_equal(ORR_CTRL_WAIT(end->encoding.ctrl), 63);
     free(ev.list.at);
     s->close(s);
     static const char *const wrong[] = {"90",

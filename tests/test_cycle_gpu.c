@@ -356,8 +356,8 @@ static void test_code_of_gpc(void **state) {
 // is flushed.
 static uint64_t naming(orr_gpu *g, uint32_t fourth, uint32_t sixth) {
     kern *k = code_of(1, 1);
-    k->insts.at[3].constant = fourth;
-    k->insts.at[5].constant = sixth;
+    k->insts.at[3].encoding.constant = fourth;
+    k->insts.at[5].encoding.constant = sixth;
     ran x = run_on(g, k);
     uint64_t cycles = x.cycles;
     assert_int_equal(stalled(&x, ORR_STALL_CONSTANT), cycles - 38);

@@ -35,7 +35,7 @@ static void test_gpc_together(void **state) {
 static uint64_t behind(orr_gpu *g, bool cold, uint64_t *mio) {
     kern *k = kern_of(1, 32, "MOV R1\nS2R R2\nFFMA R3 <- R2\nEXIT");
     k->insts.at[0].tclass = ORR_TC_CONST; // LDC of a place that the code names
-    if (cold) k->insts.at[0].constant = 8 + 1;
+    if (cold) k->insts.at[0].encoding.constant = 8 + 1;
     ran x = run_on(g, k);
     uint64_t cycles = x.cycles;
     *mio = stalled(&x, ORR_STALL_MIO);

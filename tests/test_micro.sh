@@ -85,6 +85,22 @@ check "tuned" 0 '^inherit = "family/ampere"' '^product += "Some A100"' "^sm.coun
 check "written" 0 -- tune a.csv -o a.conf
 check "and it runs" 0 "Some A100|a.conf" -- "$ORRERY" gpu show ./a.conf
 check "and simulates" 0 "vecadd" -- "$ORRERY" run vecadd --size small --gpu ./a.conf --model cycle -q
+# How long code and parameters take when a kernel starts is found again where a simulated GPU has been measured.
+sed 's/cc_major,,8/cc_major,,9/; s/sms,,108/sms,,132/' a.csv > h.csv
+"$ORRERY" tune h.csv -q -o h.conf
+"$ORRERY" run micro/start --size quick --gpu ./h.conf --model cycle --flush --set launch.code_latency=150 --set launch.gpc_code=4 \
+    --set launch.gpc_constants=2 --json -q -o start.json
+python3 - > start.csv <<'END'
+import json
+names = ["gpc__cycles_elapsed.max"] + [f"smsp__warps_issue_stalled_{k}.sum" for k in ("no_instruction", "imc_miss")]
+print("script,size,cache,launch,repeat,kernel,grid,block,gpu," + ",".join(names))
+for l in json.load(open("start.json"))["launches"]:
+    shape = ["x".join(map(str, l[k])) for k in ("grid", "block")]
+    counts = [str(l["counters"][n]) for n in names]
+    print(",".join(["micro/start,quick,flushed", str(l["index"]), "0", l["kernel"], *shape, "Some H100", *counts]))
+END
+check "how a kernel starts" 0 "^launch.code_latency += (149|150|151)[.0-9]* cycles" "^launch.gpc_code += (3.9|4)[.0-9]* cycles" \
+    "^launch.gpc_constants += (1.9|2)[.0-9]* cycles" -- tune h.csv start.csv
 # What was measured on an H200 gives a description of it, without a GPU.
 check "an H200" 0 '^inherit = "family/hopper"' "^sm.count += 132 SMs" "^op.fp32.latency += 4 cycles" "^op.fp64.latency += 8 cycles" "^unit.alu.lanes += 16 lanes" \
     "^l1.latency += 3[0-9] cycles" "^l2.size += 60 MB" "^const.size += 2048 B" "^core.policy += gty" -- tune "$SOURCE/hardware/h200/micro.csv"

@@ -103,7 +103,7 @@ static void run(stand *r, const one *x) {
     r->trace.n = 0;
     r->trace.mask = x->mask;
     r->w.trace = &r->trace;
-    r->w.looked = 0;
+    r->w.shapes.found = 0;
     set_exec(&r->w, x->mask);
     (x->mask == FULL ? u.full : u.masked)(&r->w, &u);
 }

@@ -129,11 +129,11 @@ static void test_directives(void **state) {
     assert_string_equal(k->funcs[1].name, "helper");
     // source lines: .loc counts until the next one
     const orr_inst *mov = nth(k, ORR_OP_LOCALADDR, 0);
-    assert_string_equal(m->files[mov->file - 1], "/src/a.cu");
-    assert_int_equal(mov->srcline, 10);
+    assert_string_equal(m->files[mov->source.file - 1], "/src/a.cu");
+    assert_int_equal(mov->source.line, 10);
     const orr_inst *st = nth(k, ORR_OP_CALL, 0);
-    assert_string_equal(m->files[st->file - 1], "/src/inc/b.h");
-    assert_int_equal(st->srcline, 44);
+    assert_string_equal(m->files[st->source.file - 1], "/src/inc/b.h");
+    assert_int_equal(st->source.line, 44);
 
     orr_kernel *sized = load(m, "sized");
     assert_int_equal(sized->bounds.reqntid[0], 32);

@@ -606,7 +606,7 @@ static void forged_kernels(void **state) {
     WRONG(r.insts[1].vec = 255, "too wide");
     WRONG(r.insts[3].guard = 100, "guard");
     WRONG(r.insts[3].guard = -2, "guard");
-    WRONG(r.insts[0].file = 2, "source file");
+    WRONG(r.insts[0].source.file = 2, "source file");
     WRONG(r.insts[0].first = 13, "operands are not there");
     WRONG(r.insts[0].first = UINT32_MAX, "operands are not there");
     WRONG(r.operands[2].reg = 1000, "register that is not there");

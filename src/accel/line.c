@@ -236,7 +236,7 @@ static uint32_t line_add(reader *r, uint32_t pc, uint32_t srcline, const fields 
     bool known = decode_inst(&c->kernel, &c->operands_cap, &l->inst, &t);
     words_inst(&c->words, &c->kernel, &c->operands_cap, &l->inst, pc);
     l->inst.line = pc;
-    l->inst.srcline = srcline;
+    l->inst.source.line = srcline;
     l->inst.name = code_name(c, f->name, f->name_n);
     l->how = !f->width ? LINE_PLAIN : orr_inst_traced(&l->inst) ? LINE_ACCESS : LINE_DROP;
     l->ends =

@@ -56,7 +56,7 @@ static uint32_t cautious(void) { return 1u | 1u << 4 | 7u << 5 | 7u << 8 | 63u <
 
 void words_inst(const words *w, orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, uint32_t pc) {
     if (!w->n) return;
-    inst->ctrl = cautious();
+    inst->encoding.ctrl = cautious();
     orr_code c;
     orr_inst i;
     orr_operand operands[ORR_INST_OPERANDS];

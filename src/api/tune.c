@@ -20,6 +20,7 @@
 #define MUCH_LESS    0.6
 #define CYCLES       "gpc__cycles_elapsed.max"
 #define SLICES       "lts__t_requests.m[ai][xn]"
+#define STORED       "lts__t_sectors_srcunit_tex_op_write.sum"
 #define BEYOND       "cycles beyond what every launch takes" // profiler.overhead is found last
 static const struct search {
     const char *key;
@@ -37,6 +38,8 @@ static const struct search {
     {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*", CYCLES},
     {"l2.invalidate_replicas", {"no", "yes"}, "micro/calls", "local_*", CYCLES},
     {"l2.store_after_fill", {"no", "yes"}, "micro/tables", "read_*", CYCLES},
+    // How many lines' stores wait to be merged: what of them comes to L2.
+    {"xbar.merge_lines", {"0", "8", "16", "20", "24", "28", "32", "48"}, "micro/merge", "*", STORED},
     {"xbar.merge_stores", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
     {"xbar.queue", {"64", "200"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
     {"lsu.replay", {"1", "2", "3", "4"}, "micro/rows", "bank_ld", CYCLES},
@@ -84,6 +87,15 @@ static bool write_conf(tuner *x, orr_err *e) {
     bool ok = orr_write_file(x->conf, t.s, t.n, e);
     free(t.s);
     return ok;
+}
+
+// The GPU as far as it has been found.
+static orr_gpu *described(tuner *x, orr_err *e) {
+    orr_text t = {0};
+    orr_tuned_write(&x->t, &x->f, &t);
+    orr_gpu *g = orr_gpu_parse("what was tuned", t.s, t.n, NULL, 0, e);
+    free(t.s);
+    return g;
 }
 
 static void say(tuner *x, const char *line) {
@@ -227,6 +239,81 @@ static bool fit_start(tuner *x, orr_err *e) {
     return true;
 }
 
+// Warp cycles for a reason, of each warp: how many more were measured than simulated, in the launches with so
+// many blocks that have the reason in simulation: the middle one and the least.
+typedef struct waits {
+    double middle, least;
+} waits;
+
+static waits waits_more(const orr_comparison *c, int counter, uint32_t blocks) {
+    double *more = orr_calloc(c->launches.n + 1, sizeof *more);
+    size_t n = 0;
+    for (size_t i = 0; i < c->ncounters; i++)
+        for (size_t k = 0; c->counters[i] == counter && k < c->launches.n; k++) {
+            const orr_point *p = &c->launches.at[k];
+            const orr_value *v = &p->values[i];
+            double warps = (double)blocks * p->block[0] / 32;
+            if (p->grid[0] != blocks || !(v->predicted > 0) || isnan(v->measured)) continue;
+            more[n++] = (v->measured - v->predicted) / warps;
+        }
+    waits w = {reading_middle(more, n), n ? more[0] : NAN}; // sorted by now
+    free(more);
+    return w;
+}
+
+// The fewest blocks of a launch that leave no SM without one; 0: all have less.
+static uint32_t one_each(const orr_comparison *c, double sms) {
+    uint32_t least = 0;
+    for (size_t k = 0; k < c->launches.n; k++) {
+        uint32_t blocks = c->launches.at[k].grid[0];
+        if (blocks >= sms && (!least || blocks < least)) least = blocks;
+    }
+    return least;
+}
+
+static void found(tuner *x, const char *key, double cycles, const char *why) {
+    char value[64];
+    if (!(cycles >= 0 && cycles < 1000)) return; // not NAN
+    snprintf(value, sizeof value, "%.3g cycles", cycles);
+    orr_tuned_add(&x->t, key, value, why);
+    orr_text line = {0};
+    orr_text_add(&line, "%s = %s: %s", key, value, why);
+    say(x, line.s);
+    free(line.s);
+}
+
+// The SMs of a GPC ask for code and parameters at once, and all have them the later the more they are:
+// kernels with one block and with one for each SM (micro/start), by the reasons for which their warps
+// wait.
+static bool fit_code(tuner *x, orr_err *e) {
+    static const char *const keys[] = {"launch.code_latency", "launch.gpc_code", "launch.gpc_constants"};
+    orr_comparison c = {0};
+    double sms = orr_finding_value(&x->f, "device.sms", NULL);
+    size_t had = x->t.keys.n;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        orr_tuned_add(&x->t, keys[k], "0 cycles", "not yet");
+    orr_gpu *g = described(x, e);
+    double others =
+        g && g->gpc_count > 1 ? sms / (double)g->gpc_count - 1 : 0; // of a GPC, where all have a block
+    orr_gpu_free(g);
+    bool ok = g && write_conf(x, e);
+    x->t.keys.n = had;
+    // Not `starts`, which has other numbers of warps, nor `lines`, whose name ends like that.
+    if (ok && others > 0 && simulate(x, "micro/start", "*[!s]", NULL, &c)) {
+        // Code that no cache has by chance makes a launch wait longer, never shorter.
+        uint32_t every = one_each(&c, sms);
+        double one = waits_more(&c, ORR_C_STALLED_FETCH, 1).least,
+               all = waits_more(&c, ORR_C_STALLED_FETCH, every).least,
+               constants = waits_more(&c, ORR_C_STALLED_CONSTANT, every).middle;
+        found(x, keys[0], one, "no_instruction of a block of micro/start, beyond what else is simulated");
+        found(x, keys[1], (all - one) / others, "the same of a block on each SM, for each other SM of a GPC");
+        found(x, keys[2], constants / others,
+              "imc_miss of a block of micro/start on each SM, for each other SM of a GPC");
+    }
+    simulated(x, &c);
+    return ok;
+}
+
 static bool search_one(tuner *x, const struct search *s, orr_err *e) {
     for (size_t k = 0; k < x->t.keys.n; k++)
         if (!strcmp(x->t.keys.at[k].key, s->key)) return true; // it could be read off
@@ -277,12 +364,9 @@ static bool check(const tuner *x, orr_err *e) {
 }
 
 static bool take_out_refresh(tuner *x, orr_err *e) {
-    orr_text t = {0};
-    orr_tuned_write(&x->t, &x->f, &t);
-    orr_gpu *g = orr_gpu_parse("what was tuned", t.s, t.n, NULL, 0, e);
+    orr_gpu *g = described(x, e);
     if (g) orr_tune_refresh(&x->t, g);
     orr_gpu_free(g);
-    free(t.s);
     return g != NULL;
 }
 
@@ -292,7 +376,7 @@ static bool tune(tuner *x, orr_err *e) {
               orr_tune_readings(&x->f, &h, &x->t, e) && take_out_refresh(x, e);
     orr_hardware_free(&h);
     snprintf(x->conf, sizeof x->conf, "/tmp/orrery-tune-%ld-%p.conf", (long)getpid(), (void *)x);
-    if (ok && x->nfiles > 1) ok = fit_overhead(x, e);
+    if (ok && x->nfiles > 1) ok = fit_overhead(x, e) && fit_code(x, e);
     for (size_t k = 0; ok && !x->stopped.status && x->nfiles > 1 && k < sizeof searches / sizeof *searches;
          k++)
         ok = search_one(x, &searches[k], e);

@@ -356,6 +356,11 @@ typedef struct app_timeline { // --timeline
     uint64_t left_out; // beyond MAX_TIMELINE
 } app_timeline;
 
+typedef struct app_device_settings { // what the program has set of a device
+    unsigned limits[16];             // cudaDeviceSetLimit
+    unsigned flags;                  // cudaSetDeviceFlags
+} app_device_settings;
+
 typedef struct app {
     app_asked asked;
     app_counts counts;
@@ -376,8 +381,7 @@ typedef struct app {
     ORR_VEC(app_block) blocks; // sorted by address
     ORR_VEC(app_registered) registered;
     uint64_t workspace; // of cooperative launches
-    unsigned limits[16];
-    unsigned flags;
+    app_device_settings settings;
     // what becomes of it
     bool open, closed;
     int failed;

@@ -84,12 +84,12 @@ RT(cudaChooseDevice)(int *device, const void *prop) {
 }
 RT(cudaSetDeviceFlags)(unsigned flags) {
     ENTER();
-    the_app.flags = flags;
+    the_app.settings.flags = flags;
     return app_leave(E_OK);
 }
 RT(cudaGetDeviceFlags)(unsigned *flags) {
     ENTER();
-    if (flags) *flags = the_app.flags;
+    if (flags) *flags = the_app.settings.flags;
     return app_leave(flags ? E_OK : E_VALUE);
 }
 
@@ -140,14 +140,14 @@ static const unsigned usual_limit[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 RT(cudaDeviceSetLimit)(int limit, size_t value) {
     ENTER();
     if (limit < 0 || limit > 6) return app_leave(E_LIMIT);
-    the_app.limits[limit] = (unsigned)value;
+    the_app.settings.limits[limit] = (unsigned)value;
     return app_leave(E_OK);
 }
 RT(cudaDeviceGetLimit)(size_t *value, int limit) {
     ENTER();
     if (!value) return app_leave(E_VALUE);
     if (limit < 0 || limit > 6) return app_leave(E_LIMIT);
-    *value = the_app.limits[limit] ? the_app.limits[limit] : usual_limit[limit];
+    *value = the_app.settings.limits[limit] ? the_app.settings.limits[limit] : usual_limit[limit];
     return app_leave(E_OK);
 }
 RT(cudaDeviceSetCacheConfig)(int config) { return config >= 0 && config <= 3 ? E_OK : E_VALUE; }

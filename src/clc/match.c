@@ -128,7 +128,9 @@ static bool anchored(const orr_inst *i) {
     return orr_inst_traced(i) || i->op == ORR_OP_BAR || i->op == ORR_OP_ATOM || i->op == ORR_OP_RED;
 }
 
-static int32_t segment_of(const orr_annotated *a, const orr_inst *i) { return orr_segment_at(a, i->srcline); }
+static int32_t segment_of(const orr_annotated *a, const orr_inst *i) {
+    return orr_segment_at(a, i->source.line);
+}
 
 // A segment, or the nearest around it, with no more loops than the block has.
 static int32_t within(const orr_annotated *a, int32_t s, uint32_t depth) {
@@ -175,7 +177,7 @@ static double same_place(const orr_kernel *k, const orr_match *m, uint32_t group
         const orr_block *x = &k->blocks[b];
         for (uint32_t i = x->first; i < x->first + x->count; i++) {
             const orr_inst *q = &k->insts[i];
-            n += q->srcline == p->srcline && q->op == p->op && q->type == p->type;
+            n += q->source.line == p->source.line && q->op == p->op && q->type == p->type;
         }
     }
     return n;
@@ -197,7 +199,7 @@ static double step_of(const orr_annotated *a, const orr_kernel *k, const uint32_
             if (by->kind != ORR_K_IMM || from->kind != ORR_K_REG || from->reg != to->reg ||
                 from->cls != to->cls)
                 continue;
-            if (p->srcline <= l->from || p->srcline > l->to) continue;
+            if (p->source.line <= l->from || p->source.line > l->to) continue;
             int64_t v = to->cls == ORR_D ? (int64_t)by->value : (int32_t)by->value;
             double n = v < 0 ? -(double)v : (double)v;
             if (n > most) most = n;

@@ -43,7 +43,7 @@ typedef struct xblock {     // a basic block, ready to run
     bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)
     int32_t next, ipdom;
     oper members;   // of `waits`
-    uint32_t keeps; // warp.looked: those of whose rows it writes none
+    uint32_t keeps; // warp.shapes.found: those of whose rows it writes none
 } xblock;
 
 typedef struct constant_key {
@@ -221,8 +221,8 @@ frag *orr_sass_choose(warp *w, bool yields);           // sass/converge.c: who g
 frag *orr_warp_part(warp *w, frag v);                  // a new fragment, ready
 void orr_warp_exit(warp *w, frag *f, uint32_t lanes);  // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
-void orr_warp_registers(warp *w); // before it runs
-void orr_warp_leaves(warp *w);    // it has ended: others may have its registers
+void orr_warp_registers(warp *w);       // before it runs
+void orr_warp_leaves(warp *w);          // it has ended: others may have its registers
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 

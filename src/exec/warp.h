@@ -89,7 +89,7 @@ void orr_spot_find(warp *w, const spot_group *g, spot *s);
 void orr_spot_note(warp *w, const uop *u); // the access at one, in the stream
 
 enum { SHAPE_REGULAR, SHAPE_ROWS, SHAPE_ANY, SHAPE_FAR }; // ROWS: two of 16; FAR: high words differ
-enum { LOCAL_SHAPES = 8, SHAPES = 32 }; // the first of them only within a basic block
+enum { LOCAL_SHAPES = 8, SHAPES = 32 };                   // the first of them only within a basic block
 enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
 
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
@@ -190,12 +190,17 @@ typedef struct warp_frames {
     int32_t free;
 } warp_frames;
 
-// Register arrays by class. A warp that ends leaves its own to one that begins, which finds them in the host's
-// first cache.
+// Register arrays by class. A warp that ends leaves its own to one that begins, which finds them in the
+// host's first cache.
 typedef struct warp_areas {
     uint8_t *at[ORR_CLASSES];
     uint32_t bytes[ORR_CLASSES];
 } warp_areas;
+
+typedef struct warp_shapes { // of its rows of addresses (run/shapes.c)
+    uint32_t found;          // a bit each
+    row_shape at[SHAPES + 1];
+} warp_shapes;
 
 struct warp {
     uint8_t *bank[BANKS];
@@ -222,8 +227,7 @@ struct warp {
     uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads, and looks at flags
-    uint32_t looked;              // shapes that are found, a bit each
-    row_shape shapes[SHAPES + 1];
+    warp_shapes shapes;
     warp_joins joins;
     warp_frames frames;
     warp_areas regs; // the register arrays

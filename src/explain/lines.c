@@ -23,13 +23,15 @@ typedef struct reading {
 } reading;
 
 uint32_t orr_inst_line(const orr_kernel *k, const orr_inst *i, const char **file) {
-    *file = i->file && k->module && i->file <= k->module->nfiles ? k->module->files[i->file - 1] : NULL;
-    return *file ? i->srcline : i->line;
+    *file = i->source.file && k->module && i->source.file <= k->module->nfiles
+                ? k->module->files[i->source.file - 1]
+                : NULL;
+    return *file ? i->source.line : i->line;
 }
 
 uint32_t orr_line_group(const orr_kernel *k, const orr_inst *i) {
     const char *file;
-    const uint32_t key[3] = {orr_inst_line(k, i, &file), i->file, orr_inst_access(i)};
+    const uint32_t key[3] = {orr_inst_line(k, i, &file), i->source.file, orr_inst_access(i)};
     return (uint32_t)orr_hash64(key, sizeof key, 0);
 }
 

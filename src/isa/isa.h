@@ -473,6 +473,16 @@ enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant fo
     ORR_SREG_COUNT
 };
 
+typedef struct orr_source_line { // of the program's source
+    uint32_t file;               // index + 1 in module->files; 0: unknown
+    uint32_t line;
+} orr_source_line;
+
+typedef struct orr_encoding { // what only the encoding of machine code says; 0 for PTX
+    uint32_t ctrl;            // control bits (ORR_CTRL_*)
+    uint32_t constant; // the 64 bytes of constants that it names, bank << 16 | offset / 64, + 1; 0: none
+} orr_encoding;
+
 typedef struct orr_inst {
     uint16_t op;        // enum orr_op
     uint8_t type;       // enum orr_type: of the result, or of the operation
@@ -497,15 +507,12 @@ typedef struct orr_inst {
     int32_t disp2;      // cp.async: added to the second address
     uint32_t imm;       // op-specific constant
     uint32_t line;      // line in the PTX file (or address in the machine code)
-    uint32_t file;      // source file index + 1 in module->files, 0 unknown
-    uint32_t srcline;   // source line
-    uint32_t ctrl;      // machine code's control bits (ORR_CTRL_*), 0 for PTX
-    uint16_t sass;      // enum orr_sass when the code is the machine's (kernel->machine), else 0
-    uint8_t tclass;     // orr_tclass and
-    uint8_t tkind;      //   orr_tkind then
-    uint32_t name;      // and its mnemonic: index in kernel->names
-    uint32_t
-        constant; // machine code: the 64 bytes of constants it names, bank << 16 | offset / 64, + 1; 0: none
+    orr_source_line source;
+    orr_encoding encoding;
+    uint16_t sass;  // enum orr_sass when the code is the machine's (kernel->machine), else 0
+    uint8_t tclass; // orr_tclass and
+    uint8_t tkind;  //   orr_tkind then
+    uint32_t name;  // and its mnemonic: index in kernel->names
 } orr_inst;
 
 // Control bits as the machine has them since Volta, from bit 0: stall cycles (4), yield (1, clear: prefer

@@ -203,12 +203,40 @@ double reading_efficiency(const orr_findings *f, const rule *r, orr_text *why) {
     return share > 100 && share < 105 ? 100 : share; // clocks are known to some percent
 }
 
-// Channels of 64 bits where memory is stacked (HBM: more than 1024 bits), of 32 elsewhere (a GDDR chip).
+// Stacked memory by its clock, as the generations have them; else the usual chips.
+const char *reading_memory_kind(const orr_findings *f) {
+    double mhz = orr_finding_value(f, "device.memory_clock", NULL) / 1000,
+           bits = orr_finding_value(f, "device.memory_bus", NULL);
+    if (bits > 1024) return mhz < 1100 ? "hbm2" : mhz < 1700 ? "hbm2e" : mhz < 3000 ? "hbm3" : "hbm3e";
+    return mhz < 4500 ? "gddr5" : mhz < 9100 ? "gddr6" : mhz < 11000 ? "gddr6x" : "gddr7";
+}
+
+// Slices: one for each 64 bits where memory is stacked (HBM: more than 1024 bits), for each 32 elsewhere (a
+// GDDR chip).
 double reading_channels(const orr_findings *f, const rule *r, orr_text *why) {
     double bits = orr_finding_value(f, "device.memory_bus", NULL);
     if (isnan(bits)) return NAN;
     orr_text_add(why, "device.memory_bus in channels of %d bits", bits > 1024 ? 64 : 32);
     return floor(bits / (bits > 1024 ? 64 : 32)) * r->scale;
+}
+
+// Channels that are read and written by themselves, as the standards have them: pseudo channels of HBM2
+// (JESD235) and HBM3 (JESD238), the channels of a GDDR chip (JESD212, 250, 239).
+double reading_dram_channels(const orr_findings *f, const rule *r, orr_text *why) {
+    static const struct {
+        const char *kind;
+        int bits;
+    } widths[] = {{"hbm2", 64},  {"hbm2e", 64}, {"hbm3", 32},   {"hbm3e", 32},
+                  {"gddr5", 32}, {"gddr6", 16}, {"gddr6x", 16}, {"gddr7", 8}};
+    double bits = orr_finding_value(f, "device.memory_bus", NULL);
+    const char *kind = reading_memory_kind(f);
+    if (isnan(bits)) return NAN;
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        if (strcmp(widths[k].kind, kind) != 0) continue;
+        orr_text_add(why, "device.memory_bus in channels of %d bits, as %s has them", widths[k].bits, kind);
+        return floor(bits / widths[k].bits) * r->scale;
+    }
+    return NAN;
 }
 
 // A comparison with its consumer is in the chain, too: half of a pair of them is taken off.

@@ -112,7 +112,7 @@ static const rule rules[] = {
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),
     {"dram.bandwidth", "GB/s", reading_bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
     {"dram.efficiency", "%", reading_efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
-    {"dram.channels", "channels", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"dram.channels", "channels", reading_dram_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"dram.latency", "cycles", reading_memory, "l2.size", "mb", 1, 0, 1, 100, 5000},
     {"dram.trfc", "clocks", reading_refresh, NULL, NULL, 1, 0, 1, 50, 5000},
     {"dram.trefi", "ns", reading_refresh_every, NULL, NULL, 1, 0, 1, 500, 20000},
@@ -208,14 +208,6 @@ static const char *family_of(const orr_findings *f) {
     for (size_t k = 0; k < sizeof families / sizeof *families; k++)
         if (families[k].major == major && families[k].minor == minor) return families[k].family;
     return NULL;
-}
-
-// Stacked memory by its clock, as the generations have them; else the usual chips.
-static const char *memory_kind(const orr_findings *f) {
-    double mhz = orr_finding_value(f, "device.memory_clock", NULL) / 1000,
-           bits = orr_finding_value(f, "device.memory_bus", NULL);
-    if (bits > 1024) return mhz < 1100 ? "hbm2" : mhz < 1700 ? "hbm2e" : mhz < 3000 ? "hbm3" : "hbm3e";
-    return mhz < 4500 ? "gddr5" : mhz < 9100 ? "gddr6" : mhz < 11000 ? "gddr6x" : "gddr7";
 }
 
 // What a load finds at a place after a store there: in L1 it takes much less than in L2.
@@ -517,7 +509,7 @@ bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *
         free(why.s);
     }
     if (!isnan(orr_finding_value(f, "device.memory_bus", NULL)))
-        orr_tuned_add(out, "dram.kind", memory_kind(f),
+        orr_tuned_add(out, "dram.kind", reading_memory_kind(f),
                       "device.memory_bus and device.memory_clock, as the generations have them");
     tune_opcodes(f, out);
     write_policy(f, out);

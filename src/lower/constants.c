@@ -171,8 +171,8 @@ uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t pa
 }
 
 // ---- loading --------------------------------------------------------------------------------------
-// The line of 64 bytes that a constant is in, as orr_inst.constant has it: bank and place. Launch parameters
-// such as ntid are at the beginning of bank 0, arguments behind what the driver puts there.
+// The line of 64 bytes that a constant is in, as orr_inst.encoding.constant has it: bank and place. Launch
+// parameters such as ntid are at the beginning of bank 0, arguments behind what the driver puts there.
 uint32_t lower_constant_line(const lower *l, uint64_t v) {
     uint32_t bank = v & BANK4 ? 4 : v & BANK3 ? 3 : 0, at = (uint32_t)v & 0xffff;
     if (!bank && v >= ARGUMENTS)

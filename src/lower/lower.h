@@ -61,7 +61,7 @@ typedef struct orr_minst {
     uint16_t flags;    // ORR_TF_*
     uint16_t access;   // of the accesses of its block in the stream, or ORR_NO_ACCESS
     uint16_t warps;    // barrier: how many take part; 0: all of the block
-    uint32_t constant; // the line of constants that it names, as orr_inst.constant
+    uint32_t constant; // the line of constants that it names, as orr_inst.encoding.constant
     uint32_t inst;     // the kernel's instruction it came from
     uint32_t regs;     // in orr_lowered.regs: nsrc sources, then ndst destinations
 } orr_minst;

@@ -88,7 +88,7 @@ typedef struct minst {
     uint8_t space, bytes, offset, imm;
     uint8_t nsrc, ndst;
     uint8_t guards;    // of the sources, the last ones
-    uint32_t constant; // the line of constants that it names, as orr_inst.constant
+    uint32_t constant; // the line of constants that it names, as orr_inst.encoding.constant
     uint16_t flags, access, warps;
     uint32_t regs; // in lower.regs: sources, then destinations
     uint32_t inst;

@@ -159,8 +159,7 @@ static orr_operand *new_inst(rewriter *m, uint16_t op, uint8_t type, int ndst, i
                     .nsrc = (uint8_t)nsrc,
                     .first = (uint32_t)m->operands.n,
                     .line = like->line,
-                    .file = like->file,
-                    .srcline = like->srcline};
+                    .source = like->source};
     for (int o = 0; o < ndst + nsrc; o++) (void)ORR_PUSH(&m->operands);
     return &m->operands.at[i->first];
 }

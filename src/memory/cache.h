@@ -1,6 +1,6 @@
 // Tags of a sectored cache of any shape, which evicts what was used least recently. Nothing here knows time.
 //
-// A cache may have room for fewer lines than it has tags (orr_cache_share): then a new line evicts the oldest
+// A cache may have room for fewer lines than it has tags (orr_cache_limit): then a new line evicts the oldest
 // of its set when the set is full, else the oldest of another set. Other sets take turns at that, in an order
 // in which neighbours do not follow each other, so that accesses to ascending addresses do not run along with
 // it.
@@ -25,14 +25,14 @@ typedef struct orr_cache_line {
     uint32_t user;        // what the owner keeps with it (L1: its newest miss)
     uint8_t valid, dirty; // sectors
     uint8_t pending;      // sectors that have been asked for
-    uint8_t used;         // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
+    uint8_t flags;        // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
 } orr_cache_line;
-#define ORR_LINE_PARTIAL 2
-#define ORR_LINE_COPIED  4  // set by who keeps a copy elsewhere
-#define ORR_LINE_PASSED  8  // L2: the other half has stored to it since this one has
-#define ORR_LINE_AGAIN   16 // L2: a sector that is there in part was stored to again
-#define ORR_LINE_SPREAD  64 // L2: its sectors that are there in part came one by one
-#define ORR_LINE_WHOLE   32 // L2: it was there in part, has been completed, and is to be written back
+#define ORR_LINE_PARTIAL    2
+#define ORR_LINE_COPIED     4  // set by who keeps a copy elsewhere
+#define ORR_LINE_FAR_STORED 8  // L2: the other half has stored to it since this one has
+#define ORR_LINE_REWRITTEN  16 // L2: a sector that is there in part was stored to again
+#define ORR_LINE_SCATTERED  64 // L2: its sectors that are there in part came one by one
+#define ORR_LINE_COMPLETED  32 // L2: it was there in part, has been completed, and is to be written back
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways
@@ -56,9 +56,10 @@ typedef struct orr_cache {
         uint32_t newest, oldest; // + 1
         uint32_t n;              // in the list; the others have never been used
     } * set;
-    uint32_t room,
-        held; // lines that it has room for (0: all), that it holds (only counted where there is a limit)
-    uint32_t hand, step;    // the set that gives up a line next, and how far behind it the one after that is
+    uint32_t max_lines,
+        lines_held;      // lines that it has room for (0: all), that it holds (only counted where there is a
+                         // limit)
+    uint32_t hand, step; // the set that gives up a line next, and how far behind it the one after that is
     uint64_t (*partial)[2]; // bytes valid of partly written sectors, 128 bits a line; NULL: not kept
 } orr_cache;
 
@@ -70,7 +71,7 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 void orr_cache_fold(orr_cache *c, const int64_t *turns, int n);
 // Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
 // to ORR_CACHE_PACKED ways only.
-void orr_cache_share(orr_cache *c, uint32_t lines);
+void orr_cache_limit(orr_cache *c, uint32_t lines);
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten
 

@@ -250,7 +250,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
                                    from->tclass, from->tkind);
     i->inst = n;
     i->pc = from->line;
-    i->ctrl = from->ctrl;
+    i->ctrl = from->encoding.ctrl;
     i->space = from->space;
     i->imm = (uint8_t)(from->imm > 255 ? 255 : from->imm);
     if (from->tkind == ORR_TK_BARRIER) { // number, and from bit 8 on how many warps
@@ -290,7 +290,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     } else if (i->kind == ORR_TK_MEM) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
     }
-    if (from->constant) i->constant = orr_program_constant(p, from->constant);
+    if (from->encoding.constant) i->constant = orr_program_constant(p, from->encoding.constant);
     if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     if (i->sass == ORR_SASS_WARPSYNC && strstr(p->names[i->name], ".COLLECTIVE"))
         i->flags |= ORR_TF_COLLECTIVE;

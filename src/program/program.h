@@ -111,7 +111,7 @@ typedef struct orr_program {
     orr_read *reads;
     const char **names;
     uint32_t ninsts, nblocks, nregs, nnames, nreads; // nregs, nreads: entries of `regs`, `reads`
-    uint32_t constants[64], nconstants;              // that instructions name: orr_inst.constant
+    uint32_t constants[64], nconstants;              // that instructions name: orr_inst.encoding.constant
     uint32_t max_access;                             // the largest naccess
     // `regs` holds places: registers numbered from 0 in order of appearance, so that a scoreboard is small.
     uint16_t place[ORR_TREGS]; // of a register, + 1; 0: not used

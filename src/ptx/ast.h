@@ -118,9 +118,9 @@ typedef struct ptx_func {
     uint32_t nparams, nresults;
     uint64_t frame, param_bytes;
     uint32_t frame_align;
-    uint32_t first, n;         // statements
-    uint32_t first_opd, nopds; // all their operands
-    uint8_t *reg_type;         // of each register
+    uint32_t first, n; // statements
+    ptx_run operands;  // all of theirs
+    uint8_t *reg_type; // of each register
     ptx_reg *regs;
     uint32_t nregs;
     orr_kernel_bounds bounds;
@@ -283,6 +283,11 @@ typedef struct ptx_initial { // contents of the variable being read
     size_t cap, n, total;
 } ptx_initial;
 
+typedef struct ptx_ahead { // the token behind the current one
+    token t;
+    bool read;
+} ptx_ahead;
+
 typedef struct ptx_parser {
     orr_module *m;
     ptx_front *f;
@@ -291,8 +296,8 @@ typedef struct ptx_parser {
     const char *at, *end;
     uint32_t line;
     uint32_t depth; // of nesting, against MAX_NESTING
-    token t, ahead; // the current token and, when has_ahead, the next
-    bool has_ahead;
+    token t;        // the current one
+    ptx_ahead ahead;
     const char *last; // end of the token before the current one
     // the function being read
     ptx_func *fn;

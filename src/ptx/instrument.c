@@ -80,8 +80,8 @@ static bool starts_with(const ptx_stmt *s, const char *word) {
 static void look_through(copy *c, const ptx_func *fn) {
     c->local = NULL;
     c->grid = false;
-    for (uint32_t n = 0; n < fn->nopds; n++) {
-        const ptx_opd *o = &c->f->opds.at[fn->first_opd + n];
+    for (uint32_t n = 0; n < fn->operands.n; n++) {
+        const ptx_opd *o = &c->f->opds.at[fn->operands.first + n];
         if (o->kind == O_SREG && grid_register(ptx_sregs[o->value].sreg)) c->grid = true;
     }
     for (uint32_t n = 0; n < fn->n && !c->local; n++) {

@@ -216,20 +216,20 @@ ptx_slice ptx_since(const ptx_parser *p, const char *from) {
 
 void ptx_next(ptx_parser *p) {
     if (p->t.s) p->last = p->t.s + p->t.n + (p->t.kind == T_STRING || p->t.kind == T_CHAR);
-    if (p->has_ahead) {
-        p->t = p->ahead;
-        p->has_ahead = false;
+    if (p->ahead.read) {
+        p->t = p->ahead.t;
+        p->ahead.read = false;
     } else {
         p->t = lex(p);
     }
 }
 
 const token *ptx_peek(ptx_parser *p) {
-    if (!p->has_ahead) {
-        p->ahead = lex(p);
-        p->has_ahead = true;
+    if (!p->ahead.read) {
+        p->ahead.t = lex(p);
+        p->ahead.read = true;
     }
-    return &p->ahead;
+    return &p->ahead.t;
 }
 
 bool ptx_is(const ptx_parser *p, char c) {

@@ -194,7 +194,7 @@ static bool renamed(const known *k, size_t file) {
 static void copy(linker *l, ptx_parser *p, orr_map *own, const char *from, const char *end, size_t file) {
     p->at = from;
     p->end = end;
-    p->has_ahead = false;
+    p->ahead.read = false;
     const char *done = from;
     for (ptx_next(p); p->t.kind != T_EOF; ptx_next(p)) {
         if (p->t.kind != T_NAME || !orr_map_getn(own, p->t.s, p->t.n)) continue;

@@ -63,8 +63,8 @@ static void collect(lowering *l, ptx_func *entry, bool pointers) {
     for (size_t i = 0; pointers && i < l->f->taken.n; i++) reach(l, l->f->taken.at[i]);
     for (size_t i = 0; i < l->order.n; i++) {
         ptx_func *fn = l->order.at[i];
-        for (uint32_t k = 0; k < fn->nopds; k++) {
-            ptx_opd *o = &l->f->opds.at[fn->first_opd + k];
+        for (uint32_t k = 0; k < fn->operands.n; k++) {
+            ptx_opd *o = &l->f->opds.at[fn->operands.first + k];
             if (o->kind == O_VAR) refer(l, o->var);
         }
         for (uint32_t k = 0; k < fn->n; k++) {

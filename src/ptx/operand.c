@@ -145,8 +145,8 @@ void ptx_emit(lowering *l, orr_inst in, const orr_operand *dst, uint32_t nd, con
     in.ndst = (uint8_t)nd;
     in.nsrc = (uint8_t)ns;
     in.line = l->s->line;
-    in.file = l->file;
-    in.srcline = l->file ? l->s->srcline : 0;
+    in.source.file = l->file;
+    in.source.line = l->file ? l->s->srcline : 0;
     for (uint32_t i = 0; i < nd; i++) *ORR_PUSH(&l->operands) = dst[i];
     for (uint32_t i = 0; i < ns; i++) *ORR_PUSH(&l->operands) = src[i];
     *ORR_PUSH(&l->insts) = in;

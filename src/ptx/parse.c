@@ -110,14 +110,14 @@ static void place(ptx_parser *p, ptx_func *fn, ptx_var *v) {
 // Labels that nothing refers to are forgotten, the others numbered.
 static void number_labels(ptx_parser *p, ptx_func *fn) {
     uint32_t used = 0;
-    for (uint32_t i = 0; i < fn->nopds; i++) {
-        ptx_opd *o = &p->f->opds.at[fn->first_opd + i];
+    for (uint32_t i = 0; i < fn->operands.n; i++) {
+        ptx_opd *o = &p->f->opds.at[fn->operands.first + i];
         if (o->kind == O_LABEL) p->labels.at[o->n - 1] = 1;
     }
     for (size_t i = 0; i < p->labels.n; i++)
         if (p->labels.at[i]) p->labels.at[i] = ++used;
-    for (uint32_t i = 0; i < fn->nopds; i++) {
-        ptx_opd *o = &p->f->opds.at[fn->first_opd + i];
+    for (uint32_t i = 0; i < fn->operands.n; i++) {
+        ptx_opd *o = &p->f->opds.at[fn->operands.first + i];
         if (o->kind == O_LABEL) o->n = p->labels.at[o->n - 1];
     }
     for (uint32_t i = 0; i < fn->notes.n; i++) {
@@ -174,7 +174,7 @@ static void function(ptx_parser *p, const char *text, uint8_t linkage) {
     *ORR_PUSH(&p->f->items) = (ptx_note){.kind = N_FUNC, .func = fn};
     if (kernel) *ORR_PUSH(&p->kernel_names) = fn->name;
     fn->first = (uint32_t)p->f->stmts.n;
-    fn->first_opd = (uint32_t)p->f->opds.n;
+    fn->operands.first = (uint32_t)p->f->opds.n;
     p->fn = fn;
     ptx_scope_open(p);
     for (uint32_t i = 0; i < fn->nresults; i++) place(p, fn, fn->results[i]);
@@ -183,7 +183,7 @@ static void function(ptx_parser *p, const char *text, uint8_t linkage) {
     ptx_body(p);
     ptx_scope_close(p);
     fn->n = (uint32_t)p->f->stmts.n - fn->first;
-    fn->nopds = (uint32_t)p->f->opds.n - fn->first_opd;
+    fn->operands.n = (uint32_t)p->f->opds.n - fn->operands.first;
     fn->notes.n = (uint32_t)p->f->notes.n - fn->notes.first;
     number_labels(p, fn);
     fn->nregs = (uint32_t)p->reg_type.n;

@@ -56,7 +56,9 @@ static void add_launch(orr_cost *c, const orr_launch_result *l) {
 
 // ---- instructions and lines ---------------------------------------------------------------------
 static const char *source_file(const orr_kernel *k, const orr_inst *i) {
-    return i->file && k->module && i->file <= k->module->nfiles ? k->module->files[i->file - 1] : NULL;
+    return i->source.file && k->module && i->source.file <= k->module->nfiles
+               ? k->module->files[i->source.file - 1]
+               : NULL;
 }
 
 typedef struct place_key { // no padding
@@ -112,7 +114,7 @@ static void add_places(work *w, const orr_timing *t) {
         const orr_inst *from = i->inst < p->kernel->ninsts ? &p->kernel->insts[i->inst] : NULL;
         const char *file = from ? source_file(p->kernel, from) : NULL;
         place_key key = {.file = file ? orr_hash64(file, strlen(file), 0) : 0};
-        if (from) key.line = file ? from->srcline : p->kernel->machine ? 0 : from->line;
+        if (from) key.line = file ? from->source.line : p->kernel->machine ? 0 : from->line;
         add_place(place_of(&w->line_map, &w->lines, &key, file), t, n);
         key.pc = i->pc;
         key.name = (uint64_t)i->sass + 1;

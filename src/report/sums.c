@@ -40,7 +40,9 @@ static int by_line_warp(const void *a, const void *b) {
 }
 
 static const char *source_file(const orr_kernel *k, const orr_inst *i) {
-    return i->file && k->module && i->file <= k->module->nfiles ? k->module->files[i->file - 1] : NULL;
+    return i->source.file && k->module && i->source.file <= k->module->nfiles
+               ? k->module->files[i->source.file - 1]
+               : NULL;
 }
 
 // The instruction's index in s->ops and s->lines, made when it is the first of its kind.
@@ -58,7 +60,7 @@ static orr_mix *mix_of(orr_sums *s, orr_map *names, const orr_kernel *k, const o
 
 static size_t line_of(orr_sums *s, orr_map *names, const orr_kernel *k, const orr_inst *i) {
     const char *file = source_file(k, i);
-    uint32_t key[2] = {file ? i->file : 0, file ? i->srcline : i->line};
+    uint32_t key[2] = {file ? i->source.file : 0, file ? i->source.line : i->line};
     size_t at = (size_t)orr_map_getn(names, (const char *)key, sizeof key);
     if (!at) {
         orr_line_sum *l = ORR_PUSH(&s->lines);

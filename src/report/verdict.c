@@ -340,8 +340,9 @@ static const char *place_of(char to[100], const orr_timing *t, uint32_t inst) {
     const orr_inst *from = i && p->kernel && i->inst < p->kernel->ninsts ? &p->kernel->insts[i->inst] : NULL;
     const orr_module *m = p && p->kernel ? p->kernel->module : NULL;
     if (!from || !m) return to;
-    const char *file = from->file && from->file <= m->nfiles ? m->files[from->file - 1] : NULL;
-    uint32_t line = file ? from->srcline : p->kernel->machine ? 0 : from->line;
+    const char *file =
+        from->source.file && from->source.file <= m->nfiles ? m->files[from->source.file - 1] : NULL;
+    uint32_t line = file ? from->source.line : p->kernel->machine ? 0 : from->line;
     if (!file) file = m->path;
     if (!file || !line) return to;
     const char *slash = strrchr(file, '/');

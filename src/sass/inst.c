@@ -221,7 +221,8 @@ static void depbar(orr_inst *i, const orr_code *c) {
     i->tkind = ORR_TK_ALU;
     for (int n = 0; n < c->nargs; n++) {
         const orr_arg *a = &c->args[n];
-        if (a->kind == ORR_ARG_MASK) i->ctrl |= ((uint32_t)a->value & 63) << 11; // waits until they are free
+        if (a->kind == ORR_ARG_MASK)
+            i->encoding.ctrl |= ((uint32_t)a->value & 63) << 11; // waits until they are free
         if (a->kind == ORR_ARG_SB) {
             i->tkind = ORR_TK_WAIT_GROUP;
             i->imm |= (uint32_t)a->reg << 8;
@@ -255,7 +256,8 @@ static void fence(orr_inst *i, const orr_code *c) {
 
 // ---- instructions -----------------------------------------------------------------------------------
 void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST_OPERANDS]) {
-    *i = (orr_inst){.guard = -1, .target = -1, .sass = c->op, .ctrl = c->ctrl, .line = c->address};
+    *i = (orr_inst){
+        .guard = -1, .target = -1, .sass = c->op, .encoding = {.ctrl = c->ctrl}, .line = c->address};
     i->tclass = orr_sass[c->op].cls;
     i->tkind = orr_sass[c->op].kind;
     orr_sass_nearest(c->op, &i->op, &i->type);
@@ -271,9 +273,10 @@ void orr_sass_inst(orr_inst *i, const orr_code *c, orr_operand operands[ORR_INST
     for (int n = 0; n < c->nargs; n++) {
         const orr_arg *a = &c->args[n];
         if (a->kind == ORR_ARG_CONST && !orr_code_span(c, n) && !orr_code_uspan(c, n)) // no register is added
-            i->constant = (uint32_t)(a->bank << 16 | (a->value / 64 & 0xffff)) + 1;
+            i->encoding.constant = (uint32_t)(a->bank << 16 | (a->value / 64 & 0xffff)) + 1;
     }
-    if (c->op == ORR_SASS_ULDC && !i->constant) i->op = ORR_OP_LD, i->type = ORR_T_NONE; // by an index
+    if (c->op == ORR_SASS_ULDC && !i->encoding.constant)
+        i->op = ORR_OP_LD, i->type = ORR_T_NONE; // by an index
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
     if (c->op == ORR_SASS_SYNCS || c->op == ORR_SASS_ARRIVES) arrivals(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);

@@ -242,8 +242,8 @@ static void make_inst(lift *l, orr_inst *i, const orr_code *c, const orr_cubin_f
     for (int n = 0; n < i->ndst + i->nsrc; n++) *ORR_PUSH(&l->operands) = operands[n];
     const orr_cubin_line *at = orr_cubin_line_at(x, c->address);
     if (at) {
-        i->file = at->file < l->m->nfiles ? at->file + 1 : 0;
-        i->srcline = at->line;
+        i->source.file = at->file < l->m->nfiles ? at->file + 1 : 0;
+        i->source.line = at->line;
     }
     bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
     bool seen = (orr_ops[i->op].flags & ORR_F_ATOMIC) || (i->mods & ORR_M_VOLATILE);

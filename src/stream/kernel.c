@@ -133,9 +133,9 @@ static void write_inst(orr_text *t, const orr_inst *i) {
     add_z(t, i->disp2);
     add_n(t, i->imm);
     add_n(t, i->line);
-    add_n(t, i->file);
-    add_n(t, i->srcline);
-    add_n(t, i->ctrl);
+    add_n(t, i->source.file);
+    add_n(t, i->source.line);
+    add_n(t, i->encoding.ctrl);
 }
 
 // Machine code has more, at the end: mnemonics, and for each instruction its own, class and kind.
@@ -151,7 +151,7 @@ static void write_machine(orr_text *t, const orr_kernel *k) {
         add_n(t, k->insts[i].tclass);
         add_n(t, k->insts[i].tkind);
     }
-    for (uint32_t i = 0; i < k->ninsts; i++) add_n(t, k->insts[i].constant);
+    for (uint32_t i = 0; i < k->ninsts; i++) add_n(t, k->insts[i].encoding.constant);
 }
 
 void kernel_write(orr_text *t, const orr_kernel *k) {
@@ -263,9 +263,9 @@ static void read_inst(cursor *c, const uint16_t *op_map, uint32_t nops, orr_inst
     i->disp2 = take_i32(c);
     i->imm = take_u32(c);
     i->line = take_u32(c);
-    i->file = take_u32(c);
-    i->srcline = take_u32(c);
-    i->ctrl = take_u32(c);
+    i->source.file = take_u32(c);
+    i->source.line = take_u32(c);
+    i->encoding.ctrl = take_u32(c);
 }
 
 static void read_module(cursor *c, orr_arena *a, orr_module *m) {
@@ -314,7 +314,7 @@ static void read_machine(cursor *c, orr_kernel *k) {
         x->sass = (uint16_t)orr_sass_find(k->names[x->name], strlen(k->names[x->name]));
     }
     if (c->at != c->end) // files from before have none
-        for (uint32_t i = 0; i < k->ninsts && !c->bad; i++) k->insts[i].constant = take_u32(c);
+        for (uint32_t i = 0; i < k->ninsts && !c->bad; i++) k->insts[i].encoding.constant = take_u32(c);
 }
 
 static void read_kernel(cursor *c, const uint16_t *op_map, uint32_t nops, orr_kernel *k) {
@@ -419,7 +419,7 @@ static const char *check_inst(const orr_kernel *k, const orr_func *f, const orr_
     if ((uint32_t)i->width * i->vec > 256) return "a memory access is too wide";
     if (i->guard < -1 || (i->guard >= 0 && (uint32_t)i->guard >= f->nregs[ORR_P]))
         return "a guard names a register that is not there";
-    if (i->file > k->module->nfiles) return "an instruction names a source file that is not there";
+    if (i->source.file > k->module->nfiles) return "an instruction names a source file that is not there";
     uint32_t n = (uint32_t)i->ndst + i->nsrc;
     if (!within(i->first, n, k->noperands)) return "an instruction's operands are not there";
     for (uint32_t o = i->first; o < i->first + n; o++) {

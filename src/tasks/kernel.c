@@ -57,7 +57,7 @@ static uint32_t add_inst(tasks_parser *p, const char *mnemonic, int dst, const u
     o->names[o->nnames] = orr_arena_strdup(&o->arena, mnemonic);
     i->name = o->nnames++;
     i->line = o->ninsts * 16; // its address
-    i->srcline = (uint32_t)p->line;
+    i->source.line = (uint32_t)p->line;
     orr_block *b = &o->blocks[o->nblocks - 1];
     b->count++;
     b->nmem += orr_inst_traced(i);
@@ -210,7 +210,7 @@ static bool memory_task(tasks_parser *p, int access) {
         reg = result(p, c > 0);
         p->made++;
         uint32_t inst = add_inst(p, text, access & ACCESS_STORE ? -1 : (int)reg, o.src, o.nsrc, (int)o.bytes);
-        k->kernel.insts[inst].ctrl = (uint32_t)o.stall;
+        k->kernel.insts[inst].encoding.ctrl = (uint32_t)o.stall;
         if (orr_inst_traced(&k->kernel.insts[inst]))
             *ORR_PUSH(&k->mems) = (task_mem){.bytes = (uint32_t)o.bytes,
                                              .stride = o.stride,
@@ -254,7 +254,7 @@ static bool compute_task(tasks_parser *p, const char *mnemonic) {
         reg = result(p, c > 0);
         p->made++;
         uint32_t inst = add_inst(p, mnemonic, (int)reg, src, nsrc, 0);
-        p->k->kernel.insts[inst].ctrl = (uint32_t)stall;
+        p->k->kernel.insts[inst].encoding.ctrl = (uint32_t)stall;
         p->k->run += times_here(p);
     }
     p->reg[p->ntasks++] = reg;
@@ -361,7 +361,7 @@ bool tasks_task(tasks_parser *p) {
         uint64_t stall = 0;
         ok = stalls(p, &stall);
         uint32_t at = add_inst(p, "BAR.SYNC", -1, NULL, 0, 0); // which may move the instructions
-        k->kernel.insts[at].ctrl = (uint32_t)stall;
+        k->kernel.insts[at].encoding.ctrl = (uint32_t)stall;
         k->run += times_here(p);
         p->ntasks++;
     } else {

@@ -188,7 +188,7 @@ uint64_t orr_tasks_digest(const orr_tasks *t, const orr_task_step *s) {
                 k->items.at[i].times * 3 + k->items.at[i].most + k->items.at[i].blocks);
     for (uint32_t i = 0; i < o->ninsts; i++) {
         for (const char *c = o->names[o->insts[i].name]; *c; c++) h = mix(h, (uint8_t)*c);
-        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc + o->insts[i].ctrl * 64u);
+        h = mix(h, o->insts[i].ndst * 8u + o->insts[i].nsrc + o->insts[i].encoding.ctrl * 64u);
     }
     for (uint32_t i = 0; i < o->noperands; i++) h = mix(h, o->operands[i].reg);
     return h;

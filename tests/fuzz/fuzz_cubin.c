@@ -60,7 +60,7 @@ static void check(orr_text *t, const orr_kernel *k) {
         if (i->name >= k->nnames || (uint64_t)i->first + i->ndst + i->nsrc > k->noperands) abort();
         if (i->op == ORR_OP_BRA && (uint32_t)i->target >= k->nblocks) abort();
         if (i->op == ORR_OP_CALL && i->target >= (int32_t)k->nfuncs) abort();
-        if (i->file > k->module->nfiles) abort();
+        if (i->source.file > k->module->nfiles) abort();
         orr_code buf;
         if (orr_code_placed(k, n, places, &buf)->address != i->line) abort();
     }

@@ -206,7 +206,7 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
 // active.
 void orr_spot_find(warp *w, const spot_group *g, spot *s) {
     const uop *u = g->u;
-    row_shape *r = &w->shapes[u->shape];
+    row_shape *r = &w->shapes.at[u->shape];
     if (!shape_found(w, u)) look(w, u, r);
     bool plain = r->kind == SHAPE_REGULAR || r->kind == SHAPE_ROWS;
     s->step = SPOT_NONE;
@@ -220,7 +220,7 @@ void orr_spot_find(warp *w, const spot_group *g, spot *s) {
 }
 
 void orr_spot_note(warp *w, const uop *u) {
-    if (w->trace && u->traced) note_shape(w, u, &w->shapes[u->shape]);
+    if (w->trace && u->traced) note_shape(w, u, &w->shapes.at[u->shape]);
 }
 
 // Register e that a load writes.

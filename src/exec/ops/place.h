@@ -99,7 +99,7 @@ static inline void set_bounds(row_shape *s, uint64_t base, uint64_t lo, uint64_t
 // The rows of u are looked at.
 static __attribute__((noinline)) void look(warp *w, const uop *u, row_shape *s) {
     find_shape(SRC_A(w, u, uint32_t), u->pair ? SRC_N(w, u, u->nsrc - 1, uint32_t) : NULL, s);
-    if (u->shape < SHAPES) w->looked |= 1u << u->shape;
+    if (u->shape < SHAPES) w->shapes.found |= 1u << u->shape;
     if (u->way == WAY_SHARED) {
         const tblock *tb = w->tb;
         s->at = (uintptr_t)tb->shared - tb->tag;
@@ -178,11 +178,11 @@ static __attribute__((noinline)) bool near_copy(const warp *w, const row_shape *
 }
 
 static inline bool shape_found(const warp *w, const uop *u) {
-    return u->shape < SHAPES && w->looked >> u->shape & 1;
+    return u->shape < SHAPES && w->shapes.found >> u->shape & 1;
 }
 
 INLINE int locate_words(warp *w, const uop *u, uint32_t bytes, place *p) {
-    row_shape *s = &w->shapes[u->shape];
+    row_shape *s = &w->shapes.at[u->shape];
     if (!shape_found(w, u)) {
         if (w->exec != FULL && orr_popc(w->exec) <= FEW) return PLACE_FAULT;
         look(w, u, s);

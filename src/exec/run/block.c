@@ -31,10 +31,11 @@ static bool made_here(const orr_module *m) {
 // it; of a module that was made here the source line only.
 static void place_of(const decoded *p, const orr_inst *i, char *to, size_t size) {
     const orr_module *m = p->kernel->module;
-    const char *file = i->file && m && i->file <= m->nfiles ? m->files[i->file - 1] : NULL;
+    const char *file =
+        i->source.file && m && i->source.file <= m->nfiles ? m->files[i->source.file - 1] : NULL;
     if (file && made_here(m)) {
         bool own = (m->text_name && !strcmp(file, m->text_name)) || is_file(file, m->path);
-        snprintf(to, size, "%.300s:%u", own ? m->path : file, i->srcline);
+        snprintf(to, size, "%.300s:%u", own ? m->path : file, i->source.line);
     } else {
         snprintf(to, size, p->kernel->machine ? "%.300s:0x%04x" : "%.300s:%u", m ? m->path : "?", i->line);
     }
@@ -43,8 +44,8 @@ static void place_of(const decoded *p, const orr_inst *i, char *to, size_t size)
 static void source_of(const decoded *p, const orr_inst *i, char *to, size_t size) {
     const orr_module *m = p->kernel->module;
     *to = 0;
-    if (i->file && m && i->file <= m->nfiles && !made_here(m))
-        snprintf(to, size, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
+    if (i->source.file && m && i->source.file <= m->nfiles && !made_here(m))
+        snprintf(to, size, " (%.150s:%u)", m->files[i->source.file - 1], i->source.line);
 }
 
 void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ...) {

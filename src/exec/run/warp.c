@@ -714,7 +714,7 @@ int orr_warp_run(warp *w) {
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
             if (!w->tries.paused) {
-                w->looked &= x->keeps;
+                w->shapes.found &= x->keeps;
                 if (w->tally.of) count_block(w, f->pc, mask);
                 if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
                 w->insts += x->count;
@@ -758,7 +758,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->tries.held = w->tries.let = false;
     w->polls.budget = POLL_QUANTUM;
     w->products = (warp_products){.n = 0};
-    w->looked = 0;
+    w->shapes.found = 0;
     w->cluster_phase = 0;
     w->insts = w->thread_insts = w->ticks = 0;
     w->joins.n = w->frames.n = 0;

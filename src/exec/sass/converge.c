@@ -190,7 +190,7 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
     }
     uint32_t was = w->exec;
     set_exec(w, lanes);
-    w->looked = 0; // it writes registers
+    w->shapes.found = 0; // it writes registers
     bool ok = slopes ? orr_sass_slopes(w, u, lanes, name) : orr_sass_syscall(w, u, lanes, which);
     set_exec(w, was);
     const uint32_t *r20 = (const uint32_t *)(const void *)(w->bank[BANK_W] + back);

@@ -32,8 +32,7 @@ uop *m_access(translator *m, handlers h, orr_inst like, int ndst, int nsrc, cons
     *i = like;
     i->guard = i->target = -1;
     i->line = m->inst->line;
-    i->file = m->inst->file;
-    i->srcline = m->inst->srcline;
+    i->source = m->inst->source;
     i->sass = m->inst->sass;
     uop *u = m_emit(m, h, ndst, nsrc, opers);
     u->inst = i;

@@ -323,8 +323,7 @@ bool m_ptx(translator *m, orr_inst like, int ndst, int nsrc, const oper *opers) 
     i->first = 0;
     i->guard = i->target = -1;
     i->line = m->inst->line;
-    i->file = m->inst->file;
-    i->srcline = m->inst->srcline;
+    i->source = m->inst->source;
     i->sass = m->inst->sass;
     if (ndst + nsrc > (int)(sizeof b->operands / sizeof *b->operands)) return false;
     for (int n = 0; n < ndst + nsrc; n++)

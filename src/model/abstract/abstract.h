@@ -346,9 +346,10 @@ typedef struct machine {
     uint32_t ncores, nsched, per_sched, lsu_queue;
     struct {
         uint64_t from, until;
-    } window; // cycles
+        uint64_t spacing; // between the starts of two blocks on an SM
+    } window;             // cycles
     bool more, perfect, control, collector;
-    uint64_t issue_interval, spacing;
+    uint64_t issue_interval;
     orr_fast_memory *memory;
     l1_caches l1;
     sm_network net;

@@ -50,7 +50,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
     if (when < s->blocks.free) when = s->blocks.free;
     if (b->end && when < b->end + m->c->dispatch.turnaround) when = b->end + m->c->dispatch.turnaround;
     if (when < buf->earliest) when = buf->earliest;
-    s->blocks.free = when + m->spacing;
+    s->blocks.free = when + m->window.spacing;
     if (!s->blocks.running++) s->since = when;
     memset(b->arrived, 0, sizeof b->arrived);
     b->buf = buf;

@@ -109,9 +109,7 @@ bool abt_cluster_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t
         if (s->async.network < (double)at) s->async.network = (double)at;
         s->async.network += far.packets * orr_cluster_packet(g, i);
         uint64_t sent = (uint64_t)s->async.network;
-        bool near = s->id / 2 == b->async.mates[far.rank].core / 2;
-        uint64_t there = sent + (uint64_t)(near ? g->cluster_load_near : g->cluster_load);
-        if (i->flags & ORR_TF_ATOMIC) there += (uint64_t)g->cluster_atomic_latency;
+        uint64_t there = sent + orr_cluster_latency(g, i, s->id, b->async.mates[far.rank].core);
         *ready = latest(*ready, i->flags & ORR_TF_LOAD ? there : sent);
         if (!(i->flags & ORR_TF_LOAD)) w->async.far = latest(w->async.far, there);
         for (uint32_t m = orr_cluster_arrives(i) && a.versioned ? a.mask : 0; m; m &= m - 1) {

@@ -107,7 +107,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->collector = m->c->core.operands.collectors != 0;
     m->issue_interval = (uint64_t)g->core_issue_interval;
 
-    m->spacing = (uint64_t)g->launch_sm_interval;
+    m->window.spacing = (uint64_t)g->launch_sm_interval;
     m->fetch.models = !g->icache_perfect;
     m->net.receive = orr_calloc(m->ncores, sizeof *m->net.receive);
     m->net.topology = orr_topology_of(g);

@@ -96,7 +96,7 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
                           uint8_t whole) {
     machine *m = s->m;
     const port_spec *port = &m->c->core.port;
-    uint32_t most = port->parts < PARTS_MAX ? port->parts : PARTS_MAX,
+    uint32_t most = port->max_partial < PARTS_MAX ? port->max_partial : PARTS_MAX,
              places = port->stores && port->stores < PARTS_MAX ? port->stores : PARTS_MAX;
     uint32_t n = s->port.parts.n++;
     bool full = s->port.parts.out == most;
@@ -242,7 +242,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
         bytes = 32 * orr_sectors_in(r.sectors);
     }
     uint64_t leaves;
-    if (part && m->c->core.port.parts)
+    if (part && m->c->core.port.max_partial)
         leaves = send_part(s, &x->place, &r, when, bytes, x->whole);
     else
         leaves = send(s, &x->place, &r, when, bytes, x->whole).left;

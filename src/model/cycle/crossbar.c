@@ -38,7 +38,7 @@ static uint64_t reply_way(const cycle *c, uint32_t partition, uint32_t gpc) {
 void cyc_crossbar_answer(cycle *c, uint32_t partition, const orr_reply *r) {
     uint64_t way = r->sectors ? reply_way(c, partition, orr_gpc_of_sm(r->sm, c->crossbar.gpcs))
                               : c->core.port.reply_ticks;
-    if (r->sectors) way += c->sms[r->sm].further;
+    if (r->sectors) way += c->sms[r->sm].answer_delay;
     events_add(&c->sms[r->sm].clock, r->time + way, r->token, r->sectors);
 }
 
@@ -71,7 +71,7 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
         if (r.sectors) {
             if (r.time < port->free) r.time = port->free;
             uint64_t ticks = c->crossbar.gpc_ticks[orr_popc(r.sectors)];
-            if (!r.joined) port->free = r.time + ticks;
+            if (!r.merged) port->free = r.time + ticks;
         }
         cyc_crossbar_answer(c, at[i].slice, &r);
     }

@@ -46,7 +46,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
     }
     *s->tb.stock_end = b;
     s->tb.stock_end = &b->next;
-    s->tb.nstock++;
+    s->tb.stocked++;
     return true;
 }
 
@@ -95,7 +95,7 @@ static void deal(engine *x) {
         some = false;
         for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
             sm *s = &c->sms[x->order[n]];
-            if (s->tb.resident + s->tb.nstock >= s->tb.wave) continue;
+            if (s->tb.resident + s->tb.stocked >= s->tb.wave) continue;
             some |= hand_out(x, s, true);
         }
     }
@@ -112,7 +112,7 @@ static void deal(engine *x) {
             sm *s = &c->sms[x->later[n]];
             uint32_t want = s->tb.started_last + 3;
             if (want > s->tb.n) want = s->tb.n;
-            if (s->tb.nstock >= want) continue;
+            if (s->tb.stocked >= want) continue;
             some |= hand_out(x, s, false);
         }
     }
@@ -127,7 +127,7 @@ static void give_back(engine *x, sm *s) {
         cyc_supply_return(x->supply, s->tb.stock);
     s->tb.stock = NULL;
     s->tb.stock_end = &s->tb.stock;
-    s->tb.nstock = 0;
+    s->tb.stocked = 0;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -258,12 +258,12 @@ static void feed(engine *x, uint32_t n) {
         some = false;
         for (uint32_t i = 0; i < n && !x->ended; i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->tb.nstock < cyc_block_room(s) + s->tb.started) some |= hand_out(x, s, false);
+            if (s->tb.stocked < cyc_block_room(s) + s->tb.started) some |= hand_out(x, s, false);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
         sm *s = &c->sms[x->busy[i]];
-        s->starved = false;
+        s->out_of_blocks = false;
         if (s->tb.stock) cyc_block_start(s, s->clock.now);
     }
 }
@@ -272,12 +272,12 @@ static void feed(engine *x, uint32_t n) {
 static void run_sms(engine *x) {
     cycle *c = x->c;
     do {
-        c->more = !x->ended && c->cluster < 2;
+        c->blocks_left = !x->ended && c->cluster < 2;
         cyc_crew_run(x->crew, x->nbusy, run_sm, x);
         uint32_t n = 0;
         for (uint32_t i = 0; i < x->nbusy; i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->starved)
+            if (s->out_of_blocks)
                 x->busy[n++] = x->busy[i];
             else
                 give_back(x, s); // it did not need them
@@ -446,15 +446,15 @@ static void reset_parts(const cycle *c, sm *s) {
 // `resized`: L1 has another size than then.
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
     reset_slots(c, &s->tb, occ);
-    s->starved = false;
+    s->out_of_blocks = false;
     s->cluster.out.n = s->cluster.in.n = 0;
-    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    if (!s->fresh || resized) {
+    s->cluster = (cluster_messages){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
+    if (!s->unused || resized) {
         memset(&s->n, 0, sizeof s->n);
         memset(s->stalls, 0, sizeof s->stalls);
         reset_parts(c, s);
     }
-    s->fresh = true;
+    s->unused = true;
     s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
     s->worker = &c->host.workers[0];
 }
@@ -535,10 +535,10 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].tb.resident || cyc_sm_next(&c->sms[n]) < x->until) x->busy[x->nbusy++] = n;
-        for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].fresh = false;
+        for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].unused = false;
         run_sms(x);
         memory(x);
-        if (c->cluster > 1) cyc_words_deliver(c, x->until);
+        if (c->cluster > 1) cyc_cluster_deliver(c, x->until);
         if (x->out->pieces) cyc_sample(x);
         collect_blocks(x, progress);
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
@@ -546,7 +546,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
         if (c->live && (orr_step_failed(c->live, e) || !orr_step_turn(c->live, x->until, e))) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
-            if (c->sms[n].damaged)
+            if (c->sms[n].bad_trace)
                 return orr_fail(e, ORR_BAD_INPUT,
                                 "%s: the stream of a thread block on SM %u is damaged; record it again",
                                 c->kernel->name, n);
@@ -697,7 +697,7 @@ static void clear_slots(engine *x, sm *s) {
         s->tb.slot[b].buf = NULL;
     }
     s->tb.resident = 0;
-    s->damaged = false;
+    s->bad_trace = false;
 }
 
 // Whoever watches has stopped the launch: what is resident is accounted for until now, so that what is told
@@ -723,10 +723,10 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     engine x = {.c = c, .out = out, .crew = cyc_crew_new(host.threads)};
     prepare_workers(c, cyc_crew_size(x.crew));
     c->traits.in_order = c->kernel->machine;
-    c->traits.hands_on = false;
+    c->traits.arrives_only = false;
     for (uint32_t n = 0; n < c->program->ninsts; n++) {
         const orr_tinst *i = &c->program->insts[n];
-        c->traits.hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
+        c->traits.arrives_only |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->launch.local_frame = orr_local_frame(c->kernel);
     bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
@@ -739,7 +739,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     open_engine(&x, source, host.threads);
     uint64_t window = c->window;
     if (c->cluster > 1) c->window = cyc_cluster_window(c);
-    for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
+    for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].unused = false; // mail of others
     bool ok = windows(&x, host.progress, e);
     c->window = window;
     if (!ok && e->status == ORR_STOPPED && !c->grids && !out->sampler && !out->pieces) cut_off(&x);

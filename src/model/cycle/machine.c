@@ -18,7 +18,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
     uint32_t nwarps = c->nsched * MAX_WARPS;
     s->c = c;
     s->id = id;
-    s->further = way_of_tpc(g, id);
+    s->answer_delay = way_of_tpc(g, id);
     s->sched = orr_pages(c->nsched, sizeof *s->sched);
     for (uint32_t n = 0; n < c->nsched; n++) s->sched[n].spec = &k->issue;
     s->warps = orr_pages(nwarps, sizeof *s->warps);

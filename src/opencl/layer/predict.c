@@ -33,7 +33,7 @@ static const orr_kernel *shown_of(const orr_annotated *a, const orr_kernel *code
     k->insts = orr_arena_alloc(&r->arena, (code->ninsts + 1) * sizeof *k->insts);
     for (uint32_t i = 0; i < code->ninsts; i++) {
         k->insts[i] = code->insts[i];
-        k->insts[i].srcline = orr_place_line(a, code->insts[i].srcline);
+        k->insts[i].source.line = orr_place_line(a, code->insts[i].source.line);
     }
     return k;
 }
