@@ -44,6 +44,7 @@ for workload in hashtable scan_chained bucket_lock; do
     same $workload sass cycle
     same $workload ptx cycle
     same $workload sass abstract
+    same $workload ptx abstract
 done
 
 # ---- a stream is one order of events, be its threads apart or not; it says so, and so does a model that replays it, as JSON and as text

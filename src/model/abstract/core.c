@@ -88,7 +88,7 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     return t;
 }
 
-// The next code block of its trace; false: there is none, or it waits (w->step.stalls). Bodies:
+// The next code block of its trace; false: there is none, or it waits (w->step.starved). Bodies:
 // program/program.h, orr_tblock.
 static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const machine *m = s->m;
@@ -350,10 +350,14 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     } else if (g->after != ORR_TK_BARRIER) {
         catch_up(s, w);
         return abt_async_after(s, id, g, t);
+    } else if (w->step
+                   .exec) { // whether it waits its executor says, which may have come with some of its lanes
+        s->blocks.at[w->block].bar_latency = i->latency ? i->latency : 1;
+        if (!(i->flags & ORR_TF_ARRIVE)) *t = latest(end, end - g->tail + s->blocks.at[w->block].bar_latency);
     } else {
         catch_up(s, w);
         // the next code block first: it may be the end
-        if (w->seg == w->end && !w->step.exec && !next_block(s, w, t)) {
+        if (w->seg == w->end && !next_block(s, w, t)) {
             end_warp(s, w, id, *t);
             return true;
         }
@@ -377,8 +381,10 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
     for (;;) {
         bool later = w->step.exec && w->seg == w->end && t >= until; // it is executed when it is time
         if (later || (w->seg == w->end && !next_block(s, w, &t))) {
-            if (later || w->step.starved)
+            if (later)
                 s->queue.when[id] = t;
+            else if (w->step.starved)
+                s->queue.when[id] = t | WAITS;
             else
                 end_warp(s, w, id, t);
             return;
