@@ -89,10 +89,10 @@ static bool replay_launch(const orr_explanation *x, player *p, size_t item, orr_
     orr_work w = {.threads = 1, .progress = &p->progress};
     if (!orr_launch_possible(g, &i->info, e)) return false;
     if (i->list) {
-        orr_step step;
-        orr_step_open(&step, &w, i->list, i->step, g);
+        orr_task_launch step;
+        orr_task_launch_open(&step, &w, i->list, i->step, g);
         bool ok = x->timed_by->run(g, &w, r, e);
-        orr_step_close(&step, &w);
+        orr_task_launch_close(&step, &w);
         return ok;
     }
     orr_ideal_kernel ideal;

@@ -104,7 +104,8 @@ static bool run_trace(orr_input *in, orr_err *e) {
 // ---- task lists -----------------------------------------------------------------------------------
 static void keep(orr_source *s) { (void)s; } // some models close what they are given
 
-void orr_step_open(orr_step *x, orr_work *w, const orr_tasks *t, const orr_task_step *s, const orr_gpu *g) {
+void orr_task_launch_open(orr_task_launch *x, orr_work *w, const orr_tasks *t, const orr_task_step *s,
+                          const orr_gpu *g) {
     uint64_t blocks = (uint64_t)s->launch.grid[0] * s->launch.grid[1] * s->launch.grid[2];
     uint64_t sms = g ? (uint64_t)g->sm_count : 1;
     float *far = orr_calloc(s->launch.kernel->ninsts + 1, sizeof *far);
@@ -117,7 +118,7 @@ void orr_step_open(orr_step *x, orr_work *w, const orr_tasks *t, const orr_task_
     w->source->close = keep;
 }
 
-void orr_step_close(orr_step *x, orr_work *w) {
+void orr_task_launch_close(orr_task_launch *x, orr_work *w) {
     x->close(w->source);
     free((void *)(uintptr_t)w->far);
 }
@@ -143,11 +144,11 @@ static bool run_tasks(orr_input *in, orr_err *e) {
         if (!orr_input_choose(in, s->launch.kernel, s->launch.index)) continue;
         in->step = s;
         orr_work w = {.threads = in->o->threads, .progress = in->progress};
-        orr_step x;
-        orr_step_open(&x, &w, in->tasks, s, in->gpu);
+        orr_task_launch x;
+        orr_task_launch_open(&x, &w, in->tasks, s, in->gpu);
         orr_work given = w; // `work` may change what it is given
         ok = in->work(in->arg, &given, e);
-        orr_step_close(&x, &w);
+        orr_task_launch_close(&x, &w);
     }
     in->step = NULL;
     return ok;

@@ -72,12 +72,13 @@ void orr_executor_close(orr_executor *x);
 
 // ---- a launch of a task list ---------------------------------------------------------------------
 // Its thread blocks, made up as they are asked for, and what of its accesses comes from memory on this GPU,
-// which may be NULL. orr_step_open fills `info`, `source` and `far` of w.
-typedef struct orr_step {
+// which may be NULL. orr_task_launch_open fills `info`, `source` and `far` of w.
+typedef struct orr_task_launch {
     void (*close)(orr_source *s); // of the source, which models must not close
-} orr_step;
-void orr_step_open(orr_step *x, orr_work *w, const orr_tasks *t, const orr_task_step *s, const orr_gpu *g);
-void orr_step_close(orr_step *x, orr_work *w);
+} orr_task_launch;
+void orr_task_launch_open(orr_task_launch *x, orr_work *w, const orr_tasks *t, const orr_task_step *s,
+                          const orr_gpu *g);
+void orr_task_launch_close(orr_task_launch *x, orr_work *w);
 
 // ---- the loop (input.c) -------------------------------------------------------------------------
 typedef struct orr_input {

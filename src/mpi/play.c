@@ -124,12 +124,12 @@ double play_time(const orr_tasks *list, const orr_task_step *s) {
     }
     orr_err e = {0};
     orr_work w = {.threads = a->asked.threads, .progress = &a->progress};
-    orr_step x;
+    orr_task_launch x;
     if (!orr_launch_possible(a->gpu, &s->launch, &e)) play_fail(e.text);
-    orr_step_open(&x, &w, list, s, a->gpu);
+    orr_task_launch_open(&x, &w, list, s, a->gpu);
     orr_work given = w;
     bool ok = a->model->run(a->gpu, &given, &a->result, &e);
-    orr_step_close(&x, &w);
+    orr_task_launch_close(&x, &w);
     app_cluster_stops();
     if (!ok) play_fail(e.text);
     ns = a->result.launches.n ? a->result.launches.at[a->result.launches.n - 1].time_ns : 0;

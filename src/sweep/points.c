@@ -68,10 +68,10 @@ static bool replay_launch(point_run *x, size_t item, orr_err *e) {
         w.source = orr_player_open(x->player, x->tape, item);
         return x->sweep->model->run(x->gpu, &w, &x->result, e);
     }
-    orr_step step; // what comes from memory is decided by this point's L2 and SMs
-    orr_step_open(&step, &w, i->list, i->step, x->gpu);
+    orr_task_launch step; // what comes from memory is decided by this point's L2 and SMs
+    orr_task_launch_open(&step, &w, i->list, i->step, x->gpu);
     bool ok = x->sweep->model->run(x->gpu, &w, &x->result, e);
-    orr_step_close(&step, &w);
+    orr_task_launch_close(&step, &w);
     return ok;
 }
 

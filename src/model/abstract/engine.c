@@ -521,7 +521,7 @@ static bool damaged(const engine *x) {
     return x->failed;
 }
 
-static bool stuck(const engine *x) {
+static bool fail_deadlocked(const engine *x) {
     return orr_fail(x->e, ORR_PROGRAM_FAILED,
                     "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
                     x->m->kernel->name);
@@ -607,7 +607,7 @@ static bool windows(engine *x, orr_progress *progress) {
         entered = m->stepped.entered;
         if (t >= WAITS && m->cluster > 1 && m->blocks_left && !running) t = m->window.until;
         if (t >= WAITS && abt_async_unstick(m)) t = m->window.until;
-        if (t >= WAITS || still > STILL) return stuck(x);
+        if (t >= WAITS || still > STILL) return fail_deadlocked(x);
         m->window.from = m->window.until;
         if (t > m->window.from) m->window.from += (t - m->window.from) / window * window;
         m->window.until = m->window.from + window;

@@ -12,7 +12,7 @@
 static uint32_t find(block *b, uint64_t at) {
     for (uint32_t n = 0; n < b->mbars.n; n++)
         if (b->mbars.at[n].at == at) return n;
-    *ORR_PUSH(&b->mbars) = (mbar){.at = at};
+    *ORR_PUSH(&b->mbars) = (mbarrier){.at = at};
     return (uint32_t)b->mbars.n - 1;
 }
 
@@ -21,11 +21,11 @@ static uint64_t wake(const sm *s) { return s->c->core.shared.latency; }
 
 // Those whose arrivals have all been made have their results, one after the other.
 static void release(sm *s, block *b, uint32_t which) {
-    const mbar *x = &b->mbars.at[which];
+    const mbarrier *x = &b->mbars.at[which];
     uint32_t left = 0;
     uint64_t seen = x->last_operation + wake(s);
     for (uint32_t n = 0; n < b->mwaits.n; n++) {
-        mwait v = b->mwaits.at[n];
+        mbarrier_wait v = b->mwaits.at[n];
         if (v.mbar != which || x->operations < v.operations) {
             b->mwaits.at[left++] = v;
             continue;
@@ -36,7 +36,7 @@ static void release(sm *s, block *b, uint32_t which) {
 }
 
 static void arrived(sm *s, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
-    mbar *x = &b->mbars.at[which];
+    mbarrier *x = &b->mbars.at[which];
     x->operations += lanes;
     if (when > x->last_operation) x->last_operation = when;
     if (b->mwaits.n) release(s, b, which);
@@ -86,7 +86,7 @@ void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
     if (w->arrivals.ready[which] < ready) w->arrivals.ready[which] = ready;
     uint32_t left = 0, all = (uint32_t)b->mcopies.n, me = warp_id(w);
     for (uint32_t n = 0; n < all; n++) {
-        mcopy v = b->mcopies.at[n];
+        mbarrier_copies v = b->mcopies.at[n];
         uint64_t when = 0;
         if (v.warp != me || !copies_there(w, v.arrival, &when)) {
             b->mcopies.at[left++] = v;
@@ -98,7 +98,8 @@ void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
 }
 
 static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
-    mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .earliest = when, .arrival = w->arrivals.n};
+    mbarrier_copies v = {
+        .warp = warp_id(w), .mbar = which, .lanes = lanes, .earliest = when, .arrival = w->arrivals.n};
     if (copies_there(w, w->arrivals.n, &when))
         arrived(s, b, which, lanes, when);
     else
@@ -177,9 +178,9 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         cyc_cluster_rank(s, b, at, &offset);
         uint32_t which = find(b, offset);
         if (waits) {
-            const mbar *x = &b->mbars.at[which];
+            const mbarrier *x = &b->mbars.at[which];
             if (x->operations < need && !held) { // of several, the first
-                *ORR_PUSH(&b->mwaits) = (mwait){
+                *ORR_PUSH(&b->mwaits) = (mbarrier_wait){
                     .warp = warp_id(w), .inst = inst, .mbar = which, .operations = need, .earliest = ready};
                 held = true;
             } else if (x->operations >= need && ready < x->last_operation + wake(s)) {

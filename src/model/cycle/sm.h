@@ -116,21 +116,21 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     warp_arrivals arrivals;
 } warp;
 
-typedef struct mbar {        // an mbarrier (arrive.c)
+typedef struct mbarrier {    // an mbarrier (arrive.c)
     uint64_t at;             // address in shared memory
     uint64_t last_operation; // when the last operation on it began
     uint32_t operations;     // of lanes, so far: a stream's waits name how many they need
-} mbar;
-typedef struct mwait { // a wait for one
-    uint64_t earliest; // cycle before which it has no result
+} mbarrier;
+typedef struct mbarrier_wait { // a wait for one
+    uint64_t earliest;         // cycle before which it has no result
     uint32_t warp, inst, mbar;
     uint32_t operations; // of lanes that end it
-} mwait;
-typedef struct mcopy { // an arrival of copies that are on their way
+} mbarrier_wait;
+typedef struct mbarrier_copies { // an arrival of copies that are on their way
     uint64_t earliest;
     uint32_t warp, mbar, lanes;
     uint8_t arrival; // of the warp (warp_arrivals)
-} mcopy;
+} mbarrier_copies;
 
 #define CLUSTER_MOST    ORR_CLUSTER_MOST
 #define CLUSTER_BARRIER 64 // orr_tinst.imm: not a barrier of the block
@@ -167,9 +167,9 @@ typedef struct block {           // a thread block on the SM
     uint32_t nwarps;
     uint32_t *warp; // ids: sched * MAX_WARPS + slot
     block_barriers barriers;
-    ORR_VEC(mbar) mbars;
-    ORR_VEC(mwait) mwaits;
-    ORR_VEC(mcopy) mcopies;
+    ORR_VEC(mbarrier) mbars;
+    ORR_VEC(mbarrier_wait) mwaits;
+    ORR_VEC(mbarrier_copies) mcopies;
     uint32_t rank, size; // in its cluster, of so many
     cluster_place peers[CLUSTER_MOST];
     cluster_phase cluster_barrier;
