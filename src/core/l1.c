@@ -1,4 +1,8 @@
-// The L1 data cache (l1.h): MSHRs, loads that wait, reading out, and the lines themselves.
+// The L1 data cache (l1.h). An access's lines are looked up in order (l1_lookup); those that hit are done,
+// those that miss open an MSHR or wait for one (l1_miss), and an access that finds no MSHR stops there and
+// goes on later. A fill answers the loads that wait for it (l1_fill); loads whose lines are all there are
+// read out of the banks one after the other, warps in turn (l1_read_out). What an access costs is l1_cost.c,
+// atomics l1_atomic.c.
 #include "core/l1.h"
 
 #include <stdlib.h>

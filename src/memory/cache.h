@@ -118,7 +118,8 @@ static inline uint32_t orr_cache_find(const orr_cache *c, uint64_t tag) {
     while (i && c->line[i - 1].tag != tag) i = c->link[i - 1].chain;
     return i - 1; // 0 - 1 is ORR_NO_LINE
 }
-// It will be looked for: first the one, and when that has come, the other.
+// The tag will be looked for: the host fetches its set (orr_cache_prefetch), and when that has come, its
+// line.
 void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag);
 static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
     if (c->head)
@@ -127,7 +128,7 @@ static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
         __builtin_prefetch(&c->bucket[orr_cache_mix(tag) & (c->buckets - 1)]);
 }
 
-// The same for sets whose lines are in one host cache line.
+// As orr_cache_prefetch, and the lines of the set too: for caches whose sets have few of them.
 static inline void orr_cache_prefetch_set(const orr_cache *c, uint64_t tag) {
     if (!c->head) return;
     uint32_t set = orr_cache_set_of(c, tag);
@@ -136,15 +137,15 @@ static inline void orr_cache_prefetch_set(const orr_cache *c, uint64_t tag) {
 }
 
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now
-// Of the set of `tag`, the line used least recently of those for which `is` holds, ORR_NO_LINE: none; and how
-// many there are.
+// The least recently used line of those in the set of `tag` for which `is` holds; ORR_NO_LINE: there is none.
+// *n is set to how many there are.
 uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const orr_cache_line *),
                              uint32_t *n);
 // The line for `tag`, which is not in the cache: takes the least recently used of its set. When that held
-// something, or another line had to make room, *victim is a copy of it as it was (used != 0), with its
+// something, or another line had to make room, *victim is a copy of it as it was (flags != 0), with its
 // partial mask in victim_bytes if kept. The new line has no sector.
 uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
-// The same, but lines with pending sectors stay; ORR_NO_LINE when all of the set are such.
+// As orr_cache_take, but lines with pending sectors stay; ORR_NO_LINE when all of the set are such.
 uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
 void orr_cache_drop(orr_cache *c, uint32_t line); // forget it; the slot is the first to be taken
 

@@ -58,6 +58,7 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     c->policy.high = c->policy.queue - c->policy.queue / 8;
     c->policy.low = g->dram_write_batch ? (uint32_t)less(c->policy.high, (uint64_t)g->dram_write_batch)
                                         : c->policy.queue / 4;
+    c->policy.write_window = g->dram_write_window ? (uint32_t)g->dram_write_window : UINT32_MAX;
     c->policy.start = (uint32_t)min((uint64_t)g->dram_write_start, c->policy.high);
     c->policy.early_start =
         g->dram_write_early ? (uint32_t)min((uint64_t)g->dram_write_early, c->policy.high) : c->policy.high;
@@ -253,25 +254,13 @@ static void prepare(orr_dram *d, uint32_t b) {
     d->s.next_activate = min(d->s.next_activate, max(max(d->activate[b].at, d->s.activate_at), d->s.now));
 }
 
-static void enter(orr_dram *d, const orr_dram_request *r, int k) {
+// An entry can be chosen from now on: it is in a list of its bank.
+static void place(orr_dram *d, uint32_t e) {
     const orr_dram_spec *c = d->spec;
-    uint64_t row;
-    // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
-    // bank.
-    uint32_t b = orr_dram_bank_of(&c->map, r->own_row ? r->line + r->sectors * 977ull : r->line, &row);
-    if (r->own_row) row = ALONE + d->s.seq;
+    const orr_dram_entry *entry = &d->entries.at[e];
+    uint32_t b = entry->bank, k = entry->write && c->policy.write_queue;
     orr_dram_bank *bank = &d->bank[b];
-
-    uint32_t e = d->s.free;
-    if (e == NONE) {
-        e = (uint32_t)d->entries.n;
-        (void)ORR_PUSH(&d->entries);
-    } else {
-        d->s.free = d->entries.at[e].next;
-    }
-    d->entries.at[e] = (orr_dram_entry){d->s.seq++, row, r->user, NONE, r->sectors, r->write};
-    d->s.queued[k]++;
-
+    d->s.placed_writes += entry->write;
     bool idle =
         bank->row_hits.head == NONE && bank->other_rows[0].head == NONE && bank->other_rows[1].head == NONE;
     if (idle && bank->row != CLOSED && d->s.now >= bank->used + c->policy.idle)
@@ -280,7 +269,7 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
         uint64_t since = orr_dram_since_refresh(c, d->refresh_ahead, b, d->s.now);
         if (since < d->s.now - bank->used) close_row(d, b, d->s.now - since);
     }
-    if (k == d->s.mode && bank->row == row) {
+    if ((int)k == d->s.mode && bank->row == entry->row) {
         append(d, &bank->row_hits, e);
         if (bank->row_hits.head != e) return;
         set_turns(d, b);
@@ -288,10 +277,42 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
         consider_column(d, b);
     } else {
         append(d, &bank->other_rows[k], e);
-        if (k != d->s.mode || bank->other_rows[k].head != e) return;
+        if ((int)k != d->s.mode || bank->other_rows[k].head != e) return;
         set_turns(d, b);
         if (bank->row_hits.head == NONE) prepare(d, b);
     }
+}
+
+static void enter(orr_dram *d, const orr_dram_request *r, int k) {
+    const orr_dram_spec *c = d->spec;
+    uint64_t row;
+    // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
+    // bank.
+    uint32_t b = orr_dram_bank_of(&c->map, r->own_row ? r->line + r->sectors * 977ull : r->line, &row);
+    if (r->own_row) row = ALONE + d->s.seq;
+
+    uint32_t e = d->s.free;
+    if (e == NONE) {
+        e = (uint32_t)d->entries.n;
+        (void)ORR_PUSH(&d->entries);
+    } else {
+        d->s.free = d->entries.at[e].next;
+    }
+    d->entries.at[e] = (orr_dram_entry){d->s.seq++, row, r->user, NONE, (uint16_t)b, r->sectors, r->write};
+    d->s.queued[k]++;
+    if (r->write && d->s.placed_writes >= c->policy.write_window)
+        append(d, &d->s.later_writes, e);
+    else
+        place(d, e);
+}
+
+// A write has been served: the oldest of those that wait behind dram.write_window can be chosen.
+static void next_write(orr_dram *d) {
+    d->s.placed_writes--;
+    uint32_t e = d->s.later_writes.head;
+    if (e == NONE) return;
+    d->s.later_writes.head = d->entries.at[e].next;
+    place(d, e);
 }
 
 // Serve requests of kind k from now on.
@@ -436,6 +457,7 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
         if (rest->head != NONE) prepare(d, b);
     }
     bool read = !entry->write;
+    if (!read) next_write(d);
     choose_mode(d);
     find_column(d);
     find_arrival(d);
@@ -476,6 +498,7 @@ void orr_dram_reset(orr_dram *d) {
     memset(d->group_at, 0, c->map.groups * sizeof *d->group_at);
     for (int k = 0; k < 2; k++) d->ring[k].head = d->ring[k].n = 0;
     d->s = (orr_dram_state){.free = NONE,
+                            .later_writes = {NONE, NONE},
                             .refresh_at = c->refresh.all_every - c->refresh.all_takes,
                             .next_arrival = NEVER,
                             .next_activate = NEVER,

@@ -22,6 +22,7 @@ typedef struct orr_dram_policy {
     bool fcfs, write_queue;
     uint32_t queue;                  // requests to choose from; of writes too when they have their own
     uint32_t limit;                  // writes that may wait, here and outside
+    uint32_t write_window;     // writes to choose from; the others wait behind them
     uint32_t high, low;              // writes that start, and that end, a batch of them
     uint32_t start;                  // those that start one when no read waits; 0: any, until a read comes
     uint32_t early_start, early_low; // `start` and `low` where few reads wait
@@ -116,6 +117,7 @@ typedef struct orr_dram_entry { // in the queue
     uint64_t row;
     uint32_t user;
     uint32_t next; // in its list
+    uint16_t bank;
     uint8_t sectors;
     bool write;
 } orr_dram_entry;
@@ -149,6 +151,8 @@ typedef struct orr_dram_counters { // since the last reset
 typedef struct orr_dram_state { // all that is not in an array
     uint32_t free;              // list of free entries
     uint32_t queued[2];         // reads and writes in the queue
+    uint32_t placed_writes;     // those of them that can be chosen; the others, in order:
+    orr_dram_list later_writes;
     int mode;                   // 0: reads, 1: writes
     bool batch;                 // writes until `left`, whatever comes
     uint32_t left;              // writes that the batch may leave

@@ -44,7 +44,7 @@ int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     *t += orr_step_sleeps(w->step.exec);
     release(s, &s->blocks.at[w->block], *t);
     if (next != ORR_STEP_WAITS) s->m->stepped.entered++;
-    if (orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
+    if (orr_step_faulted(s->blocks.at[w->block].live)) s->bad_trace = true;
     return next;
 }
 
@@ -65,7 +65,7 @@ static void execute(acore *s, awarp *w, uint32_t inst, uint64_t t) {
     while (!s->m->code->in_order && w->trace.at < w->trace.end &&
            w->step.naccess < p->blocks[w->code - 1].naccess) {
         w->access[w->step.naccess++] = (uint32_t)(w->trace.at - w->base);
-        if (!abt_access_skip(&w->trace)) s->damaged = true;
+        if (!abt_access_skip(&w->trace)) s->bad_trace = true;
     }
 }
 
@@ -93,6 +93,6 @@ uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t) {
         execute(s, w, end, t);
     bool lacks = !code->in_order && w->step.naccess < need;
     release(s, &s->blocks.at[w->block], t);
-    if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
+    if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->bad_trace = true;
     return orr_step_sleeps(w->step.exec);
 }

@@ -1,4 +1,7 @@
-// Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+// Thread blocks on an SM. A block in stock starts as soon as there is room for it (launch.turnaround after
+// the end of the one before); its warps go to the schedulers in turn. Warps wait for each other at barriers
+// (core/barrier.h) and for registers that others give up (setmaxnreg). A block ends with its last warp, and
+// its buffers go back to the source.
 #include "program/named.h"
 #include "model/cycle/grids.h"
 #include "model/cycle/step.h"

@@ -87,17 +87,17 @@ void cyc_grids_deal(engine *x) {
     while ((g = head(c->grids, until)) && (s = place(c, g))) hand_out(x, g, s, true);
     if (g) g->filled = true;
     for (uint32_t n = 0; n < c->nsms; n++)
-        if (c->sms[x->order[n]].tb.stock) cyc_block_start(&c->sms[x->order[n]], x->from);
+        if (c->sms[x->first_order[n]].tb.stock) cyc_block_start(&c->sms[x->first_order[n]], x->from);
     cyc_share_out(x);
     for (bool some = true; some;) { // in stock, as many as it may need
         some = false;
         for (uint32_t n = 0; n < c->nsms && (g = head(c->grids, until)); n++) {
-            s = &c->sms[x->later[n]];
+            s = &c->sms[x->refill_order[n]];
             uint32_t want = s->tb.started_last + 3;
             if (s->tb.stocked < want) some |= hand_out(x, g, s, false);
         }
     }
-    x->ended = !head(c->grids, until);
+    x->no_more_blocks = !head(c->grids, until);
     for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0;
 }
 
@@ -112,7 +112,7 @@ void cyc_grids_feed(engine *x, uint32_t n) {
                 some |= hand_out(x, g, s, false);
         }
     }
-    x->ended = !head(c->grids, x->until);
+    x->no_more_blocks = !head(c->grids, x->until);
 }
 
 void cyc_grids_return(sm *s) {
@@ -221,7 +221,7 @@ void cyc_grids_end(engine *x) {
     for (uint32_t n = 0; n < all->n; n++) {
         grid *g = &all->at[n];
         if (!g->supply || g->done < g->blocks) continue;
-        uint64_t end = g->last > x->noticed / 256 ? g->last : x->noticed / 256;
+        uint64_t end = g->last > x->end_noticed / 256 ? g->last : x->end_noticed / 256;
         if (!c->perfect && c->gpu->launch_drain > 0)
             end += (uint64_t)c->gpu->launch_drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
         orr_err e = {0};
