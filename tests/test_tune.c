@@ -465,6 +465,33 @@ static void l2_clock(void **state) {
     done(&f, &t);
 }
 
+// Stores to 4, 8 and 12 lines: those of 12 reach L2 one by one. Where none do, or all, nothing is said.
+static void merged_stores(void **state) {
+    (void)state;
+    static const struct { const char *third, *want; } cases[] = {{"8192", "8 lines"}, {"2100", "(none)"}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        orr_findings f = {0};
+        orr_tuned t = {0};
+        orr_hardware h = {0};
+        orr_err e = {0};
+        orr_text rows = {0}, launches = {0};
+        orr_text_add(&rows, "%s%s", head, DEVICE);
+        orr_text_add(&launches,
+                     "script,size,cache,launch,kernel,grid,block,lts__t_sectors_srcunit_tex_op_write.sum\n");
+        const char *stored[] = {"2048", "2050", cases[n].third};
+        for (int k = 0; k < 3; k++)
+            orr_text_add(&launches, "micro/merge,,flushed,%d,stores_merge,1x1x1,32x1x1,%s\n", k, stored[k]);
+        assert_true(orr_findings_parse(&f, "chosen.csv", rows.s, rows.n, &e));
+        assert_true(orr_hardware_parse(&h, "launches.csv", launches.s, launches.n, &e));
+        assert_true(orr_tune_readings(&f, &h, &t, &e));
+        assert_string_equal(value_of(&t, "xbar.merge_lines"), cases[n].want);
+        free(rows.s);
+        free(launches.s);
+        orr_hardware_free(&h);
+        done(&f, &t);
+    }
+}
+
 static void unknown(void **state) {
     (void)state;
     orr_findings f = {0};
@@ -554,12 +581,12 @@ static void refreshes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refreshes),      cmocka_unit_test(device),      cmocka_unit_test(instructions),
-        cmocka_unit_test(memory),         cmocka_unit_test(never_full),  cmocka_unit_test(heaps_and_lines),
-        cmocka_unit_test(who_goes_first), cmocka_unit_test(impossible),  cmocka_unit_test(contradictions),
-        cmocka_unit_test(accidents),      cmocka_unit_test(overhead),    cmocka_unit_test(l2_clock),
-        cmocka_unit_test(refresh),        cmocka_unit_test(newer_rules), cmocka_unit_test(places),
-        cmocka_unit_test(runs),           cmocka_unit_test(unknown),     cmocka_unit_test(repeats),
-        cmocka_unit_test(bad_files)};
+        cmocka_unit_test(refreshes),      cmocka_unit_test(device),     cmocka_unit_test(instructions),
+        cmocka_unit_test(memory),         cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines),
+        cmocka_unit_test(who_goes_first), cmocka_unit_test(impossible), cmocka_unit_test(contradictions),
+        cmocka_unit_test(accidents),      cmocka_unit_test(overhead),   cmocka_unit_test(l2_clock),
+        cmocka_unit_test(merged_stores),  cmocka_unit_test(refresh),    cmocka_unit_test(newer_rules),
+        cmocka_unit_test(places),         cmocka_unit_test(runs),       cmocka_unit_test(unknown),
+        cmocka_unit_test(repeats),        cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
