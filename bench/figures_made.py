@@ -505,6 +505,43 @@ def scatter(points, title):
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
+def error_over_size(series, title):
+    """Errors in percent over measured cycles, logarithmic: a kernel at a size is a point, and the line is the median of the kernels
+    from half to twice as long, where there are eight. What is further off than the plot is high lies at its edge."""
+    width, height, left, top, most = 520, 170, 60, 22, 60
+    all_ = [m for _, points in series for m, _ in points]
+    low, high = math.floor(math.log10(min(all_)) * 2) / 2, math.ceil(math.log10(max(all_)) * 2) / 2
+    x = lambda v: left + (math.log10(v) - low) * width / (high - low)
+    y = lambda e: top + height / 2 - max(-most, min(most, e)) * height / 2 / most
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{len(series) * (height + 34) + 40}" '
+           f'viewBox="0 0 {left + width + 20} {len(series) * (height + 34) + 40}" font-family="sans-serif" font-size="12" fill="#777">',
+           f"<title>{title}</title>"]
+    for k, (name, points) in enumerate(series):
+        out.append(f'<g transform="translate(0 {k * (height + 34)})">')
+        out.append(f'<text x="{left}" y="{top - 7}" font-weight="bold">{name}</text>')
+        out.append(f'<rect x="{left}" y="{y(10):.1f}" width="{width}" height="{y(-10) - y(10):.1f}" fill="#4a90d9" fill-opacity="0.18"/>')
+        for e in (-most, -most // 2, 0, most // 2, most):
+            out.append(f'<path d="M{left} {y(e):.1f}h{width}" stroke="#777" stroke-opacity="{0.8 if e == 0 else 0.3}"/>')
+            out.append(f'<text x="{left - 6}" y="{y(e) + 4:.1f}" text-anchor="end">{e:+d} %</text>' if e else
+                       f'<text x="{left - 6}" y="{y(e) + 4:.1f}" text-anchor="end">0</text>')
+        for power in range(math.ceil(low), math.floor(high) + 1):
+            out.append(f'<path d="M{x(10 ** power):.1f} {top}v{height}" stroke="#777" stroke-opacity="0.3"/>')
+            if k + 1 == len(series):
+                out.append(f'<text x="{x(10 ** power):.1f}" y="{top + height + 16}" text-anchor="middle">{10 ** power:,}</text>')
+        errors = sorted((m, 100 * (p / m - 1)) for m, p in points)
+        for m, e in errors:
+            out.append(f'<circle cx="{x(m):.1f}" cy="{y(e):.1f}" r="2" fill="{"#d0021b" if abs(e) > 10 else "#2f6fb5"}" fill-opacity="0.6"/>')
+        line, at = [], 10 ** low
+        while at <= 10 ** high:
+            near = sorted(e for m, e in errors if at / 2 <= m <= at * 2)
+            if len(near) >= 8:
+                line.append(f"{x(at):.1f} {y((near[(len(near) - 1) // 2] + near[len(near) // 2]) / 2):.1f}")
+            at *= 10 ** 0.1
+        out.append(f'<path d="M{"L".join(line)}" fill="none" stroke="#777" stroke-width="2"/></g>' if line else "</g>")
+    out.append(f'<text x="{left + width / 2:.0f}" y="{len(series) * (height + 34) + 32}" text-anchor="middle">cycles of an H200</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
 def plots(read):
     """Path -> SVG, of all results that are there."""
     made = {}
@@ -515,6 +552,14 @@ def plots(read):
         points = [(m, p) for _, _, _, m, p in (known(read, result) or {"kernels": []})["kernels"] if m and p]
         if points:
             made[f"docs/img/{name}.svg"] = scatter(points, title)
+    series = []
+    for model in ("cycle", "abstract", "partial", "analytic"):
+        points = [(m, p) for size in ("small", "medium", "large")
+                  for _, _, _, m, p in (known(read, f"workloads_{size}_{model}") or {"kernels": []})["kernels"] if m and p]
+        if points:
+            series.append((model, points))
+    if series:
+        made["docs/img/sizes.svg"] = error_over_size(series, "errors of the models over the size of the kernel")
     return made
 
 

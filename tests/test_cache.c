@@ -49,7 +49,7 @@ static void use(void **state) {
     orr_cache_init(&c, 4 * 128, 128, 0, false, false);
     for (uint64_t tag = 10; tag < 14; tag++) {
         uint32_t i = orr_cache_take(&c, tag, &victim, NULL);
-        assert_false(victim.used);
+        assert_false(victim.flags);
         assert_int_equal(c.line[i].tag, tag);
         assert_int_equal(c.line[i].valid | c.line[i].dirty | c.line[i].pending, 0);
         assert_int_equal(c.line[i].user, ORR_NO_LINE);
@@ -57,20 +57,20 @@ static void use(void **state) {
     }
     orr_cache_touch(&c, orr_cache_find(&c, 10)); // 11 is the oldest now
     orr_cache_take(&c, 14, &victim, NULL);
-    assert_true(victim.used);
+    assert_true(victim.flags);
     assert_int_equal(victim.tag, 11);
     assert_int_equal(victim.dirty, 11);
     assert_int_equal(orr_cache_find(&c, 11), ORR_NO_LINE);
     orr_cache_drop(&c, orr_cache_find(&c, 14)); // the newest
     assert_int_equal(orr_cache_find(&c, 14), ORR_NO_LINE);
     orr_cache_take(&c, 15, &victim, NULL);
-    assert_false(victim.used);
+    assert_false(victim.flags);
     orr_cache_take(&c, 16, &victim, NULL);
     assert_int_equal(victim.tag, 12);
     orr_cache_flush(&c);
     for (uint64_t tag = 10; tag < 20; tag++) assert_int_equal(orr_cache_find(&c, tag), ORR_NO_LINE);
     orr_cache_take(&c, 10, &victim, NULL);
-    assert_false(victim.used);
+    assert_false(victim.flags);
     orr_cache_free(&c);
 }
 
@@ -115,7 +115,7 @@ static void masks(void **state) {
                 uint32_t i = orr_cache_take(&c, tag, &victim, bytes);
                 assert_int_equal(bytes[0] | bytes[1], 0);
                 assert_int_equal(c.partial[i][0] | c.partial[i][1], 0);
-                c.line[i].used |= ORR_LINE_PARTIAL;
+                c.line[i].flags |= ORR_LINE_PARTIAL;
                 c.partial[i][0] = 0xff00;
                 c.partial[i][1] = tag + 1;
             }
@@ -192,11 +192,11 @@ static void as_a_list(void **state) {
                         assert_int_equal(i, ORR_NO_LINE);
                         continue;
                     }
-                    assert_true(victim.used);
+                    assert_true(victim.flags);
                     assert_int_equal(victim.tag, set->at[out]);
                     remove_at(set, out);
                 } else {
-                    assert_false(victim.used);
+                    assert_false(victim.flags);
                 }
                 put_first(set, tag);
                 set->busy[tag % TAGS_MAX] = random_below(4) == 0;
@@ -238,19 +238,19 @@ static void room(void **state) {
     orr_cache c;
     orr_cache_line victim;
     orr_cache_init(&c, 4 * 128, 128, 2, false, false);
-    orr_cache_share(&c, 3);
+    orr_cache_limit(&c, 3);
     for (int again = 0; again < 2; again++) {
         for (size_t n = 0; n < sizeof t / sizeof *t; n++) {
             orr_cache_take(&c, t[n].comes, &victim, NULL);
-            assert_int_equal(victim.used, t[n].goes >= 0);
+            assert_int_equal(victim.flags, t[n].goes >= 0);
             if (t[n].goes >= 0) assert_int_equal(victim.tag, t[n].goes);
         }
-        assert_int_equal(c.held, 3);
+        assert_int_equal(c.lines_held, 3);
         orr_cache_drop(&c, orr_cache_find(&c, 6));
         orr_cache_take(&c, 7, &victim, NULL); // its set is full: 7 5, and there is room for one
         assert_int_equal(victim.tag, 3);
         orr_cache_take(&c, 8, &victim, NULL);
-        assert_false(victim.used);
+        assert_false(victim.flags);
         orr_cache_flush(&c); // the second time it is as new
     }
     orr_cache_free(&c);

@@ -79,7 +79,7 @@ static void switched(void **state) {
                        atomic(0, 0, 4, true), atomic(0, 0, 9, true), atomic(0, 8, 4, true),
                        reading(0, 3, 1)};
     r[2].sectors = 3;
-    r[5].more = true;
+    r[5].same_packet = true;
     go(b, r, COUNT(r));
     ANSWERED(b, 0, 6);
     ANSWERED(b, 1, 10);
@@ -115,7 +115,7 @@ static void atomic_load_behind(void **state) {
     bench *b = bench_of((const char *const[]){"l2.atomic_row=1", "l2.atomic_then_load=5", NULL});
     orr_memsys_copy(b->m, 0, 1024);
     orr_request r[] = {atomic(0, 0, 4, true), reading(0, 0, 1), reading(0, 0, 1), reading(0, 0, 2)};
-    r[2].behind = true;
+    r[2].after_atomic = true;
     go(b, r, COUNT(r));
     ANSWERED(b, 1, 5);
     ANSWERED(b, 2, 9);

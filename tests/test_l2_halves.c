@@ -77,8 +77,8 @@ static void halves_told(void **state) {
     assert_int_equal(b->s.notified, 3);
     assert_int_equal(b->s.far.write, 3);
     // SM 0 has asked the only slice of its half for its own lines, SM 16 for those of the other
-    assert_int_equal(b->s.asked[0], 1);
-    assert_int_equal(b->s.asked[1], 1);
+    assert_int_equal(b->s.clients[0], 1);
+    assert_int_equal(b->s.clients[1], 1);
     bench_free(b);
 }
 
@@ -114,7 +114,7 @@ static void halves_copies_told(void **state) {
     static const uint32_t at[] = {1, 1040, 2041, 3001, 4040, 5040, 6000, 7040, 8000, 9040, 10040, 11041};
     for (size_t i = 0; i < COUNT(r); i++) {
         r[i].sm = i == 1 || (i >= 4 && i <= 6) || i == 9 || i == 10 ? 16 : 0;
-        r[i].acks = r[i].kind == ORR_REQ_WRITE;
+        r[i].wants_ack = r[i].kind == ORR_REQ_WRITE;
     }
     go(b, r, COUNT(r));
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
@@ -174,7 +174,7 @@ static void store_turns(void **state) {
     };
     for (size_t i = 0; i < COUNT(r); i++) {
         r[i].sm = i == 0 || i == 6 ? 16 : 0;
-        r[i].acks = r[i].kind == ORR_REQ_WRITE;
+        r[i].wants_ack = r[i].kind == ORR_REQ_WRITE;
     }
     go(b, r, COUNT(r));
     static const uint32_t at[] = {40, 60, 61, 62, 61, 64, 170, 100, 120, 130, 190};
@@ -196,7 +196,7 @@ static void store_turns_far(void **state) {
                        storing(140, near, 4, 8), storing(280, near, 0, 4), storing(400, near, 4, 8)};
     for (size_t i = 0; i < COUNT(r); i++) {
         r[i].sm = i == 0 || i == 4 ? 16 : 0;
-        r[i].acks = true;
+        r[i].wants_ack = true;
     }
     go(b, r, COUNT(r));
     static const uint32_t at[] = {135 + 20, 100, 120, 175, 300 + 20, 400};
@@ -214,7 +214,7 @@ static void store_ports(void **state) {
     orr_memsys_copy(b->m, near * 128, 128);
     orr_request r[] = {storing(0, near, 0, 4), storing(0, near + 1, 28, 36), reading(0, near, 1),
                        storing(0, near, 0, 4)};
-    for (size_t i = 0; i < COUNT(r); i++) r[i].acks = r[i].kind == ORR_REQ_WRITE;
+    for (size_t i = 0; i < COUNT(r); i++) r[i].wants_ack = r[i].kind == ORR_REQ_WRITE;
     go(b, r, COUNT(r));
     static const uint32_t at[] = {0, 2, 3, 5};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);

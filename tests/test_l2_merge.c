@@ -20,7 +20,7 @@ static void joined(void **state) {
     go(b, r, COUNT(r));
     static const uint32_t at[] = {3, 10, 13, 20, 20, 23, 30}; // the turn comes when the lookup before ends
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 12);
+    assert_int_equal(b->s.merged, 12);
     assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 13);
     assert_int_equal(b->s.requests, 4);
     bench_free(b);
@@ -35,7 +35,7 @@ static void joined_in_part(void **state) {
     go(b, r, COUNT(r));
     static const uint32_t at[] = {0, 10, 10, 20};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 2);
+    assert_int_equal(b->s.merged, 2);
     assert_int_equal(b->s.requests, 2);
     bench_free(b);
 }
@@ -60,10 +60,10 @@ static void met(void **state) {
     go(b, r, COUNT(r));
     static const uint32_t at[] = {1, 61, 63, 64, 65, 66, 1200, 1200, 1200, 1200, 1201, 1201};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 2 + 2 + 3 + 1);
+    assert_int_equal(b->s.merged, 2 + 2 + 3 + 1);
     assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 2 + 2 + 2 + 1 + 1 + 1);
     assert_int_equal(b->s.dram_read, 1);
-    assert_int_equal(b->s.asked[0] + b->s.asked[1], 2); // one slice, by two SMs
+    assert_int_equal(b->s.clients[0] + b->s.clients[1], 2); // one slice, by two SMs
     bench_free(b);
 }
 
@@ -81,7 +81,7 @@ static void closed(void **state) {
         reading(60, 0, 3), reading(70, 0, 3), // opens it, joined
     };
     go(b, r, COUNT(r));
-    assert_int_equal(b->s.joined, 2 + 1 + 2);
+    assert_int_equal(b->s.merged, 2 + 1 + 2);
     assert_int_equal(b->s.requests, 5);
     bench_free(b);
 }
@@ -102,7 +102,7 @@ static void stores_held(void **state) {
         storing(1020, 0, 0, 32), // at 1060
         reading(1030, 1, 1),     // a cycle later
     };
-    for (size_t i = 0; i < COUNT(r); i++) r[i].acks = r[i].kind == ORR_REQ_WRITE;
+    for (size_t i = 0; i < COUNT(r); i++) r[i].wants_ack = r[i].kind == ORR_REQ_WRITE;
     go(b, r, COUNT(r));
     static const uint32_t at[] = {200, 260, 261, 1000, 1010, 1060, 1061};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);

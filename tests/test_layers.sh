@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A folder never includes one to its right (docs/how/design.md). Each file of src/FOLDER is checked; src/exec itself,
 # whose headers its three parts share, includes none of them. And no function or struct is larger than people read
-# (check_shape.py).
+# (check_shape.py), no key of a description that nobody reads (check_keys.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 order="base isa ptx sass clc stream capture exec exec/ops exec/sass exec/jit exec/run gpu node lower program memory core accel tasks operators launch hw model input sample report lab sweep explain nvtx app mpi hook opencl api cli"
@@ -25,4 +25,6 @@ for folder in $order; do
 done
 python3 tests/check_shape.py --self-test
 python3 tests/check_shape.py || bad=1
+python3 tests/check_keys.py --self-test
+python3 tests/check_keys.py || bad=1
 exit $bad

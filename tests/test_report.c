@@ -161,7 +161,7 @@ static void counters(void **state) {
     raw->mem.read[ORR_FROM_GLOBAL] = 400;
     raw->mem.read_hit[ORR_FROM_GLOBAL] = 90;
     raw->mem.read_pending[ORR_FROM_GLOBAL] = 10;
-    raw->mem.read_along[ORR_FROM_GLOBAL] = 40;
+    raw->mem.read_widened[ORR_FROM_GLOBAL] = 40;
     raw->mem.write[ORR_FROM_GLOBAL] = 100;
     raw->mem.write_hit[ORR_FROM_GLOBAL] = 100;
     raw->mem.dram_read = 300;
@@ -207,8 +207,8 @@ static void counters(void **state) {
     b->gpu->launch_barriers = 100;
     b->gpu->launch_reads = 5;
     b->gpu->launch_writes = 7;
-    raw->mem.asked[0] = 10;
-    raw->mem.asked[1] = 20;
+    raw->mem.clients[0] = 10;
+    raw->mem.clients[1] = 20;
     raw->mem.notified = 11;
     double from_memory = c[ORR_C_DRAM_READ];
     orr_cycle_counters(b->gpu, l, c);

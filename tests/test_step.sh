@@ -44,14 +44,30 @@ for workload in hashtable scan_chained bucket_lock; do
     same $workload sass cycle
     same $workload ptx cycle
     same $workload sass abstract
+    same $workload ptx abstract
 done
 
-# ---- a stream is one order of events, and a model that replays it says so
+# ---- a stream is one order of events, be its threads apart or not; it says so, and so does a model that replays it, as JSON and as text
+one_order() { # INPUT MODEL
+    grep -q '"events": "one order"' <("$ORRERY" run "$1" --gpu h200 --model "$2" --json -q 2> err) ||
+        fail "$1: replayed in one order, and the JSON of $2 does not say so: $(cat err)"
+    grep -q '^ *events  *one order' <("$ORRERY" run "$1" --gpu h200 --model "$2" -q 2> err) ||
+        fail "$1: replayed in one order, and the report of $2 does not say so: $(cat err)"
+}
 "$ORRERY" record hashtable --source sass --size small -q -o table.orrs 2> err || fail "record: $(cat err)"
-for model in cycle abstract; do
-    grep -q '"events": "one order"' <("$ORRERY" run table.orrs --gpu h200 --model $model --json -q 2> err) ||
-        fail "hashtable: streams are of one order, and the result of $model does not say so: $(cat err)"
+"$ORRERY" record saxpy --size small -q -o saxpy.orrs 2> err || fail "record: $(cat err)"
+"$ORRERY" record saxpy --size small --gpu h200 --format accel-sim-plain -q -o traces 2> err || fail "record: $(cat err)"
+for model in cycle abstract partial analytic; do
+    one_order table.orrs $model
+    one_order saxpy.orrs $model
 done
+one_order traces/kernelslist.g cycle
+one_order "$SOURCE/workloads/hopper/tma_copy/tma_copy.launch" cycle # waits at mbarriers are counted as they were when it was executed
+for file in table.orrs saxpy.orrs; do
+    grep -q 'one order of events' <("$ORRERY" info $file) || fail "$file does not say that it is one order of events"
+    grep -q '"events": "one order"' <("$ORRERY" info $file --json) || fail "$file does not say that it is one order of events (JSON)"
+done
+"$ORRERY" run saxpy --gpu h200 --model cycle --size small --json -q 2> err | grep -q '"events"' && fail "saxpy: its threads are apart, whatever the order"
 
 # ---- who sleeps for 10,000 nanoseconds is 19,800 cycles of 1.98 GHz later than who sleeps for none
 cat > sleep.ptx <<'X'

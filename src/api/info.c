@@ -75,8 +75,8 @@ static void print_text(const char *path, const contents *c, orr_text *t) {
     orr_text_add(t, "%u kernel%s, %u launch%s, %s thread blocks, %s warp instructions, ", s->kernels,
                  s->kernels == 1 ? "" : "s", s->launches, s->launches == 1 ? "" : "es",
                  orr_commas(a, s->blocks), orr_commas(b, c->warp_insts));
-    orr_text_add(t, "%s thread instructions, %.3f bytes a warp instruction\n", orr_commas(d, c->thread_insts),
-                 ratio(s->file_bytes, c->warp_insts));
+    orr_text_add(t, "%s thread instructions, %.3f bytes a warp instruction; one order of events\n",
+                 orr_commas(d, c->thread_insts), ratio(s->file_bytes, c->warp_insts));
     const orr_kernel *last = NULL;
     orr_text_add(t, "\n%6s  %-32s %-22s %-16s %16s %18s\n", "launch", "kernel", "grid", "block", "warp insts",
                  "thread insts");
@@ -111,7 +111,7 @@ static void print_json(const char *path, const contents *c, orr_text *t) {
         t, "  \"kernels\": %u, \"thread_blocks\": %llu, \"warp_insts\": %llu, \"thread_insts\": %llu,\n",
         s->kernels, (unsigned long long)s->blocks, (unsigned long long)c->warp_insts,
         (unsigned long long)c->thread_insts);
-    orr_text_add(t, "  \"launches\": [");
+    orr_text_add(t, "  \"events\": \"one order\",\n  \"launches\": [");
     for (size_t i = 0; i < c->launches.n; i++) {
         const launch_row *l = &c->launches.at[i];
         orr_text_add(t, "%s\n    {\"kernel\": ", i ? "," : "");

@@ -24,30 +24,30 @@ void fence_spec_read(fence_spec *s, const orr_gpu *g) {
 
 void fence_init(fence_unit *f, const fence_spec *s, sm_port *port, uint32_t nwarps) {
     *f = (fence_unit){.spec = s, .port = port, .clock = port->clock};
-    f->floor = orr_calloc(nwarps, sizeof *f->floor);
+    f->earliest = orr_calloc(nwarps, sizeof *f->earliest);
 }
 
 void fence_free(fence_unit *f) {
-    free(f->floor);
-    free(f->with.at);
-    free(f->next.at);
+    free(f->earliest);
+    free(f->round_warps.at);
+    free(f->next_round_warps.at);
     free(f->released.at);
 }
 
 void fence_reset(fence_unit *f) {
-    f->with.n = f->next.n = f->released.n = 0;
+    f->round_warps.n = f->next_round_warps.n = f->released.n = 0;
     *f = (fence_unit){.spec = f->spec,
                       .port = f->port,
                       .clock = f->clock,
-                      .floor = f->floor,
-                      .with = f->with,
-                      .next = f->next,
+                      .earliest = f->earliest,
+                      .round_warps = f->round_warps,
+                      .next_round_warps = f->next_round_warps,
                       .released = f->released};
 }
 
 static void release(fence_unit *f, uint32_t warp, uint64_t when) {
-    *ORR_PUSH(&f->released) = (fence_release){warp, latest(f->floor[warp], when)};
-    f->floor[warp] = 0;
+    *ORR_PUSH(&f->released) = (fence_release){warp, latest(f->earliest[warp], when)};
+    f->earliest[warp] = 0;
 }
 
 // ---- rounds -------------------------------------------------------------------------------------
@@ -61,47 +61,48 @@ static void round_at(fence_unit *f, uint64_t when) {
 static void over(fence_unit *f, bool empty) {
     const fence_spec *s = f->spec;
     uint64_t t = latest(f->clock->now + s->store, f->answered);
-    if (!empty) t = latest(t, f->from + s->gpu);
+    if (!empty) t = latest(t, f->round_began + s->gpu);
     f->state = IDLE;
     f->answered = 0;
     if (f->port->epoch_until != NEVER) port_next_epoch(f->port);
-    for (size_t n = 0; n < f->with.n; n++) release(f, f->with.at[n], t);
-    if (f->next.n) round_at(f, latest(t, f->l1_free) + (uint64_t)(s->invalidate * (double)f->with.n));
-    f->with.n = 0;
+    for (size_t n = 0; n < f->round_warps.n; n++) release(f, f->round_warps.at[n], t);
+    if (f->next_round_warps.n)
+        round_at(f, latest(t, f->l1_free) + (uint64_t)(s->invalidate * (double)f->round_warps.n));
+    f->round_warps.n = 0;
 }
 
 static void over_when_all(fence_unit *f) {
-    if (f->state == ON && !f->port->unacked[f->epoch] && !f->probing) over(f, false);
+    if (f->state == ON && !f->port->unacked[f->epoch] && !f->open_probes) over(f, false);
 }
 
 static void begin_round(fence_unit *f) {
     sm_port *p = f->port;
     f->state = ON;
-    f->from = f->clock->now;
+    f->round_began = f->clock->now;
     f->epoch = p->epoch;
-    p->epoch_until = f->from + f->spec->merge; // of those that still come to it
-    if (f->spec->probes) f->probing += port_ask_slices(p);
-    if (!p->unacked[p->epoch] && !f->probing) over(f, true);
+    p->epoch_until = f->round_began + f->spec->merge; // of those that still come to it
+    if (f->spec->probes) f->open_probes += port_ask_slices(p);
+    if (!p->unacked[p->epoch] && !f->open_probes) over(f, true);
 }
 
 static void join_round(fence_unit *f, uint32_t warp) {
     uint64_t now = f->clock->now;
-    bool with = f->state == ON && now <= f->from + f->spec->merge;
+    bool with = f->state == ON && now <= f->round_began + f->spec->merge;
     if (with || (f->state == IDLE && f->l1_free <= now))
-        *ORR_PUSH(&f->with) = warp;
+        *ORR_PUSH(&f->round_warps) = warp;
     else
-        *ORR_PUSH(&f->next) = warp;
+        *ORR_PUSH(&f->next_round_warps) = warp;
     if (f->state == IDLE && f->l1_free <= now)
         begin_round(f);
     else if (f->state == IDLE)
         round_at(f, f->l1_free);
     else if (with && f->spec->probes)
-        f->probing += port_ask_slices(f->port); // where it has been since the round began
+        f->open_probes += port_ask_slices(f->port); // where it has been since the round began
 }
 
 void fence_round(fence_unit *f) {
-    for (size_t n = 0; n < f->next.n; n++) *ORR_PUSH(&f->with) = f->next.at[n];
-    f->next.n = 0;
+    for (size_t n = 0; n < f->next_round_warps.n; n++) *ORR_PUSH(&f->round_warps) = f->next_round_warps.at[n];
+    f->next_round_warps.n = 0;
     begin_round(f);
 }
 
@@ -120,7 +121,7 @@ uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope) {
     if (counts) t += latest(f->l1_free, now) - now;
     bool rounds = counts && (f->state != IDLE || p->unacked[0] || p->unacked[1] || (probes && p->visited.n));
     if (!w->reductions && !rounds) return t;
-    f->floor[warp] = t; // reductions are not done before L2 says so
+    f->earliest[warp] = t; // reductions are not done before L2 says so
     if (!w->reductions) join_round(f, warp);
     return NEVER;
 }
@@ -135,7 +136,7 @@ void fence_store_acknowledged(fence_unit *f, uint32_t epoch) {
 }
 
 void fence_slice_acknowledged(fence_unit *f, uint64_t when) {
-    f->probing--;
+    f->open_probes--;
     f->answered = latest(f->answered, when + f->spec->probe);
     over_when_all(f);
 }
@@ -146,7 +147,7 @@ void fence_reduction_acknowledged(fence_unit *f, uint32_t payload, uint64_t when
     uint32_t warp;
     port_warp *w = port_reduction_acknowledged(f->port, payload, &warp);
     if (!w) return; // it has ended
-    if (!--w->reductions && f->floor[warp])
+    if (!--w->reductions && f->earliest[warp])
         release(f, warp, when + f->spec->store);
     else
         w->stored = latest(w->stored, when);

@@ -52,23 +52,23 @@ typedef struct fence_unit {
     const fence_spec *spec;
     sm_port *port;
     event_queue *clock;
-    uint64_t *floor;        // by warp: it waits for others, and takes until then at least; 0: none
-    ORR_VEC(uint32_t) with; // warps in the round
-    ORR_VEC(uint32_t) next; // warps for the next round
+    uint64_t *earliest;            // by warp: it waits for others, and takes until then at least; 0: none
+    ORR_VEC(uint32_t) round_warps; // warps in the round
+    ORR_VEC(uint32_t) next_round_warps; // warps for the next round
     ORR_VEC(fence_release) released;
-    uint8_t state;     // of the round
-    uint8_t epoch;     // of the stores that it waits for
-    uint64_t from;     // when it began
-    uint64_t answered; // it lasts until then at least, by the probes that have been answered
-    uint32_t probing;  // probes that have not
-    uint64_t l1_free;  // when L1 has been invalidated
+    uint8_t state;        // of the round
+    uint8_t epoch;        // of the stores that it waits for
+    uint64_t round_began; // when it began
+    uint64_t answered;    // it lasts until then at least, by the probes that have been answered
+    uint32_t open_probes; // probes that have not
+    uint64_t l1_free;     // when L1 has been invalidated
 } fence_unit;
 
 void fence_spec_read(fence_spec *s, const orr_gpu *g);
 void fence_init(fence_unit *f, const fence_spec *s, sm_port *port, uint32_t nwarps);
 void fence_free(fence_unit *f);
 void fence_reset(fence_unit *f);
-static inline void fence_start_warp(fence_unit *f, uint32_t warp) { f->floor[warp] = 0; }
+static inline void fence_start_warp(fence_unit *f, uint32_t warp) { f->earliest[warp] = 0; }
 
 // A warp's fence (scope 0: thread block, 1, 2: GPU, 3: system). Returns when it goes on; NEVER: `released`
 // says.

@@ -1,4 +1,8 @@
-// The L1 data cache (l1.h): MSHRs, loads that wait, reading out, and the lines themselves.
+// The L1 data cache (l1.h). An access's lines are looked up in order (l1_lookup); those that hit are done,
+// those that miss open an MSHR or wait for one (l1_miss), and an access that finds no MSHR stops there and
+// goes on later. A fill answers the loads that wait for it (l1_fill); loads whose lines are all there are
+// read out of the banks one after the other, warps in turn (l1_read_out). What an access costs is l1_cost.c,
+// atomics l1_atomic.c.
 #include "core/l1.h"
 
 #include <stdlib.h>
@@ -54,7 +58,7 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
         // footprint, docs/archive/h200/l1.md).
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
         orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
-        orr_cache_share(&c->tags, (uint32_t)(bytes / ORR_LINE));
+        orr_cache_limit(&c->tags, (uint32_t)(bytes / ORR_LINE));
     } else {
         // The sets stay, the ways follow what shared memory leaves.
         uint64_t sets = p->ways ? p->size / ORR_LINE / p->ways : 1;
@@ -224,12 +228,12 @@ void l1_lines_there(l1_cache *c, uint32_t f) {
 
 void l1_finish(l1_cache *c, uint32_t f, uint64_t ready) {
     l1_load *x = &c->loads.at[f];
-    ready = latest(ready, x->floor);
+    ready = latest(ready, x->earliest);
     if (!x->passes) {
         done(c, f, ready);
         return;
     }
-    x->floor = ready;
+    x->earliest = ready;
     if (ready > c->clock->now)
         events_add_at(c->clock, ready, EVENT_LINES_THERE, f);
     else
@@ -325,8 +329,8 @@ void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready) {
         }
         if (!--f->open)
             l1_finish(c, x.load, ready);
-        else if (f->floor < ready)
-            f->floor = ready;
+        else if (f->earliest < ready)
+            f->earliest = ready;
         n = x.next;
     }
 }
@@ -358,7 +362,7 @@ uint32_t l1_waiting_inst(const l1_cache *c, uint32_t mshr) {
 
 // ---- lines that come and go ---------------------------------------------------------------------
 static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when) {
-    if (!victim->used) return;
+    if (!victim->flags) return;
     c->n.evicted++;
     if (!victim->dirty) return;
     orr_request r = {.line = victim->tag, .sectors = victim->dirty, .kind = ORR_REQ_WRITE};
@@ -370,12 +374,14 @@ static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when)
 
 // L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
 // a word after it was stored: 68 cycles, as after a load), and when all are there the sector is.
-static l1_part *part_of(l1_cache *c, uint64_t line) { return &c->part[line * 0x9e3779b97f4a7c15u >> 55]; }
+static l1_part *part_of(l1_cache *c, uint64_t line) {
+    return &c->partial_lines[line * 0x9e3779b97f4a7c15u >> 55];
+}
 
 static uint32_t take_line(l1_cache *c, uint64_t line, uint64_t when) {
     orr_cache_line victim;
     uint32_t at = orr_cache_take(&c->tags, line, &victim, NULL);
-    if (c->parts) part_of(c, line)->line = 0;
+    if (c->has_partial_lines) part_of(c, line)->line = 0;
     write_back(c, &victim, when);
     if (line < ORR_LOCAL_LINES && c->filled.n < c->tags.sets * c->tags.ways) *ORR_PUSH(&c->filled) = at;
     return at;
@@ -383,7 +389,7 @@ static uint32_t take_line(l1_cache *c, uint64_t line, uint64_t when) {
 
 static void drop_line(l1_cache *c, uint32_t at) {
     const orr_cache_line *l = &c->tags.line[at];
-    if (!l->used || l->tag >= ORR_LOCAL_LINES || l->dirty) return;
+    if (!l->flags || l->tag >= ORR_LOCAL_LINES || l->dirty) return;
     if (orr_cache_find(&c->tags, l->tag) == at) orr_cache_drop(&c->tags, at); // not from before a flush
 }
 
@@ -438,7 +444,7 @@ static uint8_t full_sectors(const uint64_t bytes[2]) {
 
 // Of these sectors those that stores have written as far as the access at hand wants them.
 static uint8_t written_enough(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors) {
-    if (!c->parts) return 0;
+    if (!c->has_partial_lines) return 0;
     const l1_part *p = part_of(c, line);
     if (p->line != line + 1) return 0;
     uint64_t wants[2];
@@ -543,7 +549,7 @@ static void write_line(l1_cache *c, const l1_access *a, uint32_t at, uint8_t sec
         l->valid |= part; // bytes marked valid: local memory is read where it was written
     } else if (part) {
         l1_part *p = part_of(c, l->tag);
-        c->parts = true;
+        c->has_partial_lines = true;
         if (p->line != l->tag + 1) *p = (l1_part){.line = l->tag + 1};
         p->bytes[0] |= bytes[0];
         p->bytes[1] |= bytes[1];

@@ -54,7 +54,7 @@ typedef struct l1_spec {
 
 typedef struct l1_load { // a memory instruction that is waited for
     uint64_t issued;     // cycle
-    uint64_t floor;      // not finished before
+    uint64_t earliest;   // not finished before
     uint32_t inst, warp;
     uint32_t next;         // in the free list, or of the loads of its warp that are to be read out
     uint16_t open;         // requests outstanding
@@ -152,8 +152,8 @@ typedef struct l1_cache {
     uint32_t free_load, free_mshr, free_waiter, open_mshrs;
     l1_readout out;
     uint64_t filled_until; // when the last sector that was waited for is in the registers (l1.fill_interval)
-    l1_part part[PART_LINES]; // hashed by line
-    bool parts;               // a line has been written in part
+    l1_part partial_lines[PART_LINES]; // hashed by line
+    bool has_partial_lines;            // a line has been written in part
     l1_counters n;
 } l1_cache;
 

@@ -26,8 +26,8 @@ typedef struct atomic_request { // one of a line
     uint8_t sectors;
     uint32_t bytes;    // of operands
     uint32_t quarters; // of a cycle that the slice takes
-    bool slow;         // the next one on the same sector has to wait for it
-    bool with;         // it travels with the one before
+    bool float_sum;    // the next one on the same sector has to wait for it
+    bool same_packet;  // it travels in the packet of the one before
     uint32_t lanes;    // of the warp
 } atomic_request;
 
@@ -35,16 +35,17 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     sm_port *p = c->port;
     bool answered = a->load != NOBODY;
     l1_count(c, a, (uint32_t)orr_popc(q->sectors), 0, 0);
-    orr_request r = {.line = line, .sectors = q->sectors, .slow = q->slow, .more = q->with};
+    orr_request r = {
+        .line = line, .sectors = q->sectors, .float_sum = q->float_sum, .same_packet = q->same_packet};
     r.ops = (uint8_t)(q->quarters / 4 > 255 ? 255 : q->quarters / 4);
-    r.quarters = q->quarters % 4;
+    r.quarter_ops = q->quarters % 4;
     if (a->live) r.live = perform_atomic(p->ops, a->live, q->lanes, line, answered);
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = event_token(EVENT_FILL, l1_miss(c, line, q->sectors, a->load, ORR_NO_LINE));
     if (!answered && p->net->foreign) {
         r.token = a->inst; // for its reader to know whose it is
     } else if (!answered && p->net->fences && !port_counts_stores(p)) {
-        r.acks = true;
+        r.wants_ack = true;
         r.token = port_reduction_token(p, a->warp);
     }
     // A compare and swap of 128 bits has 32 bytes of operands.
@@ -83,11 +84,11 @@ bool l1_atomic_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sect
             .sectors = pass[p].sectors,
             .quarters = orr_atomic_work(&c->spec->atomic, &pass[p], a->i->atomic, a->i->bytes, n > 1)};
         for (int k = 0; k < 4; k++) q.bytes += pass[p].bytes[k];
-        q.with = room >= q.bytes;
-        room = q.with ? room - q.bytes : q.bytes < 16 ? 16 - q.bytes : 0;
+        q.same_packet = room >= q.bytes;
+        room = q.same_packet ? room - q.bytes : q.bytes < 16 ? 16 - q.bytes : 0;
         if (n > 1) { // lanes that meet in a word: each in a packet as large as any (micro/atomics, atom)
             q.bytes = ORR_LINE;
-            q.slow = a->i->atomic == ORR_ATOMIC_FLOAT_ADD;
+            q.float_sum = a->i->atomic == ORR_ATOMIC_FLOAT_ADD;
         }
         q.lanes = pass[p].mask | others;
         others = 0;

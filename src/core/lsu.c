@@ -69,7 +69,7 @@ static bool is_near(const orr_tinst *i) { // its addresses are one word each
 // instruction has its place in the queue until then, and reads its operands when its turn has come.
 uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit_free) {
     uint32_t width = u->spec->width, bytes = is_near(i) ? 4 : 8; // an address
-    uint64_t *next = &u->hands[sub_core_of(sched, u->spec->sched_per_sub)];
+    uint64_t *next = &u->hand_over_free[sub_core_of(sched, u->spec->sched_per_sub)];
     if (bytes < i->bytes) bytes = i->bytes;
     u->handed_over = latest(latest(unit_free, u->clock->now), *next);
     *next = u->handed_over + (32 * bytes + width - 1) / width;
@@ -100,7 +100,7 @@ static uint64_t read_at(const lsu *u, const orr_tinst *i) {
 // ---- an access ----------------------------------------------------------------------------------
 static void finish_at(lsu *u, uint32_t load, uint64_t ready) {
     if (load == NOBODY) return;
-    u->l1->loads.at[load].floor = ready;
+    u->l1->loads.at[load].earliest = ready;
     l1_finish(u->l1, load, 0);
 }
 
@@ -201,9 +201,9 @@ static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
     if (a->load != NOBODY) {
         const l1_spec *s = u->l1->spec;
         l1_load *f = &u->l1->loads.at[a->load];
-        f->floor = pipe->start + pipe->delay + lag + s->latency;
+        f->earliest = pipe->start + pipe->delay + lag + s->latency;
         if (a->i->tclass == ORR_TC_TEX && u->texture && u->texture->spec->latency)
-            f->floor = through_textures(u, a, pipe->start + pipe->delay);
+            f->earliest = through_textures(u, a, pipe->start + pipe->delay);
         f->open++; // until all lines have been looked up
     }
     if (!l1_lookup(u->l1, a)) return false;
@@ -277,7 +277,7 @@ uint64_t lsu_issue(lsu *u, const lsu_op *op) {
     bool waits = u->nqueued;
     if (!waits) {
         waits = !work_off(u, &q, u->clock->now + op->late);
-        u->full_since = u->clock->now;
+        u->blocked_since = u->clock->now;
     }
     if (waits) {
         enqueue(u, &q);
@@ -300,7 +300,7 @@ static bool retry(lsu *u, const lsu_queued *q, uint64_t since) {
     if (pipe->free < since + 1) pipe->free = since + 1;
     if (a->load != NOBODY) {
         l1_load *f = &u->l1->loads.at[a->load];
-        f->floor = latest(f->floor, pipe->start + u->l1->spec->latency);
+        f->earliest = latest(f->earliest, pipe->start + u->l1->spec->latency);
     }
     if (!l1_lookup(u->l1, a)) return false;
     looked_up(u, a);
@@ -323,8 +323,8 @@ static void dequeue(lsu *u, const lsu_queued *q) {
 void lsu_room_at_l1(lsu *u) {
     uint64_t now = u->clock->now;
     if (!u->nqueued) return;
-    u->l1->n.full += now - u->full_since;
-    u->full_since = now;
+    u->l1->n.full += now - u->blocked_since;
+    u->blocked_since = now;
     for (bool half_done = true; u->nqueued; half_done = false) {
         const lsu_queued *q = in_line(u, 0);
         if (!(half_done ? retry(u, q, now) : work_off(u, q, now))) return;

@@ -80,19 +80,19 @@ typedef struct lsu {
     data_pipe *pipe;
     event_queue *clock;
     lsu_client client;
-    uint32_t sm;               // the number that the GPU has for the SM: where its local memory is
-    lsu_warp *warp;            // by number
-    uint64_t *starts;          // [place] a ring: when the last ones left the queue
-    bool *to_shared;           // [place] they go to shared memory,
-    uint32_t nshared;          // and how many of them do
-    uint32_t place;            // that the next one takes, the oldest
-    uint64_t room;             // when the queue has room
-    lsu_queued *queue;         // [place] a ring: instructions in front of L1
-    uint32_t first, nqueued;   // the one that is half done, and how many there are
-    uint64_t full_since;       // it waits for an MSHR
-    uint64_t hands[MAX_SCHED]; // by sub-core: when it can hand over the next one (lsu.width)
-    uint64_t handed_over;      // when the one at hand is; 0: long ago
-    uint64_t stores_leave;     // until then loads wait for what stores have written (l1.store_drain)
+    uint32_t sm;                        // the number that the GPU has for the SM: where its local memory is
+    lsu_warp *warp;                     // by number
+    uint64_t *starts;                   // [place] a ring: when the last ones left the queue
+    bool *to_shared;                    // [place] they go to shared memory,
+    uint32_t nshared;                   // and how many of them do
+    uint32_t place;                     // that the next one takes, the oldest
+    uint64_t room;                      // when the queue has room
+    lsu_queued *queue;                  // [place] a ring: instructions in front of L1
+    uint32_t first, nqueued;            // the one that is half done, and how many there are
+    uint64_t blocked_since;             // it waits for an MSHR
+    uint64_t hand_over_free[MAX_SCHED]; // by sub-core: when it can hand over the next one (lsu.width)
+    uint64_t handed_over;               // when the one at hand is; 0: long ago
+    uint64_t stores_leave;              // until then loads wait for what stores have written (l1.store_drain)
     l1_access head;
     orr_traffic *traffic;    // of global memory, by instruction; NULL: nobody counts
     lsu_sender last_sent[2]; // the last store, the last reduction

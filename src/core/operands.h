@@ -65,16 +65,17 @@ void operands_init(operands *o, const operands_spec *s);
 void operands_free(operands *o);
 void operands_reset(operands *o);
 
-// With collectors: the instruction takes one; returns the cycles from issue to its unit. *lost: those of
-// them that bank conflicts cost. operands_collector_free: when the next collector can be taken.
+// On a core with collectors the instruction takes one. Returns the cycles from issue to its unit; *lost is
+// set to those of them that bank conflicts cost. operands_collector_free says when the next one can be taken.
 uint64_t operands_collect(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                           uint64_t now, uint64_t *lost);
 uint64_t operands_collector_free(const operands *o);
-// The instruction's result comes at `ready` and takes its banks then; returns when it has been written.
+// On such a core the instruction's result comes at `ready` and takes its banks; returns when it is written.
 uint64_t operands_write(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                         uint64_t now, uint64_t ready);
 
-// Without: the cycles that the instruction and its scheduler wait for operands and for the result bus.
+// On a core without, returns the cycles that the instruction and its scheduler wait for its operands and for
+// the result bus.
 uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                        uint64_t now);
 #endif

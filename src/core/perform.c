@@ -17,17 +17,17 @@ static uint32_t hashed(uint64_t line) { return (uint32_t)(line * 0x9e3779b97f4a7
 enum { PLACE_BITS = 20, MOST_PLACES = (1 << PLACE_BITS) - 1 };
 
 static uint32_t name_of(const perform_ops *l, uint32_t at) {
-    return at | (uint32_t)l->ops.at[at - 1].before << PLACE_BITS;
+    return at | (uint32_t)l->ops.at[at - 1].generation << PLACE_BITS;
 }
 
 // NULL: it has been answered, by what another request for the line brought.
 static operation *named(const perform_ops *l, uint32_t live) {
     operation *o = &l->ops.at[(live & MOST_PLACES) - 1];
-    return o->before == live >> PLACE_BITS ? o : NULL;
+    return o->generation == live >> PLACE_BITS ? o : NULL;
 }
 
 static void give_back(perform_ops *l, uint32_t at) {
-    l->ops.at[at].before = (l->ops.at[at].before + 1) % (1 << (32 - PLACE_BITS));
+    l->ops.at[at].generation = (l->ops.at[at].generation + 1) % (1 << (32 - PLACE_BITS));
     l->ops.at[at].next = l->free;
     l->free = at + 1;
 }
@@ -72,10 +72,10 @@ static uint32_t open_write(perform_ops *l, uint64_t line) {
 static uint32_t new_operation(perform_ops *l, operation o) {
     uint32_t at = l->free;
     o.seq = l->seq++;
-    o.behind = open_write(l, o.line);
+    o.earlier_write = open_write(l, o.line);
     if (at) {
         l->free = l->ops.at[at - 1].next;
-        o.before = l->ops.at[at - 1].before;
+        o.generation = l->ops.at[at - 1].generation;
     } else {
         if (l->ops.n == MOST_PLACES) abort(); // an SM has some thousand accesses under way at most
         (void)ORR_PUSH(&l->ops);
@@ -101,7 +101,7 @@ uint32_t perform_load(perform_ops *l, orr_step_access *a, uint64_t line) {
                    .width = a->bytes};
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint64_t addr = a->addr[orr_ffs(m)];
-        o.in[orr_ffs(m)] = addr % ORR_LINE;
+        o.offset[orr_ffs(m)] = addr % ORR_LINE;
         if (addr / ORR_LINE == line) o.lanes |= m & -m;
     }
     uint32_t at = new_operation(l, o);
@@ -156,8 +156,8 @@ uint32_t perform_store(perform_ops *l, const orr_step_access *a, uint64_t line) 
 uint32_t perform_join(perform_ops *l, uint32_t store, uint32_t with) {
     operation *o = named(l, with);
     if (!o) return store;
-    while (o->joined) o = &l->ops.at[o->joined - 1];
-    o->joined = store & MOST_PLACES;
+    while (o->partner) o = &l->ops.at[o->partner - 1];
+    o->partner = store & MOST_PLACES;
     return with;
 }
 
@@ -193,7 +193,7 @@ static void write_now(const perform_ops *l, operation *o) {
 // What the SM has written to the line before. When one has been done, so have those before it; then its place
 // may be another's by now, which came later.
 static void write_before(const perform_ops *l, const operation *o) {
-    operation *before = o->behind ? &l->ops.at[o->behind - 1] : NULL;
+    operation *before = o->earlier_write ? &l->ops.at[o->earlier_write - 1] : NULL;
     if (!before || before->done || before->line != o->line || before->seq >= o->seq) return;
     write_before(l, before);
     write_now(l, before);
@@ -204,11 +204,11 @@ static void read_line(const operation *o, const uint8_t *line) {
     uint8_t *data = o->access->data;
     if (o->width == 4) { // most are
         for (uint32_t m = o->lanes; m; m &= m - 1)
-            memcpy(data + 4 * (size_t)orr_ffs(m), line + o->in[orr_ffs(m)], 4);
+            memcpy(data + 4 * (size_t)orr_ffs(m), line + o->offset[orr_ffs(m)], 4);
         return;
     }
     for (uint32_t m = o->lanes; m; m &= m - 1)
-        memcpy(data + o->width * (size_t)orr_ffs(m), line + o->in[orr_ffs(m)], o->width);
+        memcpy(data + o->width * (size_t)orr_ffs(m), line + o->offset[orr_ffs(m)], o->width);
 }
 
 void perform_serve(perform_ops *l, uint32_t live) {
@@ -216,7 +216,7 @@ void perform_serve(perform_ops *l, uint32_t live) {
     if (!o) return;
     write_before(l, o);
     if (o->kind != ORR_STEP_LOAD) {
-        for (uint32_t at = live & MOST_PLACES; at; at = l->ops.at[at - 1].joined) {
+        for (uint32_t at = live & MOST_PLACES; at; at = l->ops.at[at - 1].partner) {
             write_before(l, &l->ops.at[at - 1]);
             write_now(l, &l->ops.at[at - 1]);
         }

@@ -32,17 +32,17 @@ typedef struct operation { // what a slice does when it serves a request
     orr_step_access *access;
     uint64_t line, seq;
     uint32_t lanes;
-    uint32_t next;   // + 1: of its access, a load; of the writes of its hashed line; of the free ones
-    uint32_t joined; // + 1: a store that goes with it
-    uint32_t stored; // a store: its bytes, + 1
-    uint32_t behind; // + 1: the SM's last write to its line that was open when it was made
-    uint8_t kind;    // enum orr_step_kind
+    uint32_t next;          // + 1: of its access, a load; of the writes of its hashed line; of the free ones
+    uint32_t partner;       // + 1: a store that goes with it
+    uint32_t stored;        // a store: its bytes, + 1
+    uint32_t earlier_write; // + 1: the SM's last write to its line that was open when it was made
+    uint8_t kind;           // enum orr_step_kind
     bool done;
     bool listed; // a write: in the list of its line
     bool answered;
-    uint16_t before;      // operations that had its place before, modulo 4096
-    uint8_t width;        // a load: bytes of a lane
-    uint8_t in[ORR_WARP]; // a load: where in the line each lane's are
+    uint16_t generation;      // operations that had its place before, modulo 4096
+    uint8_t width;            // a load: bytes of a lane
+    uint8_t offset[ORR_WARP]; // a load: where in the line each lane's are
 } operation;
 
 typedef struct stored_bytes { // of a line

@@ -23,9 +23,10 @@ static inline void pipe_begin(data_pipe *p, uint64_t t, uint32_t cycles) {
     p->shared = false;
 }
 
-// The same of shared memory, which is in L1's banks. What has been read out of them during its last access
-// comes off the time of those behind this one (H200: micro/tiles, 8 blocks an SM that load tiles and
-// multiply them take 7 % longer than the products alone; without this they would take 1 % longer).
+// As pipe_begin, for an access of shared memory, which is in L1's banks. What has been read out of them
+// during its last access comes off the time of those behind this one (H200: micro/tiles, 8 blocks an SM that
+// load tiles and multiply them take 7 % longer than the products alone; without this they would take 1 %
+// longer).
 static inline void pipe_begin_shared(data_pipe *p, uint64_t t, uint32_t cycles) {
     uint64_t idle = t > p->free ? t - p->free : 0;
     pipe_begin(p, t, cycles);

@@ -28,11 +28,11 @@ void port_spec_read(port_spec *s, const orr_gpu *g) {
                      .open_ticks = (uint64_t)(g->xbar_merge_wait * (double)ORR_TICKS),
                      .open_line_ticks = (uint64_t)(g->xbar_merge_wait_line * (double)ORR_TICKS),
                      .open_lines = (uint32_t)g->xbar_merge_wait_lines,
-                     .parts = (uint32_t)g->xbar_partial_stores,
+                     .max_partial = (uint32_t)g->xbar_partial_stores,
                      .ahead = (uint64_t)g->xbar_queue,
                      .backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS),
                      .l1_latency = whole_cycles(g->l1_latency),
-                     .copies = g->l2_replicate,
+                     .replicas = g->l2_replicate,
                      .slices_take_turns = g->xbar_store_bandwidth > 0 && g->xbar_store_header > 0,
                      .sides = (uint32_t)g->l2_partitions,
                      .nsms = (uint32_t)g->sm_count,
@@ -82,7 +82,7 @@ bool port_in_part(uint8_t sectors, const uint64_t bytes[2]) {
 // Whether it is a store of part of a sector of which only so many can be on their way (xbar.partial_stores);
 // these do not wait here for a slice that is behind.
 static bool counts_as_part(const sm_port *p, uint8_t sectors, const uint64_t bytes[2]) {
-    return p->spec->parts && !p->net->foreign && port_in_part(sectors, bytes);
+    return p->spec->max_partial && !p->net->foreign && port_in_part(sectors, bytes);
 }
 
 uint32_t port_slice_of_store(const port_spec *s, const orr_request *r) {
@@ -91,9 +91,9 @@ uint32_t port_slice_of_store(const port_spec *s, const orr_request *r) {
 
 // A store that waits for others leaves.
 static void leave_now(orr_request *r, uint64_t now) {
-    if (!r->open || r->time <= now) return;
-    r->time = r->time - r->open > now ? r->time - r->open : now;
-    r->open = 0;
+    if (!r->merge_wait || r->time <= now) return;
+    r->time = r->time - r->merge_wait > now ? r->time - r->merge_wait : now;
+    r->merge_wait = 0;
 }
 
 static uint32_t *store_place(sm_port *p, uint64_t line) {
@@ -123,13 +123,13 @@ static uint64_t slice_free(const sm_port *p, const orr_request *r) {
 }
 
 static void ask_for_acknowledgement(sm_port *p, orr_request *r, bool part) {
-    if (r->acks) {
-        p->parts_out++; // it was parked, and counted then
+    if (r->wants_ack) {
+        p->partial_in_flight++; // it was parked, and counted then
     } else if (part || ((r->kind == ORR_REQ_WRITE || r->kind == ORR_REQ_REDUCE) && port_counts_stores(p))) {
         uint32_t epoch = current_epoch(p);
-        r->acks = true;
+        r->wants_ack = true;
         r->token = event_token(EVENT_STORE_ACK, epoch | (part ? STORE_OF_PART : 0));
-        p->parts_out += part;
+        p->partial_in_flight += part;
         p->unacked[epoch]++;
     }
 }
@@ -154,14 +154,14 @@ uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
     p->send_free = t + bytes * s->request_byte;
     p->n.sent_bytes += bytes;
     r.time = t + s->request_ticks;
-    if (s->far_ticks && !s->copies && orr_memsys_side_of(mem, r.line) != (int)(p->sm * s->sides / s->nsms))
+    if (s->far_ticks && !s->replicas && orr_memsys_side_of(mem, r.line) != (int)(p->sm * s->sides / s->nsms))
         r.time += s->far_ticks;
     p->sent = r.time;
     if (r.kind >= ORR_REQ_ATOMIC) p->atomic_line = r.line + 1;
-    r.behind = r.kind == ORR_REQ_READ && p->atomic_line == r.line + 1;
-    if (r.behind) p->atomic_line = 0;
+    r.after_atomic = r.kind == ORR_REQ_READ && p->atomic_line == r.line + 1;
+    if (r.after_atomic) p->atomic_line = 0;
     ask_for_acknowledgement(p, &r, part);
-    if (r.kind != ORR_REQ_READ && s->far_ticks && s->copies) { // it is done where it belongs
+    if (r.kind != ORR_REQ_READ && s->far_ticks && s->replicas) { // it is done where it belongs
         if (behind > p->sent && r.kind == ORR_REQ_WRITE) p->sent = behind;
         if (orr_memsys_side_of(mem, r.line) != (int)orr_half_of_sm(p->sm, s->gpcs)) p->sent += s->far_ticks;
     }
@@ -189,7 +189,7 @@ static bool merge_store(sm_port *p, const orr_request *r, uint64_t t, uint64_t o
     if (before->time < t + p->spec->request_ticks) return false; // it has left
     uint64_t until = t + open + p->spec->request_ticks;
     if (open && before->time < until) {
-        before->open += (uint32_t)(until - before->time);
+        before->merge_wait += (uint32_t)(until - before->time);
         before->time = until;
     }
     uint32_t more = 32 * (uint32_t)orr_popc(r->sectors & ~before->sectors);
@@ -209,11 +209,11 @@ static uint64_t evict_oldest(sm_port *p, uint64_t t) {
     uint32_t *place = store_place(p, oldest->line), at = *place;
     orr_request *r = at && at <= p->out.n ? &p->out.at[at - 1] : NULL;
     uint64_t way = p->spec->request_ticks, from = oldest->time + way, now = t + way;
-    if (!r || r->line != oldest->line || !r->open || r->time - r->open != from || r->time < now)
+    if (!r || r->line != oldest->line || !r->merge_wait || r->time - r->merge_wait != from || r->time < now)
         return oldest->time;
     *place = 0;
     r->time = latest(from, now);
-    r->open = 0;
+    r->merge_wait = 0;
     return r->time - way;
 }
 
@@ -228,7 +228,7 @@ static parked_store *parked_of(const sm_port *p, uint64_t line) {
     return NULL;
 }
 
-static bool parts_full(const sm_port *p) { return p->parts_out >= p->spec->parts; }
+static bool parts_full(const sm_port *p) { return p->partial_in_flight >= p->spec->max_partial; }
 
 bool port_has_room(const sm_port *p, uint64_t line, uint8_t sectors, const uint64_t bytes[2]) {
     if (!counts_as_part(p, sectors, bytes) || !parts_full(p)) return true;
@@ -250,7 +250,7 @@ static bool park_store(sm_port *p, const orr_request *r, uint32_t packet) {
     h = &p->parked[(p->parked_first + p->nparked++) % STORE_PLACES];
     *h = (parked_store){.r = *r, .packet = packet};
     uint32_t epoch = current_epoch(p);
-    h->r.acks = true;
+    h->r.wants_ack = true;
     h->r.token = event_token(EVENT_STORE_ACK, epoch | STORE_OF_PART);
     p->unacked[epoch]++; // a fence waits for it
     return true;
@@ -261,7 +261,7 @@ static void stay_open(sm_port *p, uint64_t left, uint64_t open) {
     orr_request *r = &p->out.at[p->out.n - 1];
     if (left >= open || (r->bytes[0] & r->bytes[1]) == UINT64_MAX) return;
     r->time += open - left;
-    r->open = (uint32_t)(open - left);
+    r->merge_wait = (uint32_t)(open - left);
 }
 
 // There is room for xbar.merge_lines lines that wait. One after the other they get a place, are merged with
@@ -327,7 +327,7 @@ uint64_t port_store_acknowledged(sm_port *p, uint32_t payload, bool *was_full) {
     *was_full = false;
     p->unacked[payload & 1]--;
     if (!(payload & STORE_OF_PART)) return 0;
-    *was_full = p->parts_out-- == p->spec->parts;
+    *was_full = p->partial_in_flight-- == p->spec->max_partial;
     if (!p->nparked) return 0;
     const parked_store *h = &p->parked[p->parked_first];
     p->parked_first = (p->parked_first + 1) % STORE_PLACES;

@@ -38,10 +38,10 @@ typedef struct port_spec {
     uint64_t open_ticks, open_line_ticks; // a store waits so long for others to its line, and for each line
                                           // of its instruction,
     uint32_t open_lines;                  // up to so many (xbar.merge_wait_lines)
-    uint32_t parts;                       // stores of part of a sector on their way; 0: any number
+    uint32_t max_partial;                 // stores of part of a sector on their way; 0: any number
     uint64_t ahead, backlog_ticks;        // how far the port, or a slice, may be behind before it holds up L1
     uint64_t l1_latency;                  // packets reach the port so long after L1 has begun with them
-    bool copies;                          // lines of the other half have copies in the own one (l2.replicate)
+    bool replicas;                        // lines of the other half have copies in the own one (l2.replicate)
     bool slices_take_turns;               // the network serves stores of GPCs in turn (xbar.store_bandwidth)
     uint32_t sides, nsms, ngpcs;          // parts of L2; SMs and GPCs of the GPU
     orr_topology gpcs;                    // where its SMs are
@@ -110,10 +110,10 @@ typedef struct sm_port {
                           // has left since
     store_buffer stores;
     uint32_t parked_first, nparked;
-    uint32_t parts_out;   // stores of part of a sector on their way
-    uint32_t unacked[2];  // stores by epoch
-    uint8_t epoch;        // that stores belong to now
-    uint64_t epoch_until; // cycle until which it lasts; NEVER: until the next round
+    uint32_t partial_in_flight; // stores of part of a sector on their way
+    uint32_t unacked[2];        // stores by epoch
+    uint8_t epoch;              // that stores belong to now
+    uint64_t epoch_until;       // cycle until which it lasts; NEVER: until the next round
     visited_slices visited;
     port_counters n;
 } sm_port;

@@ -58,7 +58,7 @@ bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_
 // 4 passes each, are there 49.6, 57.2 and 65.9 cycles after the first was issued, one 40.5).
 static uint64_t given_at(shared_memory *m, uint32_t sub, uint32_t passes, uint64_t ready) {
     uint32_t width = m->spec->width;
-    uint64_t *last = &m->given[sub];
+    uint64_t *last = &m->delivered[sub];
     if (!width) return ready;
     uint64_t next = *last ? *last + (passes * 128 + width - 1) / width : 0;
     return *last = latest(ready, next);

@@ -36,8 +36,8 @@ typedef struct shared_memory {
     const shared_spec *spec;
     const core_launch *launch;
     data_pipe *pipe;
-    bank_memo *memo;           // [instruction]
-    uint64_t given[MAX_SCHED]; // by sub-core: when it has been given what it loaded last; 0: nothing yet
+    bank_memo *memo;               // [instruction]
+    uint64_t delivered[MAX_SCHED]; // by sub-core: when it has been given what it loaded last; 0: nothing yet
     shared_counters n;
 } shared_memory;
 

@@ -108,7 +108,7 @@ tma_line tma_next_line(tma_copy *c); // the copy goes on behind it; `sent`: it w
 
 void tma_issue(tma_unit *t, const tma_copy *copy, uint64_t now);
 // Events, and what their payload says (EVENT_TMA).
-enum { TMA_TURN = 1 << 26, TMA_ANSWER = 2 << 26, TMA_WORD = 3 << 26, TMA_EVENTS = 3 << 26 };
+enum { TMA_TURN = 1 << 26, TMA_ANSWER = 2 << 26, TMA_MESSAGE = 3 << 26, TMA_EVENTS = 3 << 26 };
 void tma_turn(tma_unit *t);
 // The first of the SM's loads that is not there (tma_copy.load); NEVER: all are.
 uint64_t tma_first_open(const tma_unit *t);

@@ -106,8 +106,8 @@ typedef struct barrier {
 
 typedef struct mbar_count { // an mbarrier
     uint32_t at;            // offset in shared memory
-    uint32_t n;             // operations of lanes on it, arrivals and the like
-    uint32_t over;          // operations on it when its last phase was over
+    uint32_t operations;    // operations of lanes on it, arrivals and the like
+    uint32_t at_phase_end;  // operations on it when its last phase was over
 } mbar_count;
 typedef struct flight { // a bulk copy to [from, end) of shared memory for which nobody has waited
                         // (run/flights.c)
@@ -120,10 +120,10 @@ typedef struct used_map { // a tensor map as it was when the block used it (run/
 
 typedef struct cluster { // run/cluster.c
     uint64_t index;
-    uint32_t size, left; // blocks; of them not given back yet
-    uint32_t arrived;    // threads at the barrier in this phase
-    uint32_t phase;      // of the barrier: how often all have met
-    uint32_t next_let;   // the block whose try fails next when all are stalled
+    uint32_t size, left;   // blocks; of them not given back yet
+    uint32_t arrived;      // threads at the barrier in this phase
+    uint32_t phase;        // of the barrier: how often all have met
+    uint32_t next_failing; // the block whose try fails next when all are stalled
     struct tblock *tb[MAX_CLUSTER];
     struct cluster *next; // of the worker
 } cluster;
@@ -147,14 +147,14 @@ typedef struct tblock {
     ORR_VEC(flight) flights;   // copies under way
     uint32_t *read_by;         // who last multiplied by each 16 bytes of `shared`; NULL: nobody has
     ORR_VEC(used_map) maps;
-    uint32_t next_let; // the warp whose try fails next when all are held
-    uint32_t vain;     // such tries since somebody last arrived
+    uint32_t next_failing; // the warp whose try fails next when all are held
+    uint32_t failed_tries; // such tries since somebody last arrived
     orr_trace_out *traces;
     orr_warp_trace *views;
     cluster *cluster;    // NULL: it is in none
     cluster single;      // then: the barrier of a cluster of one
     uint32_t rank;       // in the cluster
-    bool moved;          // some warp has gone on in its last turn
+    bool progressed;     // some warp has gone on in its last turn
     uint32_t tag;        // bits 24 and up of its shared addresses, of machine code
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
@@ -211,9 +211,9 @@ bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask); // a try whose phase 
 void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived there; it was the last
 // A wait: the lanes that find it over, and, for a stream, what it needed.
 void orr_mbar_found(warp *w, const uop *u, size_t head, uint8_t *const host[ORR_WARP], uint32_t over);
-void orr_mbar_brings(warp *w, const uint8_t *at, uint32_t from,
-                     uint32_t bytes); // the copy that came there last
-bool orr_mbar_let(tblock *tb);        // nobody goes on: somebody's try fails. False: nobody is held
+void orr_mbar_copy(warp *w, const uint8_t *at, uint32_t from,
+                   uint32_t bytes); // the copy that came there last
+bool orr_mbar_fail_one(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
                     uint32_t lanes);                   // a block of one instruction, executed once more
 uint32_t orr_sass_seen(const warp *w, uint32_t *gone); // other lanes whose registers a SHFL reads; and cannot
@@ -226,7 +226,7 @@ void orr_warp_leaves(warp *w);          // it has ended: others may have its reg
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 
-void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they may go on
+void orr_mbar_recheck(tblock *tb); // run/arrive.c: held warps look whether they may go on
 
 // run/flights.c
 void orr_copy_begins(tblock *tb, const mbar_count *c, uint32_t from, uint32_t bytes);

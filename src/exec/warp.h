@@ -95,19 +95,19 @@ enum { WAY_LONG, WAY_SHARED, WAY_PAIR, WAY_WIDE };
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
 typedef struct frag {
     uint32_t mask;
-    uint32_t pc;      // block
-    int32_t join;     // where its lanes meet others, -1: nowhere
-    int32_t frame;    // of the function it is in
-    uint32_t turn;    // when it last ran, for fairness
-    uint32_t since;   // machine code: when its lanes last yielded
-    uint32_t blocked; // machine code: when its lanes came to the BSYNC they wait at
-    uint8_t state;    // FRAG_*
-    uint8_t bar;      // the barrier it waits at
-    bool passed;      // machine code: at a BSYNC, and others have met there that went before it
-    bool rests;       //   it has yielded, and not gone on since
-    bool met;         // has already waited for the lanes its block starts with
-    uint32_t at;      // machine code, FRAG_SYNC: the block of the instruction it waits at
-    uint32_t need;    // without a barrier register: the lanes it waits for
+    uint32_t pc;           // block
+    int32_t join;          // where its lanes meet others, -1: nowhere
+    int32_t frame;         // of the function it is in
+    uint32_t turn;         // when it last ran, for fairness
+    uint32_t since;        // machine code: when its lanes last yielded
+    uint32_t blocked;      // machine code: when its lanes came to the BSYNC they wait at
+    uint8_t state;         // FRAG_*
+    uint8_t bar;           // the barrier it waits at
+    bool overtaken;        // machine code: at a BSYNC, and others have met there that went before it
+    bool yielded;          //   it has yielded, and not gone on since
+    bool waited;           // has already waited for the lanes its block starts with
+    uint32_t waits_at;     // machine code, FRAG_SYNC: the block of the instruction it waits at
+    uint32_t needed_lanes; // without a barrier register: the lanes it waits for
 } frag;
 enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES, FRAG_SYNC };
 
@@ -136,7 +136,7 @@ typedef struct live {
     uint64_t now;                   // cycle
     double ns;                      // of a cycle
     bool at_issue;                  // it does all that it does then
-    bool watch;                     // it is only looked at (races.c)
+    bool watched;                   // its accesses are only watched for races (races.c)
     uint64_t sleeps;                // cycles that it is to sleep
     uint8_t *values;                // a load is given these, lane by lane; NULL: none
     uint8_t *memory;                // an atomic is served: where address 0 would be
@@ -153,18 +153,18 @@ typedef struct warp_tally { // counting by block of code (orr_tally)
     uint64_t clock, work; // with what it waited for at barriers, without
 } warp_tally;
 
-typedef struct warp_said { // machine code: what its lanes have said (sass/converge.c)
-    uint32_t ever;         // YIELD before
-    uint32_t yielded;      // YIELD since they last met others
-    uint16_t restored;     // barrier registers that BMOV has written since BSSY did
-    bool forgot;           // lanes were struck off that were not there
-    bool switches;         // it has just yielded: other lanes go on
-} warp_said;
+typedef struct warp_convergence { // machine code: how its lanes part and meet (sass/converge.c)
+    uint32_t has_yielded;         // YIELD before
+    uint32_t yielded;             // YIELD since they last met others
+    uint16_t restored;            // barrier registers that BMOV has written since BSSY did
+    bool dropped_lanes;           // lanes that were not there were taken off a barrier
+    bool switches;                // it has just yielded: other lanes go on
+} warp_convergence;
 
 typedef struct warp_polls { // its turns among others (run/poll.c)
     int64_t budget;         // what is left of its quantum
     uint32_t polled;        // blocks of code that poll since lanes of it last met
-    bool looked;            // it gave way because it has looked
+    bool only_polled;       // it gave way, having done nothing but poll
     bool yields;            // it gave way because it polled: its other lanes go on first
 } warp_polls;
 
@@ -176,7 +176,7 @@ typedef struct warp_products { // of a group of four warps (ops/wgmma.c)
 
 typedef struct warp_tries { // waits for an mbarrier (run/arrive.c)
     const uop *paused;      // in front of a try that it waits at; NULL: it does not
-    bool held, let;         // until the phase is over; it may go on
+    bool held, may_go;      // it waits until the phase is over; that is so
 } warp_tries;
 
 typedef struct warp_joins {
@@ -219,7 +219,7 @@ struct warp {
     frag frags[ORR_WARP];
     uint32_t used;                // fragments that are not FRAG_FREE, a bit each
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
-    warp_said said;
+    warp_convergence convergence;
     uint32_t turn;
     warp_polls polls;
     warp_tries tries;

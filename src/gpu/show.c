@@ -270,6 +270,12 @@ void orr_gpu_json_evidence(const orr_gpu *g, const orr_gpu *seen, orr_text *out)
 
 // ---- list -----------------------------------------------------------------------------------
 
+static const char *const memory_name[] = {
+    [ORR_DRAM_GDDR5] = "GDDR5",   [ORR_DRAM_GDDR5X] = "GDDR5X", [ORR_DRAM_GDDR6] = "GDDR6",
+    [ORR_DRAM_GDDR6X] = "GDDR6X", [ORR_DRAM_GDDR7] = "GDDR7",   [ORR_DRAM_HBM2] = "HBM2",
+    [ORR_DRAM_HBM2E] = "HBM2e",   [ORR_DRAM_HBM3] = "HBM3",     [ORR_DRAM_HBM3E] = "HBM3e",
+};
+
 void orr_gpu_print_list(orr_gpu *const *g, int n, orr_text *out) {
     table t = {.columns = 8, .right = 0xfc};
     static const char *const title[] = {"name",  "product", "cc",        "SMs",
@@ -281,7 +287,7 @@ void orr_gpu_print_list(orr_gpu *const *g, int n, orr_text *out) {
         cellf(&t, "%d.%d", g[i]->cc_major, g[i]->cc_minor);
         cellf(&t, "%d", g[i]->sm_count);
         cellf(&t, "%.0f MHz", g[i]->clock_sm);
-        cellf(&t, "%.3g GB", (double)g[i]->dram_size / 1073741824.0);
+        cellf(&t, "%.3g GB %s", (double)g[i]->dram_size / 1073741824.0, memory_name[g[i]->dram_kind]);
         cellf(&t, "%.0f GB/s", g[i]->dram_bandwidth);
         cellf(&t, "%.1f TFLOPS", orr_gpu_peak_gflops(g[i], "fp32") / 1000);
     }
@@ -299,8 +305,9 @@ void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out) {
         orr_text_json(out, g[i]->family);
         orr_text_add(out, ", \"cc\": \"%d.%d\", \"sms\": %d, \"clock_mhz\": %.10g, ", g[i]->cc_major,
                      g[i]->cc_minor, g[i]->sm_count, g[i]->clock_sm);
-        orr_text_add(out, "\"memory_bytes\": %lld, \"bandwidth_gb_s\": %.10g, \"fp32_gflops\": %.10g}",
-                     (long long)g[i]->dram_size, g[i]->dram_bandwidth, orr_gpu_peak_gflops(g[i], "fp32"));
+        orr_text_add(out, "\"memory\": \"%s\", \"memory_bytes\": %lld, \"bandwidth_gb_s\": %.10g, ",
+                     memory_name[g[i]->dram_kind], (long long)g[i]->dram_size, g[i]->dram_bandwidth);
+        orr_text_add(out, "\"fp32_gflops\": %.10g}", orr_gpu_peak_gflops(g[i], "fp32"));
     }
     orr_text_add(out, "\n]\n");
 }

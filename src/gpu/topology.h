@@ -25,7 +25,7 @@ orr_topology orr_topology_of(const orr_gpu *g);
 
 static inline uint32_t orr_gpc_of_sm(uint32_t sm, orr_topology t) {
     if (sm < t.even_sms || !t.gpcs) return (uint32_t)(sm * t.of_gpc >> 32);
-    return t.gpcs - 1 - (sm - t.even_sms) / 2 % t.gpcs;
+    return t.gpcs - 1 - (sm - t.even_sms) / t.tpc_sms % t.gpcs;
 }
 
 // The half of L2 (0 or 1) that the SM asks.

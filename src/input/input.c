@@ -72,7 +72,8 @@ static bool run_script(orr_input *in, orr_err *e) {
 static bool run_source(orr_input *in, orr_source *s, orr_err *e) {
     if (!orr_progress_go(in->progress, e)) return false;
     if (!orr_input_choose(in, s->info.kernel, s->info.index)) return true;
-    orr_work w = {.info = s->info, .source = s, .threads = in->o->threads, .progress = in->progress};
+    orr_work w = {
+        .info = s->info, .source = s, .recorded = true, .threads = in->o->threads, .progress = in->progress};
     return in->work(in->arg, &w, e);
 }
 

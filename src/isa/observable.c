@@ -129,6 +129,13 @@ bool orr_kernel_orders(const orr_kernel *k) {
     return order == (ORR_ORDER_WAITS | ORR_ORDER_WRITES);
 }
 
+bool orr_kernel_one_order(const orr_kernel *k) {
+    bool mbarriers = false;
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        mbarriers |= k->insts[n].op == ORR_OP_MBARRIER || k->insts[n].op == ORR_OP_SYNCS;
+    return mbarriers || orr_kernel_observable(k);
+}
+
 void orr_observable_text(const orr_kernel *k, orr_text *t) {
     static const struct {
         uint32_t bit;

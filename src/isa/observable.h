@@ -21,7 +21,10 @@ uint32_t orr_kernel_observable(const orr_kernel *k);              // of all of t
 // May plain loads find what plain stores of other threads have left, as far as its code tells? Whether they
 // do is seen when it is launched: it has to do with addresses (exec/exec.h, orr_launch_races).
 bool orr_kernel_may_race(const orr_kernel *k);
-bool orr_kernel_orders(const orr_kernel *k);                // its threads write what others poll or swap
+bool orr_kernel_orders(const orr_kernel *k); // its threads write what others poll or swap
+// Do its streams hold one outcome of several that it could have had? Its threads see each other's accesses,
+// or wait at mbarriers: their streams say how many arrivals a wait needs, as there were when it was executed.
+bool orr_kernel_one_order(const orr_kernel *k);
 void orr_observable_text(const orr_kernel *k, orr_text *t); // why, a line; nothing if it is not
 
 #endif

@@ -393,14 +393,11 @@ static void find_uniform(lower *l) {
 }
 
 // ---- predication ---------------------------------------------------------------------------------
-// Instructions that ptxas rather predicates than branches around: without loads, with (docs/how/lowering.md).
-enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
-
 static uint32_t most_of(const lower *l, const orr_block *b) {
     for (uint32_t i = b->first; i < b->first + b->count; i++)
         if ((orr_ops[l->k->insts[i].op].flags & ORR_F_LOAD) && orr_inst_traced(&l->k->insts[i]))
-            return BODY_LOADING;
-    return BODY_PLAIN;
+            return PTXAS_BODY_LOADING;
+    return PTXAS_BODY_PLAIN;
 }
 
 static uint32_t cost(const lower *l, const orr_block *b) {

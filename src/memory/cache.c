@@ -13,7 +13,7 @@ void orr_cache_flush(orr_cache *c) {
         memset(c->bucket, 0, (size_t)c->buckets * sizeof *c->bucket);
         memset(c->set, 0, (size_t)c->sets * sizeof *c->set);
     }
-    c->held = c->hand = 0;
+    c->lines_held = c->hand = 0;
 }
 
 void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed,
@@ -53,9 +53,9 @@ void orr_cache_fold(orr_cache *c, const int64_t *turns, int n) {
     c->fold = table;
 }
 
-void orr_cache_share(orr_cache *c, uint32_t lines) {
+void orr_cache_limit(orr_cache *c, uint32_t lines) {
     if (!c->head || lines >= c->sets * c->ways) return;
-    c->room = lines ? lines : 1;
+    c->max_lines = lines ? lines : 1;
     c->step = c->sets * 2 / 7 + 1;
     while (orr_gcd(c->step, c->sets) != 1) c->step++; // so that it comes to all of them
 }
@@ -185,13 +185,13 @@ static uint32_t oldest(const orr_cache *c, uint32_t s, bool idle, bool *holds) {
         return ORR_NO_LINE;
     }
     const struct orr_cache_set *set = &c->set[s];
-    *holds = set->oldest && c->line[set->oldest - 1].used;
+    *holds = set->oldest && c->line[set->oldest - 1].flags;
     if (set->n < c->ways && (!set->oldest || *holds)) { // one that was never used
         *holds = false;
         return s * c->ways + set->n;
     }
     uint32_t i = set->oldest;
-    while (idle && i && c->line[i - 1].used && c->line[i - 1].pending) i = c->link[i - 1].newer;
+    while (idle && i && c->line[i - 1].flags && c->line[i - 1].pending) i = c->link[i - 1].newer;
     return i - 1;
 }
 
@@ -217,16 +217,16 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
         *victim = *l;
     else
         *victim = (orr_cache_line){.user = ORR_NO_LINE};
-    if (c->room && !holds) {
-        if (c->held == c->room) {
+    if (c->max_lines && !holds) {
+        if (c->lines_held == c->max_lines) {
             uint32_t other = next_in_turn(c);
             *victim = c->line[other];
             orr_cache_drop(c, other);
         }
-        c->held++;
+        c->lines_held++;
     }
     if (c->partial && victim_bytes) memset(victim_bytes, 0, sizeof *c->partial);
-    if (c->partial && l->used & ORR_LINE_PARTIAL) { // perhaps from before a flush
+    if (c->partial && l->flags & ORR_LINE_PARTIAL) { // perhaps from before a flush
         if (holds && victim_bytes) memcpy(victim_bytes, c->partial[i], sizeof *c->partial);
         memset(c->partial[i], 0, sizeof *c->partial);
     }
@@ -246,7 +246,7 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
         c->link[i].chain = *first;
         *first = i + 1;
     }
-    *l = (orr_cache_line){.tag = tag, .user = ORR_NO_LINE, .used = 1};
+    *l = (orr_cache_line){.tag = tag, .user = ORR_NO_LINE, .flags = 1};
     return i;
 }
 
@@ -271,7 +271,7 @@ uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const 
         return found;
     }
     for (uint32_t at = c->set[s].newest; at; at = c->link[at - 1].older)
-        if (c->line[at - 1].used && is(&c->line[at - 1])) found = at - 1, ++*n;
+        if (c->line[at - 1].flags && is(&c->line[at - 1])) found = at - 1, ++*n;
     return found;
 }
 
@@ -285,9 +285,9 @@ uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim,
 
 void orr_cache_drop(orr_cache *c, uint32_t i) {
     orr_cache_line *l = &c->line[i];
-    if (!l->used) return;
+    if (!l->flags) return;
     uint32_t s = i / c->ways;
-    if (c->room) c->held--;
+    if (c->max_lines) c->lines_held--;
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = 0;
@@ -298,6 +298,6 @@ void orr_cache_drop(orr_cache *c, uint32_t i) {
         unlink_use(c, set, i + 1);
         make_oldest(c, set, i + 1);
     }
-    if (c->partial && l->used & ORR_LINE_PARTIAL) memset(c->partial[i], 0, sizeof *c->partial);
+    if (c->partial && l->flags & ORR_LINE_PARTIAL) memset(c->partial[i], 0, sizeof *c->partial);
     *l = (orr_cache_line){.user = ORR_NO_LINE};
 }

@@ -1,6 +1,6 @@
 // Tags of a sectored cache of any shape, which evicts what was used least recently. Nothing here knows time.
 //
-// A cache may have room for fewer lines than it has tags (orr_cache_share): then a new line evicts the oldest
+// A cache may have room for fewer lines than it has tags (orr_cache_limit): then a new line evicts the oldest
 // of its set when the set is full, else the oldest of another set. Other sets take turns at that, in an order
 // in which neighbours do not follow each other, so that accesses to ascending addresses do not run along with
 // it.
@@ -25,14 +25,14 @@ typedef struct orr_cache_line {
     uint32_t user;        // what the owner keeps with it (L1: its newest miss)
     uint8_t valid, dirty; // sectors
     uint8_t pending;      // sectors that have been asked for
-    uint8_t used;         // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
+    uint8_t flags;        // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
 } orr_cache_line;
-#define ORR_LINE_PARTIAL 2
-#define ORR_LINE_COPIED  4  // set by who keeps a copy elsewhere
-#define ORR_LINE_PASSED  8  // L2: the other half has stored to it since this one has
-#define ORR_LINE_AGAIN   16 // L2: a sector that is there in part was stored to again
-#define ORR_LINE_SPREAD  64 // L2: its sectors that are there in part came one by one
-#define ORR_LINE_WHOLE   32 // L2: it was there in part, has been completed, and is to be written back
+#define ORR_LINE_PARTIAL    2
+#define ORR_LINE_COPIED     4  // set by who keeps a copy elsewhere
+#define ORR_LINE_FAR_STORED 8  // L2: the other half has stored to it since this one has
+#define ORR_LINE_REWRITTEN  16 // L2: a sector that is there in part was stored to again
+#define ORR_LINE_SCATTERED  64 // L2: its sectors that are there in part came one by one
+#define ORR_LINE_COMPLETED  32 // L2: it was there in part, has been completed, and is to be written back
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways
@@ -56,9 +56,10 @@ typedef struct orr_cache {
         uint32_t newest, oldest; // + 1
         uint32_t n;              // in the list; the others have never been used
     } * set;
-    uint32_t room,
-        held; // lines that it has room for (0: all), that it holds (only counted where there is a limit)
-    uint32_t hand, step;    // the set that gives up a line next, and how far behind it the one after that is
+    uint32_t max_lines,
+        lines_held;      // lines that it has room for (0: all), that it holds (only counted where there is a
+                         // limit)
+    uint32_t hand, step; // the set that gives up a line next, and how far behind it the one after that is
     uint64_t (*partial)[2]; // bytes valid of partly written sectors, 128 bits a line; NULL: not kept
 } orr_cache;
 
@@ -70,7 +71,7 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 void orr_cache_fold(orr_cache *c, const int64_t *turns, int n);
 // Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
 // to ORR_CACHE_PACKED ways only.
-void orr_cache_share(orr_cache *c, uint32_t lines);
+void orr_cache_limit(orr_cache *c, uint32_t lines);
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten
 
@@ -117,7 +118,8 @@ static inline uint32_t orr_cache_find(const orr_cache *c, uint64_t tag) {
     while (i && c->line[i - 1].tag != tag) i = c->link[i - 1].chain;
     return i - 1; // 0 - 1 is ORR_NO_LINE
 }
-// It will be looked for: first the one, and when that has come, the other.
+// The tag will be looked for: the host fetches its set (orr_cache_prefetch), and when that has come, its
+// line.
 void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag);
 static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
     if (c->head)
@@ -126,7 +128,7 @@ static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
         __builtin_prefetch(&c->bucket[orr_cache_mix(tag) & (c->buckets - 1)]);
 }
 
-// The same for sets whose lines are in one host cache line.
+// As orr_cache_prefetch, and the lines of the set too: for caches whose sets have few of them.
 static inline void orr_cache_prefetch_set(const orr_cache *c, uint64_t tag) {
     if (!c->head) return;
     uint32_t set = orr_cache_set_of(c, tag);
@@ -135,15 +137,15 @@ static inline void orr_cache_prefetch_set(const orr_cache *c, uint64_t tag) {
 }
 
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now
-// Of the set of `tag`, the line used least recently of those for which `is` holds, ORR_NO_LINE: none; and how
-// many there are.
+// The least recently used line of those in the set of `tag` for which `is` holds; ORR_NO_LINE: there is none.
+// *n is set to how many there are.
 uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const orr_cache_line *),
                              uint32_t *n);
 // The line for `tag`, which is not in the cache: takes the least recently used of its set. When that held
-// something, or another line had to make room, *victim is a copy of it as it was (used != 0), with its
+// something, or another line had to make room, *victim is a copy of it as it was (flags != 0), with its
 // partial mask in victim_bytes if kept. The new line has no sector.
 uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
-// The same, but lines with pending sectors stay; ORR_NO_LINE when all of the set are such.
+// As orr_cache_take, but lines with pending sectors stay; ORR_NO_LINE when all of the set are such.
 uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
 void orr_cache_drop(orr_cache *c, uint32_t line); // forget it; the slot is the first to be taken
 

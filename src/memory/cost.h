@@ -63,7 +63,7 @@ typedef struct orr_l1_cost {
 orr_l1_cost orr_l1_cost_of(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn);
 // Banks of sectors: cycles of L1. *conflicts, where it is not NULL: cycles more than without conflicts.
 uint32_t orr_l1_sector_cycles(const orr_l1_spec *s, const orr_coalesced *x, uint32_t *conflicts);
-// The same where an access's sectors follow each other: they are spread evenly over the banks.
+// As orr_l1_sector_cycles, for an access whose sectors follow each other and so are spread evenly.
 static inline uint32_t orr_l1_run_cycles(const orr_l1_spec *s, uint32_t sectors) {
     uint32_t most = (sectors + s->banks - 1) / s->banks,
              way = (sectors * ORR_SECTOR + s->bytes - 1) / s->bytes;

@@ -58,11 +58,13 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     c->policy.high = c->policy.queue - c->policy.queue / 8;
     c->policy.low = g->dram_write_batch ? (uint32_t)less(c->policy.high, (uint64_t)g->dram_write_batch)
                                         : c->policy.queue / 4;
+    c->policy.write_window = g->dram_write_window ? (uint32_t)g->dram_write_window : UINT32_MAX;
     c->policy.start = (uint32_t)min((uint64_t)g->dram_write_start, c->policy.high);
-    c->policy.early =
+    c->policy.early_start =
         g->dram_write_early ? (uint32_t)min((uint64_t)g->dram_write_early, c->policy.high) : c->policy.high;
-    c->policy.early_low = g->dram_write_batch ? (uint32_t)less(c->policy.early, (uint64_t)g->dram_write_batch)
-                                              : c->policy.early / 4;
+    c->policy.early_low = g->dram_write_batch
+                              ? (uint32_t)less(c->policy.early_start, (uint64_t)g->dram_write_batch)
+                              : c->policy.early_start / 4;
     c->map.banks = (uint32_t)g->dram_banks;
     c->map.groups = (uint32_t)(g->dram_bank_groups < g->dram_banks ? g->dram_bank_groups : g->dram_banks);
 
@@ -86,18 +88,25 @@ void orr_dram_spec_read(orr_dram_spec *c, const orr_gpu *g) {
     struct {
         uint64_t *to;
         int clocks;
-    } const t[] = {
-        {&c->timing.rrd, g->dram_trrd}, {&c->timing.rcd, g->dram_trcd}, {&c->timing.ras, g->dram_tras},
-        {&c->timing.rp, g->dram_trp},   {&c->timing.rc, g->dram_trc},   {&c->timing.cl, g->dram_tcl},
-        {&c->timing.wl, g->dram_twl},   {&c->timing.wr, g->dram_twr},   {&c->timing.wtr, g->dram_twtr},
-        {&c->timing.rtp, g->dram_trtp}, {&c->timing.rrd_write, g->dram_trrd_write ? g->dram_trrd_write : g->dram_trrd}, {&c->timing.rtw, TURN_CLOCKS}};
+    } const t[] = {{&c->timing.rrd, g->dram_trrd},
+                   {&c->timing.rcd, g->dram_trcd},
+                   {&c->timing.ras, g->dram_tras},
+                   {&c->timing.rp, g->dram_trp},
+                   {&c->timing.rc, g->dram_trc},
+                   {&c->timing.cl, g->dram_tcl},
+                   {&c->timing.wl, g->dram_twl},
+                   {&c->timing.wr, g->dram_twr},
+                   {&c->timing.wtr, g->dram_twtr},
+                   {&c->timing.rtp, g->dram_trtp},
+                   {&c->timing.rrd_write, g->dram_trrd_write ? g->dram_trrd_write : g->dram_trrd},
+                   {&c->timing.rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->policy.idle = (uint64_t)llround(g->dram_idle * ns);
     c->refresh.bank_takes = (uint64_t)llround(g->dram_trfc * clock);
     c->refresh.bank_every = max(1, (uint64_t)llround(g->dram_trefi * ns));
     c->refresh.channels = (uint32_t)g->dram_channels;
     c->refresh.groups = (uint32_t)g->dram_refresh_groups;
-    c->refresh.later = (uint64_t)llround(g->dram_refresh_spread * ns / g->dram_refresh_groups);
+    c->refresh.group_offset = (uint64_t)llround(g->dram_refresh_spread * ns / g->dram_refresh_groups);
     c->refresh.start = (uint64_t)llround(g->dram_refresh_start * ns);
     c->refresh.all_every = max(1, (uint64_t)llround(REFRESH_NS * ns));
     c->refresh.all_takes = (uint64_t)llround(REFRESH_NS * ns * (1 - g->dram_efficiency / 100));
@@ -191,7 +200,7 @@ static void consider_column(orr_dram *d, uint32_t b) { // bank b has a first req
 static void find_column(orr_dram *d) {
     uint64_t first = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)},
              soonest = max(d->s.now, min(bus[0], bus[1]));
-    EACH_BANK(d, d->hits, b) {
+    EACH_BANK(d, d->hit_banks, b) {
         first = min(first, max(column_at(d, b), bus[d->column[b].first & 1]));
         if (first <= soonest) goto found;
     }
@@ -201,7 +210,7 @@ found:
 
 static void find_activate(orr_dram *d) {
     uint64_t first = NEVER, soonest = max(d->s.activate_at, d->s.now);
-    EACH_BANK(d, d->wants, b) {
+    EACH_BANK(d, d->activate_banks, b) {
         first = min(first, d->activate[b].at);
         if (first <= soonest) goto found;
     }
@@ -230,7 +239,7 @@ static void close_row(orr_dram *d, uint32_t b, uint64_t t) {
 // The lists of bank b have changed: its turns are for their first requests.
 static void set_turns(orr_dram *d, uint32_t b) {
     const orr_dram_bank *bank = &d->bank[b];
-    uint32_t hit = bank->hit.head, rest = bank->rest[d->s.mode].head;
+    uint32_t hit = bank->row_hits.head, rest = bank->other_rows[d->s.mode].head;
     if (hit != NONE) d->column[b].first = d->entries.at[hit].seq * 2 + d->entries.at[hit].write;
     if (rest != NONE) d->activate[b].first = d->entries.at[rest].seq * 2 + d->entries.at[rest].write;
 }
@@ -241,8 +250,37 @@ static void prepare(orr_dram *d, uint32_t b) {
     if (d->spec->refresh.bank_takes)
         d->activate[b].at =
             orr_dram_after_refresh(d->spec, d->refresh_ahead, b, max(d->activate[b].at, d->s.now));
-    set(d->wants, b);
+    set(d->activate_banks, b);
     d->s.next_activate = min(d->s.next_activate, max(max(d->activate[b].at, d->s.activate_at), d->s.now));
+}
+
+// An entry can be chosen from now on: it is in a list of its bank.
+static void place(orr_dram *d, uint32_t e) {
+    const orr_dram_spec *c = d->spec;
+    const orr_dram_entry *entry = &d->entries.at[e];
+    uint32_t b = entry->bank, k = entry->write && c->policy.write_queue;
+    orr_dram_bank *bank = &d->bank[b];
+    d->s.placed_writes += entry->write;
+    bool idle =
+        bank->row_hits.head == NONE && bank->other_rows[0].head == NONE && bank->other_rows[1].head == NONE;
+    if (idle && bank->row != CLOSED && d->s.now >= bank->used + c->policy.idle)
+        close_row(d, b, bank->used + c->policy.idle);
+    if (idle && bank->row != CLOSED && c->refresh.bank_takes) { // a refresh has closed it
+        uint64_t since = orr_dram_since_refresh(c, d->refresh_ahead, b, d->s.now);
+        if (since < d->s.now - bank->used) close_row(d, b, d->s.now - since);
+    }
+    if ((int)k == d->s.mode && bank->row == entry->row) {
+        append(d, &bank->row_hits, e);
+        if (bank->row_hits.head != e) return;
+        set_turns(d, b);
+        set(d->hit_banks, b);
+        consider_column(d, b);
+    } else {
+        append(d, &bank->other_rows[k], e);
+        if ((int)k != d->s.mode || bank->other_rows[k].head != e) return;
+        set_turns(d, b);
+        if (bank->row_hits.head == NONE) prepare(d, b);
+    }
 }
 
 static void enter(orr_dram *d, const orr_dram_request *r, int k) {
@@ -250,9 +288,8 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     uint64_t row;
     // What has a row of its own comes at another time than the rest of its line, and so seldom meets it in a
     // bank.
-    uint32_t b = orr_dram_bank_of(&c->map, r->alone ? r->line + r->sectors * 977ull : r->line, &row);
-    if (r->alone) row = ALONE + d->s.seq;
-    orr_dram_bank *bank = &d->bank[b];
+    uint32_t b = orr_dram_bank_of(&c->map, r->own_row ? r->line + r->sectors * 977ull : r->line, &row);
+    if (r->own_row) row = ALONE + d->s.seq;
 
     uint32_t e = d->s.free;
     if (e == NONE) {
@@ -261,45 +298,38 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     } else {
         d->s.free = d->entries.at[e].next;
     }
-    d->entries.at[e] = (orr_dram_entry){d->s.seq++, row, r->user, NONE, r->sectors, r->write};
+    d->entries.at[e] = (orr_dram_entry){d->s.seq++, row, r->user, NONE, (uint16_t)b, r->sectors, r->write};
     d->s.queued[k]++;
+    if (r->write && d->s.placed_writes >= c->policy.write_window)
+        append(d, &d->s.later_writes, e);
+    else
+        place(d, e);
+}
 
-    bool idle = bank->hit.head == NONE && bank->rest[0].head == NONE && bank->rest[1].head == NONE;
-    if (idle && bank->row != CLOSED && d->s.now >= bank->used + c->policy.idle)
-        close_row(d, b, bank->used + c->policy.idle);
-    if (idle && bank->row != CLOSED && c->refresh.bank_takes) { // a refresh has closed it
-        uint64_t since = orr_dram_since_refresh(c, d->refresh_ahead, b, d->s.now);
-        if (since < d->s.now - bank->used) close_row(d, b, d->s.now - since);
-    }
-    if (k == d->s.mode && bank->row == row) {
-        append(d, &bank->hit, e);
-        if (bank->hit.head != e) return;
-        set_turns(d, b);
-        set(d->hits, b);
-        consider_column(d, b);
-    } else {
-        append(d, &bank->rest[k], e);
-        if (k != d->s.mode || bank->rest[k].head != e) return;
-        set_turns(d, b);
-        if (bank->hit.head == NONE) prepare(d, b);
-    }
+// A write has been served: the oldest of those that wait behind dram.write_window can be chosen.
+static void next_write(orr_dram *d) {
+    d->s.placed_writes--;
+    uint32_t e = d->s.later_writes.head;
+    if (e == NONE) return;
+    d->s.later_writes.head = d->entries.at[e].next;
+    place(d, e);
 }
 
 // Serve requests of kind k from now on.
 static void change_mode(orr_dram *d, int k) {
-    memset(d->hits, 0, d->words * sizeof *d->hits);
-    memset(d->wants, 0, d->words * sizeof *d->wants);
+    memset(d->hit_banks, 0, d->words * sizeof *d->hit_banks);
+    memset(d->activate_banks, 0, d->words * sizeof *d->activate_banks);
     d->s.next_activate = NEVER;
     int was = d->s.mode;
     d->s.mode = k;
     for (uint32_t b = 0; b < d->spec->map.banks; b++) {
         orr_dram_bank *bank = &d->bank[b];
-        if (bank->hit.head != NONE) merge(d, &bank->hit, &bank->rest[was]);
-        if (bank->rest[k].head == NONE) continue;
-        if (bank->row != CLOSED) pick_row(d, &bank->rest[k], &bank->hit, bank->row);
+        if (bank->row_hits.head != NONE) merge(d, &bank->row_hits, &bank->other_rows[was]);
+        if (bank->other_rows[k].head == NONE) continue;
+        if (bank->row != CLOSED) pick_row(d, &bank->other_rows[k], &bank->row_hits, bank->row);
         set_turns(d, b);
-        if (bank->hit.head != NONE)
-            set(d->hits, b);
+        if (bank->row_hits.head != NONE)
+            set(d->hit_banks, b);
         else
             prepare(d, b);
     }
@@ -317,7 +347,7 @@ static void choose_mode(orr_dram *d) {
     bool write;
     if (c->policy.start) {
         bool many = reads && reads >= c->policy.queue / 8, late = d->s.now >= d->s.wrote_at + c->policy.idle;
-        uint32_t least = many ? c->policy.high : reads ? c->policy.early : c->policy.start;
+        uint32_t least = many ? c->policy.high : reads ? c->policy.early_start : c->policy.start;
         if (!d->s.batch && writes >= least) {
             d->s.batch = true;
             d->s.left = many    ? c->policy.low
@@ -352,7 +382,7 @@ static void arrive(orr_dram *d) {
 static void activate(orr_dram *d) {
     uint32_t chosen = NONE;
     uint64_t oldest = NEVER;
-    EACH_BANK(d, d->wants, b) {
+    EACH_BANK(d, d->activate_banks, b) {
         if (d->activate[b].at <= d->s.now && d->activate[b].first < oldest) {
             oldest = d->activate[b].first;
             chosen = b;
@@ -363,17 +393,17 @@ static void activate(orr_dram *d) {
         return;
     }
     orr_dram_bank *bank = &d->bank[chosen];
-    bank->row = d->entries.at[bank->rest[d->s.mode].head].row;
+    bank->row = d->entries.at[bank->other_rows[d->s.mode].head].row;
     bank->activated = bank->used = d->s.now;
     d->column[chosen].at = d->s.now + d->spec->timing.rcd;
     bank->close_at = d->s.now + d->spec->timing.ras;
     bank->served = 0;
-    bank->fresh = true;
+    bank->just_opened = true;
     d->s.activate_at = d->s.now + (d->s.mode ? d->spec->timing.rrd_write : d->spec->timing.rrd);
-    pick_row(d, &bank->rest[d->s.mode], &bank->hit, bank->row);
+    pick_row(d, &bank->other_rows[d->s.mode], &bank->row_hits, bank->row);
     set_turns(d, chosen);
-    clear(d->wants, chosen);
-    set(d->hits, chosen);
+    clear(d->activate_banks, chosen);
+    set(d->hit_banks, chosen);
     consider_column(d, chosen);
     find_activate(d);
 }
@@ -382,7 +412,7 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
     const orr_dram_spec *c = d->spec;
     uint32_t b = NONE;
     uint64_t oldest = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)};
-    EACH_BANK(d, d->hits, i) {
+    EACH_BANK(d, d->hit_banks, i) {
         uint64_t first = d->column[i].first;
         if (first < oldest && max(column_at(d, i), bus[first & 1]) <= d->s.now) {
             oldest = first;
@@ -390,9 +420,9 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
         }
     }
     orr_dram_bank *bank = &d->bank[b];
-    uint32_t e = bank->hit.head, n = orr_dram_columns(&c->map, d->entries.at[e].sectors);
+    uint32_t e = bank->row_hits.head, n = orr_dram_columns(&c->map, d->entries.at[e].sectors);
     orr_dram_entry *entry = &d->entries.at[e];
-    bank->hit.head = entry->next;
+    bank->row_hits.head = entry->next;
     d->s.refresh_at = d->s.next_refresh;
 
     uint64_t data = d->s.now + (entry->write ? c->timing.wl : c->timing.cl);
@@ -411,22 +441,23 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
         *done = (orr_dram_done){end, entry->user, entry->sectors};
     }
     d->n.busy += n * c->timing.column;
-    d->n.row_hit += n - bank->fresh;
-    d->n.row_miss += bank->fresh;
-    bank->fresh = false;
+    d->n.row_hit += n - bank->just_opened;
+    d->n.row_miss += bank->just_opened;
+    bank->just_opened = false;
     d->s.queued[entry->write && c->policy.write_queue]--;
     entry->next = d->s.free;
     d->s.free = e;
 
-    orr_dram_list *rest = &bank->rest[d->s.mode];
-    if (rest->head != NONE && ++bank->served >= SERVED_MAX && bank->hit.head != NONE)
-        merge(d, &bank->hit, rest);
+    orr_dram_list *rest = &bank->other_rows[d->s.mode];
+    if (rest->head != NONE && ++bank->served >= SERVED_MAX && bank->row_hits.head != NONE)
+        merge(d, &bank->row_hits, rest);
     set_turns(d, b);
-    if (bank->hit.head == NONE) {
-        clear(d->hits, b);
+    if (bank->row_hits.head == NONE) {
+        clear(d->hit_banks, b);
         if (rest->head != NONE) prepare(d, b);
     }
     bool read = !entry->write;
+    if (!read) next_write(d);
     choose_mode(d);
     find_column(d);
     find_arrival(d);
@@ -458,15 +489,16 @@ void orr_dram_reset(orr_dram *d) {
     const orr_dram_spec *c = d->spec;
     d->entries.n = 0;
     for (uint32_t b = 0; b < c->map.banks; b++)
-        d->bank[b] =
-            (orr_dram_bank){.row = CLOSED, .hit = {NONE, NONE}, .rest = {{NONE, NONE}, {NONE, NONE}}};
+        d->bank[b] = (orr_dram_bank){
+            .row = CLOSED, .row_hits = {NONE, NONE}, .other_rows = {{NONE, NONE}, {NONE, NONE}}};
     memset(d->column, 0, c->map.banks * sizeof *d->column);
     memset(d->activate, 0, c->map.banks * sizeof *d->activate);
-    memset(d->hits, 0, d->words * sizeof *d->hits);
-    memset(d->wants, 0, d->words * sizeof *d->wants);
+    memset(d->hit_banks, 0, d->words * sizeof *d->hit_banks);
+    memset(d->activate_banks, 0, d->words * sizeof *d->activate_banks);
     memset(d->group_at, 0, c->map.groups * sizeof *d->group_at);
     for (int k = 0; k < 2; k++) d->ring[k].head = d->ring[k].n = 0;
     d->s = (orr_dram_state){.free = NONE,
+                            .later_writes = {NONE, NONE},
                             .refresh_at = c->refresh.all_every - c->refresh.all_takes,
                             .next_arrival = NEVER,
                             .next_activate = NEVER,
@@ -480,8 +512,8 @@ void orr_dram_init(orr_dram *d, const orr_dram_spec *c, uint32_t number) {
     d->bank = orr_calloc(c->map.banks, sizeof *d->bank);
     d->column = orr_calloc(c->map.banks, sizeof *d->column);
     d->activate = orr_calloc(c->map.banks, sizeof *d->activate);
-    d->hits = orr_calloc(d->words, sizeof *d->hits);
-    d->wants = orr_calloc(d->words, sizeof *d->wants);
+    d->hit_banks = orr_calloc(d->words, sizeof *d->hit_banks);
+    d->activate_banks = orr_calloc(d->words, sizeof *d->activate_banks);
     d->group_at = orr_calloc(c->map.groups, sizeof *d->group_at);
     d->refresh_ahead = orr_dram_refresh_ahead(c, number);
     orr_dram_reset(d);
@@ -491,8 +523,8 @@ void orr_dram_free(orr_dram *d) {
     free(d->bank);
     free(d->column);
     free(d->activate);
-    free(d->hits);
-    free(d->wants);
+    free(d->hit_banks);
+    free(d->activate_banks);
     free(d->group_at);
     free(d->entries.at);
     free(d->ring[0].at);

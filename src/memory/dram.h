@@ -20,11 +20,12 @@
 
 typedef struct orr_dram_policy {
     bool fcfs, write_queue;
-    uint32_t queue;            // requests to choose from; of writes too when they have their own
-    uint32_t limit;            // writes that may wait, here and outside
-    uint32_t high, low;        // writes that start, and that end, a batch of them
-    uint32_t start;            // those that start one when no read waits; 0: any, until a read comes
-    uint32_t early, early_low; // `start` and `low` where few reads wait
+    uint32_t queue;                  // requests to choose from; of writes too when they have their own
+    uint32_t limit;                  // writes that may wait, here and outside
+    uint32_t write_window;     // writes to choose from; the others wait behind them
+    uint32_t high, low;              // writes that start, and that end, a batch of them
+    uint32_t start;                  // those that start one when no read waits; 0: any, until a read comes
+    uint32_t early_start, early_low; // `start` and `low` where few reads wait
     uint64_t idle; // writes that are too few for a batch wait so long; a row that nobody uses is closed
 } orr_dram_policy;
 
@@ -47,7 +48,7 @@ typedef struct orr_dram_refresh {
     uint64_t all_every, all_takes;   // of the whole channel
     uint64_t bank_every, bank_takes; // of a bank
     uint32_t channels, groups;       // channels in groups, each `later` than the one before
-    uint64_t later;
+    uint64_t group_offset;
     uint64_t start; // how far into bank_every time 0 is
 } orr_dram_refresh;
 
@@ -80,7 +81,7 @@ static inline uint32_t orr_dram_columns(const orr_dram_map *c, uint8_t sectors) 
 // Refresh of single banks (dram.trfc), in turn. How far time 0 of a channel is
 // into a round of it:
 static inline uint64_t orr_dram_refresh_ahead(const orr_dram_spec *c, uint32_t number) {
-    uint64_t later = (uint64_t)number * c->refresh.groups / c->refresh.channels * c->refresh.later;
+    uint64_t later = (uint64_t)number * c->refresh.groups / c->refresh.channels * c->refresh.group_offset;
     return c->refresh.start + c->refresh.bank_every - later % c->refresh.bank_every;
 }
 // How long ago the last refresh of bank b began, at t;
@@ -103,7 +104,7 @@ typedef struct orr_dram_request { // waiting outside, or on its way
     uint32_t user;
     uint8_t sectors;
     bool write;
-    bool alone; // its row is opened for it, and no other is served from it
+    bool own_row; // its row is opened for it, and no other is served from it
 } orr_dram_request;
 
 typedef struct orr_dram_ring { // first in, first out
@@ -116,6 +117,7 @@ typedef struct orr_dram_entry { // in the queue
     uint64_t row;
     uint32_t user;
     uint32_t next; // in its list
+    uint16_t bank;
     uint8_t sectors;
     bool write;
 } orr_dram_entry;
@@ -125,14 +127,14 @@ typedef struct orr_dram_list {
 } orr_dram_list;
 
 typedef struct orr_dram_bank {
-    uint64_t row;          // open; UINT64_MAX: none
-    uint64_t activated;    // when it was last
-    uint64_t close_at;     // earliest
-    uint64_t used;         // last
-    uint32_t served;       // since it was opened, while others waited
-    bool fresh;            // opened, nothing served yet
-    orr_dram_list hit;     // wait for the open row
-    orr_dram_list rest[2]; // reads and writes that wait for other rows
+    uint64_t row;                // open; UINT64_MAX: none
+    uint64_t activated;          // when it was last
+    uint64_t close_at;           // earliest
+    uint64_t used;               // last
+    uint32_t served;             // since it was opened, while others waited
+    bool just_opened;            // opened, nothing served yet
+    orr_dram_list row_hits;      // wait for the open row
+    orr_dram_list other_rows[2]; // reads and writes that wait for other rows
 } orr_dram_bank;
 
 typedef struct orr_dram_turn { // what a bank can do next
@@ -149,6 +151,8 @@ typedef struct orr_dram_counters { // since the last reset
 typedef struct orr_dram_state { // all that is not in an array
     uint32_t free;              // list of free entries
     uint32_t queued[2];         // reads and writes in the queue
+    uint32_t placed_writes;     // those of them that can be chosen; the others, in order:
+    orr_dram_list later_writes;
     int mode;                   // 0: reads, 1: writes
     bool batch;                 // writes until `left`, whatever comes
     uint32_t left;              // writes that the batch may leave
@@ -169,11 +173,11 @@ typedef struct orr_dram {
     uint64_t refresh_ahead; // of time 0, when the first bank is refreshed
     uint32_t words;         // of a set of banks
     orr_dram_bank *bank;
-    orr_dram_turn *column, *activate; // of each bank: for an open row, for a closed one
-    uint64_t *hits, *wants;           // bits of banks
-    uint64_t *group_at;               // earliest next column of a group
-    ORR_VEC(orr_dram_entry) entries;  // as many as there were at once
-    orr_dram_ring ring[2];            // reads and writes outside
+    orr_dram_turn *column, *activate;     // of each bank: for an open row, for a closed one
+    uint64_t *hit_banks, *activate_banks; // bits of banks
+    uint64_t *group_at;                   // earliest next column of a group
+    ORR_VEC(orr_dram_entry) entries;      // as many as there were at once
+    orr_dram_ring ring[2];                // reads and writes outside
     orr_dram_state s;
     orr_dram_counters n;
 } orr_dram;

@@ -90,10 +90,10 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
         q->gpc_of[n] = (uint16_t)orr_gpc_of_sm(n, q->l2.topology);
     }
     // As l2.c has it: l2.tag_interval is for answers with data, others are taken in a cycle.
-    uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;
+    uint64_t cycle = q->l2.tag_interval < q->l2.cycle ? q->l2.tag_interval : q->l2.cycle;
     q->least = cycle;
     for (uint64_t n = 0; n < 5; n++) {
-        q->takes[n] = max(q->l2.lookup, n * q->l2.sector);
+        q->takes[n] = max(q->l2.tag_interval, n * q->l2.sector);
         q->pass_takes[n] = max(cycle, n * q->l2.sector);
     }
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
@@ -168,7 +168,7 @@ static void write_dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t se
     uint64_t line;
     orr_fast_dram *d = channel_of(q, at, tag + ELSEWHERE, &line);
     q->stats.dram_write += orr_sectors_in(sectors);
-    bool halves = q->l2.partial.alone && sectors != 15; // as l2_mshr.c: each in a row of its own
+    bool halves = q->l2.partial.own_row && sectors != 15; // as l2_mshr.c: each in a row of its own
     for (uint8_t half = 3; half < 16; half = halves ? half << 2 : 16) {
         uint8_t some = halves ? sectors & half : sectors;
         if (some)
@@ -209,7 +209,7 @@ orr_fast_place orr_fast_find(orr_fast_memory *q, uint64_t line, uint32_t sm, boo
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
     if (p.far || (q->l2.halves.copies && !loads))
         orr_tags_prefetch(&q->tags[other_slice(q, u)], p.tag | ORR_L2_FAR);
-    if (loads && q->l2.merge.loads > 1) {
+    if (loads && q->l2.merge.max_loads > 1) {
         uint64_t here = p.far ? p.tag | ORR_L2_FAR : p.tag;
         __builtin_prefetch(merge_at(&q->slice[p.far ? other_slice(q, u) : u->slice], here, p.gpc), 1);
     }
@@ -281,10 +281,10 @@ __attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, ui
 
 static inline bool join(const orr_fast_memory *q, orr_l2_merge *e, uint64_t tag, uint32_t gpc,
                         uint8_t sectors, uint64_t time) {
-    if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge.loads ||
-        time > e->reply + q->l2.merge.time)
+    if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->loads ||
+        e->loads >= q->l2.merge.max_loads || time > e->reply + q->l2.merge.window)
         return false;
-    e->n++;
+    e->loads++;
     return true;
 }
 
@@ -324,8 +324,8 @@ static uint32_t over_limit(const orr_tags *tags, const orr_tag_set *set, uint32_
 
 // Room for one more dirty line: another is written back, and stays.
 static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
-    if (!q->l2.dirty || l->at.set->sectors[l->way] >> 4) return;
-    uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.dirty, false);
+    if (!q->l2.max_dirty || l->at.set->sectors[l->way] >> 4) return;
+    uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.max_dirty, false);
     if (way == ORR_NO_WAY) return;
     write_dram(q, at, tag, l->at.set->sectors[way] >> 4, t);
     l->at.set->sectors[way] &= 15;
@@ -334,13 +334,13 @@ static void limit_dirty(orr_fast_memory *q, uint32_t at, const line *l, uint64_t
 // Room for one more line that is there in part: the bytes that another lacks are read, and it is written
 // back.
 static void limit_partial(orr_fast_memory *q, uint32_t at, const line *l, uint64_t tag, uint64_t t) {
-    if (!q->l2.partial.lines) return;
-    uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.partial.lines, true);
+    if (!q->l2.partial.max_partial) return;
+    uint32_t way = over_limit(&q->tags[q->map.unit[at].slice], l->at.set, q->l2.partial.max_partial, true);
     if (way == ORR_NO_WAY) return;
     uint8_t *sectors = &l->at.set->sectors[way], part = *sectors >> 4 & (uint8_t) ~*sectors & 15;
     uint64_t elsewhere = tag;
     for (uint8_t left = part, some; left; left &= (uint8_t)~some) {
-        some = q->l2.partial.alone && l->at.merged[way] & SPREAD ? left & -left : left;
+        some = q->l2.partial.own_row && l->at.merged[way] & SPREAD ? left & -left : left;
         elsewhere += ELSEWHERE;
         read_dram(q, at, elsewhere, some, t);
         write_dram(q, at, elsewhere, some, t);
@@ -367,11 +367,11 @@ static void store(orr_fast_memory *q, const orr_fast_place *p, const orr_request
     line l = line_of(q, at, q->map.unit[at].slice, tag, t);
     uint8_t *sectors = &l.at.set->sectors[l.way], here = *sectors & 15, were = *sectors >> 4 & (uint8_t)~here,
             part = r->sectors & (uint8_t) ~(whole | here);
-    if (part && !were && !q->l2.fetch) limit_partial(q, at, &l, tag, t);
+    if (part && !were && !q->l2.write_fetch) limit_partial(q, at, &l, tag, t);
     limit_dirty(q, at, &l, tag, t);
-    uint8_t full = part && !q->l2.fetch ? add_words(&l, part, were, r->ops) : 0;
+    uint8_t full = part && !q->l2.write_fetch ? add_words(&l, part, were, r->ops) : 0;
     *sectors |= (uint8_t)(r->sectors << 4 | (whole & r->sectors) | full);
-    if (part && q->l2.fetch) expect(&l, part, t, read_dram(q, at, tag, part, t));
+    if (part && q->l2.write_fetch) expect(&l, part, t, read_dram(q, at, tag, part, t));
     q->stats.write[r->from] += orr_sectors_in(r->sectors);
 }
 
@@ -404,7 +404,7 @@ static inline uint64_t after_atomics(slice *s, uint64_t t) {
 // A load at the slice of its line; returns when its last sector leaves.
 __attribute__((always_inline)) static inline uint64_t load(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                            uint8_t sectors, uint64_t t) {
-    if (q->l2.atomic.load) t = after_atomics(&q->slice[q->map.unit[at].slice], t); // as l2_input.c
+    if (q->l2.atomic.load_gap) t = after_atomics(&q->slice[q->map.unit[at].slice], t); // as l2_input.c
     want(q, at, tag, sectors, &t);
     return leave(q, orr_sectors_in(sectors), t);
 }
@@ -420,9 +420,9 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
     q->stats.atomics.n += n;
     limit_dirty(q, at, &l, tag, t);
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
-    if (q->l2.atomic.switching) { // the sectors of another piece are read first, while the work goes on
+    if (q->l2.atomic.row_sector) { // the sectors of another piece are read first, while the work goes on
         uint64_t piece = (tag >> q->l2.chunk_shift >> 2) + 1;
-        if (s->piece != piece) ops = max(ops, n * q->l2.atomic.switching);
+        if (s->piece != piece) ops = max(ops, n * q->l2.atomic.row_sector);
         s->piece = piece;
     }
     t = book(&s->atomics, t, ops) + ops;
@@ -471,7 +471,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
     slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
     uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
     orr_fast_reply reply = {.taken = time + q->base};
-    bool meets = q->l2.merge.loads > 1;
+    bool meets = q->l2.merge.max_loads > 1;
     orr_l2_merge *e = merge_at(s, here, p->gpc);
     if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
         reply.done = max(e->sent, reply.taken);
@@ -486,7 +486,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
                                 .reply = reply.done,
                                 .sent = reply.done,
                                 .gpc = p->gpc,
-                                .n = 1,
+                                .loads = 1,
                                 .sectors = sectors};
     }
     reply.taken -= q->base;
@@ -572,8 +572,8 @@ uint64_t orr_fast_fence(orr_fast_memory *q, const orr_fast_place *p, uint64_t ti
     const orr_memory_unit *u = &q->map.unit[p->unit];
     slice *home = &q->slice[u->slice];
     uint64_t far = p->far ? q->l2.halves.latency : 0, t = time + q->base;
-    if (p->far) t = book(&q->slice[other_slice(q, u)].in, t, max(1, 2 * q->l2.fence)) + far;
-    t = book(&home->in, t, max(1, q->l2.fence));
+    if (p->far) t = book(&q->slice[other_slice(q, u)].in, t, max(1, 2 * q->l2.fence_interval)) + far;
+    t = book(&home->in, t, max(1, q->l2.fence_interval));
     return after_atomics(home, t) + far - q->base;
 }
 
@@ -600,8 +600,8 @@ void orr_fast_warm(orr_fast_memory *q, uint32_t sm, const orr_touched *t) {
     bool far = q->l2.halves.copies && q->half_of[sm] != u->side;
     line l = without_time(q, u->slice, tag);
     uint8_t *sectors = &l.at.set->sectors[l.way];
-    if (t->write && q->l2.dirty && !(*sectors >> 4)) { // limit_dirty, without the time
-        uint32_t way = over_limit(&q->tags[u->slice], l.at.set, q->l2.dirty, false);
+    if (t->write && q->l2.max_dirty && !(*sectors >> 4)) { // limit_dirty, without the time
+        uint32_t way = over_limit(&q->tags[u->slice], l.at.set, q->l2.max_dirty, false);
         if (way != ORR_NO_WAY) l.at.set->sectors[way] &= 15;
     }
     *sectors |= (uint8_t)(t->sectors | (t->write ? t->sectors << 4 : 0));

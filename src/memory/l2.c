@@ -41,12 +41,12 @@ uint64_t orr_l2_cross(const orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sect
 }
 
 static void reply(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    bool meets = w->kind == ORR_REQ_READ && p->spec->merge.loads > 1;
+    bool meets = w->kind == ORR_REQ_READ && p->spec->merge.max_loads > 1;
     if (w->kind == ORR_REQ_READ) orr_l2_serve(p, w->sm, w->live);
     t = meets ? orr_l2_merge_reply(p, s, w, t) : orr_l2_send(p, s, t, w->sectors);
     if (w->far) t += p->spec->halves.latency; // an atomic from the other half
     *ORR_PUSH(out) = (orr_reply){
-        .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .joined = w->joined};
+        .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .merged = w->merged};
     orr_l2_note_time(p, t);
 }
 
@@ -57,7 +57,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         orr_l2_serve(p, w->sm, w->live);
         t = orr_l2_cross(p, s, orr_l2_send(p, s, t, w->sectors), w->sectors) + p->spec->halves.latency;
         *ORR_PUSH(&p->returns) =
-            (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
+            (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .from_far = true};
         return;
     }
     if (w->kind == ORR_REQ_READ) {
@@ -93,8 +93,8 @@ static void count_lookup(orr_l2 *p, const orr_l2_request *r, uint64_t hits, uint
 // A load or an atomic. False: the slice is blocked, and nothing was done.
 bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out) {
     orr_cache *c = &p->slice[slice].cache;
-    bool behind =
-        p->spec->atomic.load && r->behind; // of a far line: it takes the atomic's way, and asks for itself
+    bool behind = p->spec->atomic.load_gap &&
+                  r->after_atomic; // of a far line: it takes the atomic's way, and asks for itself
     uint32_t i = behind && r->line & ORR_L2_FAR ? ORR_NO_LINE : orr_cache_find(c, r->line);
     uint8_t here = 0, coming = 0, bytes = 0;
     if (i != ORR_NO_LINE) {
@@ -115,14 +115,15 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         bool narrow =
             r->far && r->kind != ORR_REQ_READ; // an atomic of the other half brings its sectors alone
         uint8_t all = narrow ? missing : orr_l2_widened(missing, p->spec->sector_shift) & ~here & ~coming;
-        miss = orr_l2_fetch(p, slice, i, (orr_l2_want){.line = r->line, .sectors = all, .behind = behind}, t);
+        miss = orr_l2_fetch(p, slice, i,
+                            (orr_l2_miss){.line = r->line, .sectors = all, .after_atomic = behind}, t);
         if (copy && r->live) { // it is served where the line belongs
             orr_l2_request *asks = &p->crossing.at[p->crossing.n - 1].r;
             asks->sm = r->sm;
             asks->live = r->live;
         }
         if (!r->far && r->kind == ORR_REQ_READ)
-            p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
+            p->stats.read_widened[r->from] += (uint64_t)orr_popc(all & ~missing);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
     }
     bool late = false;
@@ -130,13 +131,13 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
         orr_cache_touch(c, i);
         if (r->kind != ORR_REQ_READ) {
             late = orr_l2_invalidate_copy(p, slice, &c->line[i], r->far, t);
-            if (p->spec->halves.acknowledge) c->line[i].used &= (uint8_t)~ORR_LINE_PASSED;
+            if (p->spec->halves.acknowledge) c->line[i].flags &= (uint8_t)~ORR_LINE_FAR_STORED;
         } else if (r->far)
-            c->line[i].used |= ORR_LINE_COPIED;
+            c->line[i].flags |= ORR_LINE_COPIED;
     }
 
     count_lookup(p, r, (uint64_t)orr_popc(r->sectors & here), (uint64_t)orr_popc(lack & coming));
-    if (!r->far && r->kind == ORR_REQ_READ && p->spec->merge.loads > 1 && !behind)
+    if (!r->far && r->kind == ORR_REQ_READ && p->spec->merge.max_loads > 1 && !behind)
         orr_l2_merge_open(p, &p->slice[slice], r);
     if (r->kind != ORR_REQ_READ && i != ORR_NO_LINE) c->line[i].dirty |= r->sectors;
     orr_l2_waiter w = {.sm = r->sm,
@@ -145,15 +146,15 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
                        .sectors = r->sectors,
                        .kind = r->kind,
                        .ops = r->ops,
-                       .quarters = r->quarters,
-                       .slow = r->slow,
-                       .acks = r->acks,
-                       .more = r->more,
+                       .quarter_ops = r->quarter_ops,
+                       .float_sum = r->float_sum,
+                       .wants_ack = r->wants_ack,
+                       .same_packet = r->same_packet,
                        .live = r->live,
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,
-                       .late = late,
+                       .invalidates = late,
                        .far = r->far};
     if (lack) {
         orr_l2_mshr_wait(p, &p->mshrs.at[miss], &w);
@@ -166,9 +167,10 @@ bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t,
 // ---- fills -------------------------------------------------------------------------------------------
 
 static void unblock(orr_l2 *p, orr_l2_slice *s, int why, uint64_t t) {
-    for (orr_l2_lane *in = s->in; in < s->in + ORR_L2_LANES; in++) {
+    for (orr_l2_lane *in = s->lane; in < s->lane + ORR_L2_LANES; in++) {
         if (in->blocked != why) continue;
-        if (t > in->since) p->stats.failed[in->at[in->head].kind == ORR_REQ_WRITE][in->why] += t - in->since;
+        if (t > in->blocked_since)
+            p->stats.failed[in->at[in->head].kind == ORR_REQ_WRITE][in->fail] += t - in->blocked_since;
         in->blocked = ORR_L2_FREE;
         in->free = max(in->free, t);
     }
@@ -181,8 +183,8 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->write_back && p->spec->partial.completed && e->sectors == 15)
-            l->used |= ORR_LINE_WHOLE;
+        if (miss->write_back && p->spec->partial.max_completed && e->sectors == 15)
+            l->flags |= ORR_LINE_COMPLETED;
         else if (miss->write_back)
             orr_l2_write_back(p, miss->slice, l, e->sectors & l->dirty, e->time);
     }
@@ -210,8 +212,8 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     unblock(p, s, ORR_L2_BLOCKED_LOADS, e->time);
     if (--miss->outstanding) return;
     if (l) l->user = NONE;
-    s->front.mshrs -= !miss->copy;
-    s->front.completing -= miss->write_back;
+    s->input.mshrs -= !miss->copy;
+    s->input.completing -= miss->write_back;
     miss->line = ORR_NO_LINE;
     miss->head = p->free_mshr;
     p->free_mshr = e->at;
@@ -221,7 +223,7 @@ static void fill(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
 
 static bool before(const orr_l2_event *a, const orr_l2_event *b) {
     if (a->time != b->time) return a->time < b->time;
-    if (a->back != b->back) return b->back;
+    if (a->from_far != b->from_far) return b->from_far;
     return (int32_t)(a->seq - b->seq) < 0;
 }
 
@@ -284,7 +286,7 @@ static uint64_t next_input(const orr_l2 *p, uint32_t *slice, uint32_t *lane) {
     uint64_t t = NEVER;
     for (uint32_t i = 0; i < p->slices; i++) {
         const orr_l2_slice *s = &p->slice[i];
-        for (uint32_t m = s->front.waiting; m; m &= m - 1) {
+        for (uint32_t m = s->input.busy_lanes; m; m &= m - 1) {
             uint32_t k = (uint32_t)orr_ffs(m);
             uint64_t at = orr_l2_ready_at(p, s, k);
             if (at >= t) continue;
@@ -396,8 +398,9 @@ void orr_l2_reset(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_l2_slice *s = &p->slice[i];
         for (int k = 0; k < ORR_L2_LANES; k++)
-            s->in[k] = (orr_l2_lane){.at = s->in[k].at, .cap = s->in[k].cap, .pace = p->spec->cycle};
-        s->front = (orr_l2_front){0};
+            s->lane[k] =
+                (orr_l2_lane){.at = s->lane[k].at, .cap = s->lane[k].cap, .service_time = p->spec->cycle};
+        s->input = (orr_l2_input){0};
         s->port = (orr_l2_port){0};
         memset(&s->atomics, 0, sizeof s->atomics);
         orr_l2_merges_reset(&s->merges);
@@ -423,7 +426,8 @@ void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dr
     for (uint32_t i = 0; i < 2 * slices; i++)
         p->slice[i / 2].users[i % 2] = orr_calloc(p->words, sizeof *p->slice->users[0]);
     for (uint32_t i = 0; i < slices; i++)
-        orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
+        orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed,
+                       !c->write_fetch);
     for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d, x.first_channel + i);
     orr_l2_reset(p);
 }
@@ -431,7 +435,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dr
 void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_cache_free(&p->slice[i].cache);
-        for (int k = 0; k < ORR_L2_LANES; k++) free(p->slice[i].in[k].at);
+        for (int k = 0; k < ORR_L2_LANES; k++) free(p->slice[i].lane[k].at);
         free(p->slice[i].users[0]);
         free(p->slice[i].users[1]);
     }

@@ -34,23 +34,23 @@ typedef struct orr_l2_store_spec {
     uint64_t side_switch;     // from a partial store of one half to the next one to its line of the other
     uint64_t side_switch_far; // that one which comes from the other half waits at most
     uint32_t queue;           // partial stores that wait for that behind each port
-    bool after_fill;          // a store, and all behind it, waits for loads of its line (l2.store_after_fill)
+    bool waits_for_fills;     // a store, and all behind it, waits for loads of its line (l2.store_after_fill)
 } orr_l2_store_spec;
 
-typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes are valid
-    uint32_t lines;                  // of a slice; 0: any number
-    uint32_t completing;             // that are being read from DRAM at a time; 0: any number
-    uint32_t completed;              // that have been, and are not written back yet
-    uint64_t again; // the slice's time for a sector of one of which a sector was stored to again
-    bool alone;     // rows are opened for what is less than a line (l2.partial_alone)
+typedef struct orr_l2_partial_spec { // partial lines: with sectors of which only some bytes are valid
+    uint32_t max_partial;            // of a slice; 0: any number
+    uint32_t max_completing;         // whose missing bytes are being read from DRAM; 0: any number
+    uint32_t max_completed;          // that are complete, and are not written back yet
+    uint64_t rewritten;              // the slice's time for a sector that was stored to in part twice
+    bool own_row;                    // less than a line has its DRAM row to itself (l2.partial_alone)
 } orr_l2_partial_spec;
 
 typedef struct orr_l2_atomic_spec {
-    uint64_t op;        // an operation of a lane
-    uint64_t again;     // until the next sum of floating-point numbers on the same sector
-    uint64_t switching; // to another piece of memory
-    uint64_t load;      // a load of the line that the last atomic was on
-    uint64_t latency;   // until an atomic's result leaves, besides the time it takes its unit
+    uint64_t op;         // an operation of a lane
+    uint64_t float_gap;  // until the next sum of floating-point numbers on the same sector
+    uint64_t row_sector; // for each sector of an atomic on another row than the one before (l2.atomic_row)
+    uint64_t load_gap;   // for a load of the line that the last atomic was on
+    uint64_t latency;    // until an atomic's result leaves, besides the time it takes its unit
 } orr_l2_atomic_spec;
 
 typedef struct orr_l2_halves_spec { // two halves that keep copies of each other's lines
@@ -62,25 +62,25 @@ typedef struct orr_l2_halves_spec { // two halves that keep copies of each other
 } orr_l2_halves_spec;
 
 typedef struct orr_l2_merge_spec { // loads of a line, from one GPC, that are answered together
-    uint32_t loads;                // at most; 1: none
-    uint64_t time;                 // that one may come after the answer of another left, and have it
+    uint32_t max_loads;            // of one lookup; 1: loads are not merged
+    uint64_t window; // for which a load that comes after an answer has left may still be merged with it
 } orr_l2_merge_spec;
 
 typedef struct orr_l2_spec {
     orr_serve *serve; // tells the sender that a request is served (memsys.h); NULL: nobody asks
     void *serve_arg;
-    bool fetch;                  // a store in part of a sector fetches it (l2.write)
+    bool write_fetch;            // a store in part of a sector fetches it (l2.write)
     uint32_t mshrs;              // lines on their way, per slice
-    uint32_t merges;             // requests that can wait for a sector on its way; 0: any number
-    uint32_t dirty;              // lines of a slice that memory has otherwise; 0: any number
+    uint32_t mshr_merges;        // requests that can wait for a sector on its way; 0: any number
+    uint32_t max_dirty;          // dirty lines of a slice; 0: any number
     uint32_t chunk_shift;        // lines of a chunk, log2
     uint32_t sector_shift;       // sectors that are fetched together, log2
     uint32_t load_shift;         // sectors that a load that misses in L1 asks for together, or more, log2
     uint64_t cycle;              // of L2
     uint64_t sector;             // a sector through a port
-    uint64_t lookup;             // a request at least
+    uint64_t tag_interval;       // a request at least
     uint64_t to_dram, from_dram; // on the way to DRAM and back, besides what DRAM itself takes
-    uint64_t fence;              // a fence that asks
+    uint64_t fence_interval;     // a fence that asks
     orr_l2_store_spec store;
     orr_l2_partial_spec partial;
     orr_l2_atomic_spec atomic;
@@ -102,11 +102,11 @@ typedef struct orr_l2_request { // what a slice needs of an orr_request, and wha
     uint64_t bytes[2]; // WRITE: bytes of the line that are written
     uint32_t sm, token;
     uint32_t arrival; // its number among the slice's requests
-    uint8_t sectors, kind, from, ops, quarters;
-    bool slow, more, behind; // as in orr_request
-    bool acks;               // the sender wants an acknowledgement
-    bool far;                // it comes from the other half
-    uint32_t live;           // as in orr_request
+    uint8_t sectors, kind, from, ops, quarter_ops;
+    bool float_sum, same_packet, after_atomic; // as in orr_request
+    bool wants_ack;                            // the sender wants an acknowledgement
+    bool far;                                  // it comes from the other half
+    uint32_t live;                             // as in orr_request
 } orr_l2_request;
 
 typedef struct orr_l2_crossing { // a request on its way to the other half
@@ -117,17 +117,17 @@ typedef ORR_VEC(orr_l2_crossing) orr_l2_crossings;
 
 // ---- MSHRs and events ---------------------------------------------------------------------------
 
-typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic that is being done
+typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic at its unit
     uint32_t sm, token;
-    uint32_t next; // of the same MSHR; of the free ones
+    uint32_t next; // waiter of the same MSHR, or free one
     uint8_t sectors, kind, ops;
-    uint8_t needs; // sectors that are not here yet
+    uint8_t needs; // sectors that are still missing
     uint8_t hit;
-    uint8_t quarters;
-    bool slow, acks, more;
-    bool late;   // an atomic: the other half has a copy to drop
-    bool far;    // the other half waits, or an SM there
-    bool joined; // it has the answer of another load
+    uint8_t quarter_ops;
+    bool float_sum, wants_ack, same_packet;
+    bool invalidates; // an atomic: the other half's copy is invalidated first
+    bool far;         // it came from the other half
+    bool merged;      // a load that is answered with another one
     uint32_t live;
     uint64_t line;
 } orr_l2_waiter;
@@ -151,8 +151,8 @@ typedef struct orr_l2_event {
     uint32_t at;
     uint16_t slice; // of the atomic
     uint8_t sectors;
-    uint8_t kind; // orr_l2_event_kind
-    bool back;    // a fill from the other half: of those at one time, after what happens here
+    uint8_t kind;  // orr_l2_event_kind
+    bool from_far; // a fill from the other half, which comes behind this half's events of the same time
 } orr_l2_event;
 
 // ---- a slice ------------------------------------------------------------------------------------
@@ -175,44 +175,44 @@ enum { ORR_L2_FREE, ORR_L2_BLOCKED_LINES, ORR_L2_BLOCKED_WRITES, ORR_L2_BLOCKED_
 typedef struct orr_l2_lane { // in order: a ring
     orr_l2_request *at;
     uint32_t head, n, cap;
-    uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*,
-    uint8_t why;     // orr_fail, for the statistics
-    uint64_t since;  // when that began
-    uint32_t parts;  // requests in it that store part of a sector
-    uint64_t free;   // when the next one is taken
-    uint64_t masked; // when the next one that stores part of a sector is
-    uint64_t taken;  // when it last took one
-    uint64_t pace;   // between two that waited, on average: how fast it gets shorter
+    uint8_t blocked;         // what blocks the first request: ORR_L2_BLOCKED_*
+    uint8_t fail;            // the reason for the statistics: orr_fail
+    uint64_t blocked_since;  // time
+    uint32_t partial_stores; // requests in it that store part of a sector
+    uint64_t free;           // when the next request can be taken
+    uint64_t partial_free;   // when the next store of part of a sector can be
+    uint64_t last_taken;     // when the last request was
+    uint64_t service_time;   // from one waiting request to the next, on average
 } orr_l2_lane;
 
-typedef struct orr_l2_front { // of a slice's input
-    uint32_t waiting;         // bits of lanes in which somebody waits
+typedef struct orr_l2_input { // the input stage of a slice
+    uint32_t busy_lanes;      // bits of lanes in which requests wait
     uint32_t lane;            // the one that is taken from
     uint32_t arrivals;        // requests so far
     uint32_t mshrs;           // lines on their way
     uint32_t completing;      // those among them that were partial
     uint64_t lookups;         // requests that the profiler counts
-    uint64_t complete_time;   // that completing a line takes the input, not taken yet
-    bool ack_late;            // the last store is acknowledged when the other half has dropped its copy
-} orr_l2_front;
+    uint64_t completion_time; // that completing a line still has to take of the input
+    bool ack_invalidates;     // the last store is acknowledged when the other half's copy is invalid
+} orr_l2_input;
 
-typedef struct orr_l2_port { // when each is free
-    uint64_t reply_free;     // the port that answers leave by
-    uint64_t cross_free;     // the way to the other half
-    uint64_t busy_until;     // when the last of its ports is free, for the statistics
-    uint64_t busy;           // and how long that was so far
+typedef struct orr_l2_port {
+    uint64_t reply_free; // when the port for answers is free
+    uint64_t cross_free; // when the way to the other half is free
+    uint64_t busy_until; // for the statistics: when the last of its ports is free
+    uint64_t busy;       // ticks in which one was not
 } orr_l2_port;
 
 #define ORR_L2_SUMS 8           // lines of sums that the unit has under way
 typedef struct orr_l2_atomics { // the unit of a slice that does them
     uint64_t free;              // when all that has come so far is done
-    uint64_t piece;             // of the last atomic, + 1
-    // The last sums of floating-point numbers.
+    uint64_t row;               // of the last atomic, + 1
+    // The last floating-point sums, by line.
     uint64_t sum_line[ORR_L2_SUMS], sum_until[ORR_L2_SUMS];
     uint8_t sum_sectors[ORR_L2_SUMS];
-    uint64_t line;   // that the last atomic was on, + 1; 0: a load of it has come since
-    uint64_t until;  // for the statistics: it works until then, or a sum waits for the one before
-    uint64_t worked; // and how long that was so far
+    uint64_t line;       // of the last atomic, + 1; 0: a load of it has come since
+    uint64_t busy_until; // for the statistics, with the time that sums wait for the one before
+    uint64_t busy;       // so far
 } orr_l2_atomics;
 
 typedef struct orr_l2_merge { // a load that later ones of its GPC may be answered with
@@ -220,12 +220,12 @@ typedef struct orr_l2_merge { // a load that later ones of its GPC may be answer
     uint64_t sent;            // the last packet of the answer
     uint32_t epoch; // of the line (orr_l2_merge_line): loads of an epoch that is over are merged with nobody
     uint16_t gpc;
-    uint8_t n; // so many so far, it among them; 0: there is none
+    uint8_t loads; // that have been merged, the first among them; 0: the entry is free
     uint8_t sectors;
 } orr_l2_merge;
 
 typedef struct orr_l2_merge_line { // a line whose loads can be merged, those of one set of sectors
-    uint64_t line, until;          // UINT64_MAX: the last answer is outstanding
+    uint64_t line, open_until;     // UINT64_MAX: the last answer is outstanding
     uint32_t epoch;                // counts lines that were opened; 0: none
     uint8_t sectors;
 } orr_l2_merge_line;
@@ -251,8 +251,8 @@ typedef struct orr_l2_recent_store { // a line that was stored to, and when it c
 
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
-    orr_l2_lane in[ORR_L2_LANES];
-    orr_l2_front front;
+    orr_l2_lane lane[ORR_L2_LANES];
+    orr_l2_input input;
     orr_l2_port port;
     orr_l2_atomics atomics;
     orr_l2_merges merges;
@@ -275,9 +275,9 @@ typedef struct orr_l2 {
     ORR_VEC(orr_l2_event) returns; // what the other half has asked for, on its way back
     uint32_t free_waiter, free_mshr;
     uint32_t seq;
-    uint64_t until;     // of the last call
-    uint64_t now;       // of what was done last
-    bool write_blocked; // a slice is BLOCKED_WRITES
+    uint64_t until;     // up to which it has run
+    uint64_t now;       // time of the last event or request
+    bool write_blocked; // a lane is ORR_L2_BLOCKED_WRITES
     orr_memsys_stats stats;
 } orr_l2;
 
@@ -305,10 +305,10 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, co
 
 // The request that is being taken has to wait, and all behind it.
 static inline void orr_l2_block(const orr_l2 *p, orr_l2_slice *s, uint8_t until, enum orr_fail why) {
-    orr_l2_lane *in = &s->in[s->front.lane];
+    orr_l2_lane *in = &s->lane[s->input.lane];
     in->blocked = until;
-    in->why = (uint8_t)why;
-    in->since = p->now;
+    in->fail = (uint8_t)why;
+    in->blocked_since = p->now;
 }
 
 // l2.c
@@ -330,13 +330,13 @@ void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
 bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors);
 uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
-typedef struct orr_l2_want { // sectors that are neither there nor on their way
+typedef struct orr_l2_miss { // sectors that are neither there nor on their way
     uint64_t line;           // a tag
     uint8_t sectors;
-    bool behind;    // orr_l2_request.behind
-    bool completes; // those of a line that is there in part, to be written back
-} orr_l2_want;
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t);
+    bool after_atomic; // orr_request.after_atomic
+    bool completion;   // they complete a partial line, which is written back then
+} orr_l2_miss;
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_miss want, uint64_t t);
 bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t);
 // l2_write.c
@@ -371,7 +371,7 @@ static inline uint64_t orr_l2_store_time(const orr_l2_spec *c, uint64_t whole, u
 // A kernel's end: how long a slice takes for the barriers of so many SMs of its half, of which `far` have
 // asked for lines of the other half too (l2.fence_interval).
 static inline uint64_t orr_l2_barrier_time(const orr_l2_spec *c, uint64_t near, uint64_t far) {
-    uint64_t takes = (near + 3 * far) * c->fence;
+    uint64_t takes = (near + 3 * far) * c->fence_interval;
     return far && takes < c->halves.latency ? c->halves.latency : takes;
 }
 static inline void orr_l2_serve(const orr_l2 *p, uint32_t sm, uint32_t live) {

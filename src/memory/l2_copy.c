@@ -22,16 +22,17 @@ void orr_l2_forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t
 // A line of this half is written: the other half's copy is old. True: who has done that (`far`: the other
 // half) hears of it when the other half has said that it has none any more (l2.invalidate_replicas).
 bool orr_l2_invalidate_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t) {
-    bool told = p->spec->halves.acknowledge && !far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED);
-    if (l->used & ORR_LINE_COPIED) {
+    bool acknowledged =
+        p->spec->halves.acknowledge && !far && l->flags & (ORR_LINE_COPIED | ORR_LINE_FAR_STORED);
+    if (l->flags & ORR_LINE_COPIED) {
         orr_l2_request r = {.line = l->tag, .kind = ORR_L2_INVALIDATE};
         orr_l2_forward(p, slice, &r, t);
     }
-    l->used &= (uint8_t)~ORR_LINE_COPIED;
-    return told;
+    l->flags &= (uint8_t)~ORR_LINE_COPIED;
+    return acknowledged;
 }
 
-// And there:
+// The other half has written one of its lines: this half's copy of it is invalid.
 void orr_l2_drop_line(orr_l2 *p, uint32_t slice, uint64_t tag) {
     orr_cache *c = &p->slice[slice].cache;
     uint32_t i = orr_cache_find(c, tag);
@@ -64,20 +65,21 @@ void orr_l2_update_copy(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint
     c->line[i].valid |= whole & (uint8_t)~c->line[i].pending;
 }
 
-// And the copy that the other half has of it, when somebody there (`far`) has read it; a store from there
-// goes into it (l2.invalidate_replicas).
+// Warms the copy that the `other` half keeps of a line of this one: a load leaves one there, a store from
+// there
+// (`far`) goes into it (l2.invalidate_replicas), a store of this half invalidates it.
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, const orr_touched *t,
                       bool far) {
     orr_cache *c = &p->slice[slice].cache;
     uint32_t i = orr_cache_find(c, tag);
     if (i == ORR_NO_LINE) return;
     if (!t->write) {
-        c->line[i].used |= ORR_LINE_COPIED;
+        c->line[i].flags |= ORR_LINE_COPIED;
         orr_l2_warm(other, slice, tag | ORR_L2_FAR, t->sectors);
     } else if (far && p->spec->halves.acknowledge) {
-        c->line[i].used |= ORR_LINE_PASSED;
-    } else if (c->line[i].used & ORR_LINE_COPIED) {
-        c->line[i].used &= (uint8_t) ~(ORR_LINE_COPIED | ORR_LINE_PASSED);
+        c->line[i].flags |= ORR_LINE_FAR_STORED;
+    } else if (c->line[i].flags & ORR_LINE_COPIED) {
+        c->line[i].flags &= (uint8_t) ~(ORR_LINE_COPIED | ORR_LINE_FAR_STORED);
         orr_l2_drop_line(other, slice, tag | ORR_L2_FAR);
     }
 }

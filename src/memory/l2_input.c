@@ -24,7 +24,7 @@ static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 // A request goes into a lane, behind the others; the first one leaves it.
 static void lane_push(orr_l2_slice *s, uint32_t lane, const orr_l2_request *r) {
-    orr_l2_lane *in = &s->in[lane];
+    orr_l2_lane *in = &s->lane[lane];
     if (in->n == in->cap) {
         uint32_t cap = in->cap ? 2 * in->cap : 64;
         orr_l2_request *at = orr_malloc((size_t)cap * sizeof *at);
@@ -35,13 +35,13 @@ static void lane_push(orr_l2_slice *s, uint32_t lane, const orr_l2_request *r) {
         in->cap = cap;
     }
     in->at[(in->head + in->n++) & (in->cap - 1)] = *r;
-    s->front.waiting |= 1u << lane;
+    s->input.busy_lanes |= 1u << lane;
 }
 
 static void lane_pop(orr_l2_slice *s, uint32_t lane) {
-    orr_l2_lane *in = &s->in[lane];
+    orr_l2_lane *in = &s->lane[lane];
     in->head = (in->head + 1) & (in->cap - 1);
-    if (!--in->n) s->front.waiting &= ~(1u << lane);
+    if (!--in->n) s->input.busy_lanes &= ~(1u << lane);
 }
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.
@@ -73,8 +73,8 @@ static uint64_t store_at(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_re
 
 // The port stands still: a store of part of a sector finds its queue full.
 static bool port_stalls(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    return lane < ORR_L2_STORE_QUEUE && s->in[lane + 2].n >= p->spec->store.queue &&
-           is_partial_store(p->spec, first(&s->in[lane]));
+    return lane < ORR_L2_STORE_QUEUE && s->lane[lane + 2].n >= p->spec->store.queue &&
+           is_partial_store(p->spec, first(&s->lane[lane]));
 }
 
 // Whether one came first that waits in another lane.
@@ -86,9 +86,9 @@ static bool older_waits(const orr_l2_lane *in, const orr_l2_request *r) {
 // first. One that waits because the port stalls, or the port's for a load of its line, does not hold up
 // others.
 static bool lets_pass(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    const orr_l2_lane *port = &s->in[ORR_L2_PORT], *bypass = &s->in[ORR_L2_BYPASS],
-                      *far = &s->in[ORR_L2_FAR_LOADS];
-    const orr_l2_request *r = first(&s->in[lane]);
+    const orr_l2_lane *port = &s->lane[ORR_L2_PORT], *bypass = &s->lane[ORR_L2_BYPASS],
+                      *far = &s->lane[ORR_L2_FAR_LOADS];
+    const orr_l2_request *r = first(&s->lane[lane]);
     if (lane == ORR_L2_PORT) return older_waits(bypass, r) || older_waits(far, r);
     if (lane == ORR_L2_BYPASS && older_waits(far, r)) return true;
     if (lane == ORR_L2_FAR_LOADS) {
@@ -100,20 +100,20 @@ static bool lets_pass(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
 
 // When the first request of a lane is taken.
 uint64_t orr_l2_ready_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    const orr_l2_lane *in = &s->in[lane];
+    const orr_l2_lane *in = &s->lane[lane];
     if (in->blocked || port_stalls(p, s, lane) || lets_pass(p, s, lane)) return NEVER;
     const orr_l2_request *r = first(in);
-    if (lane >= ORR_L2_BYPASS) in = &s->in[ORR_L2_PORT]; // its port
+    if (lane >= ORR_L2_BYPASS) in = &s->lane[ORR_L2_PORT]; // its port
     uint64_t t = max(r->time, in->free);
     bool queue = lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE;
-    if (!queue && is_partial_store(p->spec, r)) return max(t, in->masked);
+    if (!queue && is_partial_store(p->spec, r)) return max(t, in->partial_free);
     if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return store_at(p, s, r, t);
     // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
     // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
-    if (p->spec->atomic.load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
+    if (p->spec->atomic.load_gap && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
         return max(t, s->atomics.free);
     if (r->kind < ORR_REQ_ATOMIC || r->kind == ORR_L2_INVALIDATE || r->line & ORR_L2_FAR) return t;
-    if (p->spec->atomic.switching) return t; // atomics wait by themselves
+    if (p->spec->atomic.row_sector) return t; // atomics wait by themselves
     return max(t, s->atomics.free);
 }
 
@@ -140,11 +140,12 @@ static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, ui
     s->stores[r->line % ORR_L2_STORES] =
         (orr_l2_recent_store){r->line, t + (c->side_switch ? c->side_switch : c->same_line), r->far};
     uint64_t own = port->queued ? 0 : store_input_time(p->spec, r, c->sector); // its port has taken it
-    port->takes = max(port->takes, own + s->front.complete_time);
-    s->front.complete_time = 0;
-    if (r->acks)
-        *ORR_PUSH(out) = (orr_reply){
-            .time = t + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late), .sm = r->sm, .token = r->token};
+    port->takes = max(port->takes, own + s->input.completion_time);
+    s->input.completion_time = 0;
+    if (r->wants_ack)
+        *ORR_PUSH(out) = (orr_reply){.time = t + orr_l2_ack_delay(p->spec, r->far, s->input.ack_invalidates),
+                                     .sm = r->sm,
+                                     .token = r->token};
     orr_l2_note_time(p, t);
     return true;
 }
@@ -152,11 +153,11 @@ static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, ui
 // A store that has passed its port is done, one a cycle.
 static void drain_store_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    orr_l2_lane *in = &s->in[lane];
+    orr_l2_lane *in = &s->lane[lane];
     store_port port = {.queued = true, .takes = p->spec->cycle};
     if (!perform_store(p, slice, &in->at[in->head], t, &port, out)) return;
     in->free = t + port.takes;
-    if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
+    if (in->n >= p->spec->store.queue) s->lane[lane - 2].last_taken = t; // the port stood still
     lane_pop(s, lane);
 }
 
@@ -172,7 +173,7 @@ static void forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t
         p->stats.atomics.n += n;
         p->stats.atomics.hit += n;
         for (int k = 0; k < 2 && r->kind == ORR_REQ_REDUCE; k++) p->stats.atomics.reduced[k] += n;
-        if (p->spec->atomic.load) orr_l2_forget_copy(p, slice, r->line);
+        if (p->spec->atomic.load_gap) orr_l2_forget_copy(p, slice, r->line);
     }
     orr_l2_forward(p, slice, r, t);
 }
@@ -181,24 +182,24 @@ static void forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t
 static uint64_t fence(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out) {
     if (r->line & ORR_L2_FAR) {
         orr_l2_forward(p, slice, r, t);
-        return 2 * p->spec->fence;
+        return 2 * p->spec->fence_interval;
     }
     const orr_l2_slice *s = &p->slice[slice];
     uint64_t done = max(t, s->atomics.free), heard = done + orr_l2_ack_delay(p->spec, r->far, false);
     *ORR_PUSH(out) = (orr_reply){.time = heard, .sm = r->sm, .token = r->token};
-    return p->spec->fence;
+    return p->spec->fence_interval;
 }
 
 void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    orr_l2_lane *in = &s->in[lane], *port = lane >= ORR_L2_BYPASS ? &s->in[ORR_L2_PORT] : in;
-    s->front.lane = lane;
+    orr_l2_lane *in = &s->lane[lane], *port = lane >= ORR_L2_BYPASS ? &s->lane[ORR_L2_PORT] : in;
+    s->input.lane = lane;
     if (lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE) {
         drain_store_queue(p, slice, lane, t, out);
         return;
     }
     orr_l2_request *r = &in->at[in->head];
-    if (p->spec->store.after_fill && r->kind == ORR_REQ_WRITE && !r->far) {
+    if (p->spec->store.waits_for_fills && r->kind == ORR_REQ_WRITE && !r->far) {
         uint64_t until = orr_l2_store_waits(p, s, r, t);
         if (until == NEVER) orr_l2_block(p, s, ORR_L2_BLOCKED_LOADS, ORR_FAIL_PENDING);
         if (until > t) {
@@ -209,23 +210,24 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     // l2.tag_interval is for answers with data; others are taken in a cycle (micro/atomics: one line of all
     // SMs)
-    uint64_t takes =
-        r->kind != ORR_REQ_READ && p->spec->lookup > p->spec->cycle ? p->spec->cycle : p->spec->lookup;
+    uint64_t takes = r->kind != ORR_REQ_READ && p->spec->tag_interval > p->spec->cycle
+                         ? p->spec->cycle
+                         : p->spec->tag_interval;
     // A load behind an atomic on its line waits until that has been done (H200: an atomic and a load of one
     // line take a slice 3.7 to 5.1 SM cycles, of two lines 1.5 as the atomic alone).
-    bool behind =
-        p->spec->atomic.load && r->kind == ORR_REQ_READ && (r->behind || s->atomics.line == r->line + 1);
+    bool behind = p->spec->atomic.load_gap && r->kind == ORR_REQ_READ &&
+                  (r->after_atomic || s->atomics.line == r->line + 1);
     uint64_t busy = 0; // if that is longer
     if (r->kind == ORR_L2_INVALIDATE) {
         orr_l2_drop_line(p, slice, r->line);
         takes = 0;
     } else if (r->kind == ORR_REQ_FENCE) {
         takes = fence(p, slice, r, t, out);
-    } else if (p->spec->merge.loads > 1 && !behind && orr_l2_merge_join(p, slice, r, t, out)) {
+    } else if (p->spec->merge.max_loads > 1 && !behind && orr_l2_merge_join(p, slice, r, t, out)) {
         takes = 0;
     } else if (is_partial_store(p->spec, r)) { // what is no such store passes in between
         busy = store_input_time(p->spec, r, p->spec->sector);
-        port->masked = t + busy;
+        port->partial_free = t + busy;
         if (r->line & ORR_L2_FAR) {
             forward(p, slice, r, t);
         } else {
@@ -236,23 +238,23 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         forward(p, slice, r, t);
         takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->spec->sector : p->spec->cycle));
-        if (r->slow) takes = max(takes, orr_l2_atomic_time(p->spec, r->ops, r->quarters));
+        if (r->float_sum) takes = max(takes, orr_l2_atomic_time(p->spec, r->ops, r->quarter_ops));
     } else if (r->kind == ORR_REQ_WRITE) {
         store_port port = {.takes = takes};
         if (!perform_store(p, slice, r, t, &port, out)) return;
         takes = port.takes;
     } else {
         if (!orr_l2_load(p, slice, r, t, out)) return;
-        if (r->kind == ORR_REQ_READ || !p->spec->atomic.switching) takes = max(takes, n * p->spec->sector);
-        if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->spec->atomic.load);
+        if (r->kind == ORR_REQ_READ || !p->spec->atomic.row_sector) takes = max(takes, n * p->spec->sector);
+        if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->spec->atomic.load_gap);
         if (behind || r->kind >= ORR_REQ_ATOMIC) s->atomics.line = behind ? 0 : r->line + 1;
     }
     port->free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
-    uint64_t since = t > r->time ? t - port->taken : takes;
-    port->pace = (15 * port->pace + since + 8) / 16;
-    port->taken = t;
-    in->parts -= is_partial_store(p->spec, r);
+    uint64_t since = t > r->time ? t - port->last_taken : takes;
+    port->service_time = (15 * port->service_time + since + 8) / 16;
+    port->last_taken = t;
+    in->partial_stores -= is_partial_store(p->spec, r);
     uint64_t until = t + max(takes, busy); // near and far requests come by ports of their own
     if (until > s->port.busy_until) {
         s->port.busy += until - max(t, s->port.busy_until);
@@ -260,7 +262,7 @@ void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     }
     uint32_t lookups = takes != 0 && r->kind != ORR_REQ_FENCE;
     p->stats.requests += lookups;
-    s->front.lookups += lookups;
+    s->input.lookups += lookups;
     orr_l2_note_time(p, t);
     lane_pop(s, lane);
 }
@@ -276,15 +278,15 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     uint32_t lane = ORR_L2_PORT;
     if (p->spec->store.side_switch && to.far && is_partial_store(p->spec, &to))
         lane = ORR_L2_FAR_PORT;
-    else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.after_fill)
+    else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.waits_for_fills)
         lane = ORR_L2_FAR_LOADS;
     else if (p->spec->store.side_switch && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
         lane = ORR_L2_BYPASS;
-    to.arrival = s->front.arrivals++;
+    to.arrival = s->input.arrivals++;
     lane_push(s, lane, &to);
-    s->in[lane].parts += is_partial_store(p->spec, &to);
+    s->lane[lane].partial_stores += is_partial_store(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
     if (to.kind == ORR_REQ_WRITE) __builtin_prefetch(&s->stores[tag % ORR_L2_STORES], 1);
-    if (!to.far && p->spec->merge.loads > 1) orr_l2_merge_prefetch(p, s, &to);
+    if (!to.far && p->spec->merge.max_loads > 1) orr_l2_merge_prefetch(p, s, &to);
 }

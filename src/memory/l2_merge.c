@@ -54,7 +54,7 @@ void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_
 void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r) {
     uint16_t gpc = gpc_of(p, r->sm);
     orr_l2_merge_line *o = line_at(s, r->line);
-    bool other = o->epoch && o->line == r->line && r->time <= o->until;
+    bool other = o->epoch && o->line == r->line && r->time <= o->open_until;
     if (other && o->sectors != r->sectors) {
         o->epoch = 0;
         return;
@@ -63,22 +63,22 @@ void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r) {
         if (!++s->merges.opened) s->merges.opened = 1;
         *o = (orr_l2_merge_line){.line = r->line, .epoch = s->merges.opened, .sectors = r->sectors};
     }
-    o->until = NEVER;
+    o->open_until = NEVER;
     *merge_at(s, r->line, gpc) = (orr_l2_merge){
-        .line = r->line, .reply = NEVER, .epoch = o->epoch, .gpc = gpc, .n = 1, .sectors = r->sectors};
+        .line = r->line, .reply = NEVER, .epoch = o->epoch, .gpc = gpc, .loads = 1, .sectors = r->sectors};
 }
 
 // A load's sectors are there at t: when they leave.
 uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t) {
     uint16_t gpc = gpc_of(p, w->sm);
     orr_l2_merge *e = merge_at(s, w->line, gpc);
-    bool met = e->n && e->line == w->line && e->gpc == gpc;
-    if (w->joined) return met && e->sent > t ? e->sent : t;
+    bool met = e->loads && e->line == w->line && e->gpc == gpc;
+    if (w->merged) return met && e->sent > t ? e->sent : t;
     t = orr_l2_send(p, s, t, w->sectors);
     if (met) e->sent = t;
     if (met && e->reply == NEVER) e->reply = t;
     orr_l2_merge_line *o = line_at(s, w->line);
-    if (o->line == w->line) o->until = t + p->spec->merge.time;
+    if (o->line == w->line) o->open_until = t + p->spec->merge.window;
     return t;
 }
 
@@ -93,7 +93,7 @@ uint64_t orr_l2_store_waits(const orr_l2 *p, orr_l2_slice *s, const orr_l2_reque
     const orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
     if (l && l->pending && p->mshrs.at[l->user].head != UINT32_MAX) return NEVER; // who waits for it?
     const orr_l2_merge_line *o = line_at(s, r->line);
-    return o->line == r->line && o->until != NEVER && o->until > t ? o->until : t;
+    return o->line == r->line && o->open_until != NEVER && o->open_until > t ? o->open_until : t;
 }
 
 // A load that has met another of its line. False: it has not.
@@ -102,8 +102,8 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
     orr_l2_slice *s = &p->slice[slice];
     uint16_t gpc = gpc_of(p, r->sm);
     orr_l2_merge *e = merge_at(s, r->line, gpc);
-    if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors ||
-        e->n >= p->spec->merge.loads)
+    if (!e->loads || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors ||
+        e->loads >= p->spec->merge.max_loads)
         return false;
     const orr_l2_merge_line *o = line_at(s, r->line);
     if (o->epoch != e->epoch || o->line != r->line) return false;
@@ -121,16 +121,16 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
                                .kind = r->kind,
                                .line = r->line,
                                .needs = needs,
-                               .joined = true,
+                               .merged = true,
                                .live = r->live};
             orr_l2_mshr_wait(p, &p->mshrs.at[l->user], &w);
         }
         reply = needs ? NEVER : t;
-    } else if (r->time > reply + p->spec->merge.time) {
+    } else if (r->time > reply + p->spec->merge.window) {
         return false;
     }
-    e->n++;
-    p->stats.joined += (uint64_t)orr_popc(r->sectors);
+    e->loads++;
+    p->stats.merged += (uint64_t)orr_popc(r->sectors);
     if (reply == NEVER) return true;
     orr_l2_serve(p, r->sm, r->live);
     *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
@@ -138,6 +138,6 @@ bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint6
                                  .token = r->token,
                                  .sectors = r->sectors,
                                  .hit = true,
-                                 .joined = true};
+                                 .merged = true};
     return true;
 }

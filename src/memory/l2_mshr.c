@@ -42,8 +42,8 @@ static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, uint64_t
 // A line that is not written as a whole is written by halves, each in a row that is opened for it
 // (l2.partial_alone).
 void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t) {
-    bool alone = p->spec->partial.alone && sectors != 15;
-    orr_dram_request r = {.time = t, .user = NONE, .sectors = sectors, .write = true, .alone = alone};
+    bool alone = p->spec->partial.own_row && sectors != 15;
+    orr_dram_request r = {.time = t, .user = NONE, .sectors = sectors, .write = true, .own_row = alone};
     p->stats.written_back += (uint64_t)orr_popc(sectors);
     if (sectors) ask_dram(p, slice, r, tag, alone ? 2 : 4);
 }
@@ -87,7 +87,7 @@ uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
         orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_LINE);
         return i;
     }
-    if (victim.used) p->stats.evicted++;
+    if (victim.flags) p->stats.evicted++;
     orr_l2_write_dram(p, slice, victim.tag, victim.dirty, t);
     return i;
 }
@@ -124,7 +124,7 @@ static uint32_t new_mshr(orr_l2 *p) {
 // Asks for sectors of line i that are neither there nor on their way: DRAM, or the other half. Sectors that
 // complete a line are read in a row that is opened for them (l2.partial_alone), each in its own where they
 // came one by one. Returns the MSHR; i may be ORR_NO_LINE for a copy that is not kept.
-uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, uint64_t t) {
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_miss want, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
     uint32_t m = l ? l->user : NONE;
@@ -132,7 +132,7 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, u
     if (m == NONE) {
         m = new_mshr(p);
         p->mshrs.at[m] = (orr_l2_mshr){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
-        s->front.mshrs += !copy;
+        s->input.mshrs += !copy;
         if (l) l->user = m;
     }
     if (l) l->pending |= want.sectors;
@@ -141,21 +141,21 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_want want, u
         orr_l2_request r = {.line = want.line,
                             .sectors = want.sectors,
                             .kind = ORR_REQ_READ,
-                            .behind = want.behind,
+                            .after_atomic = want.after_atomic,
                             .token = m};
         orr_l2_forward(p, slice, &r, t);
     } else {
-        bool alone = want.completes && p->spec->partial.alone;
-        orr_dram_request r = {.time = t, .user = m, .sectors = want.sectors, .alone = alone};
+        bool alone = want.completion && p->spec->partial.own_row;
+        orr_dram_request r = {.time = t, .user = m, .sectors = want.sectors, .own_row = alone};
         p->mshrs.at[m].outstanding +=
-            ask_dram(p, slice, r, want.line, alone && l->used & ORR_LINE_SPREAD ? 1 : 4);
+            ask_dram(p, slice, r, want.line, alone && l->flags & ORR_LINE_SCATTERED ? 1 : 4);
     }
     return m;
 }
 
 // Whether a miss of line i has to wait for an MSHR; if so, the slice is blocked.
 bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
-    if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->front.mshrs < p->spec->mshrs) return false;
+    if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->input.mshrs < p->spec->mshrs) return false;
     orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_MSHR);
     return true;
 }
@@ -163,11 +163,11 @@ bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
 // Whether as many requests as can (l2.mshr_merges) wait for one of these sectors of line i, which are on
 // their way; if so, the slice is blocked.
 bool orr_l2_merges_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i, uint8_t sectors) {
-    if (!p->spec->merges || !sectors || s->cache.line[i].user == NONE) return false;
+    if (!p->spec->mshr_merges || !sectors || s->cache.line[i].user == NONE) return false;
     uint32_t waiting[4] = {0};
     for (uint32_t w = p->mshrs.at[s->cache.line[i].user].head; w != NONE; w = p->waiters.at[w].next)
         for (uint32_t m = p->waiters.at[w].needs & sectors; m; m &= m - 1)
-            if (++waiting[orr_ffs(m)] >= p->spec->merges) {
+            if (++waiting[orr_ffs(m)] >= p->spec->mshr_merges) {
                 orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_MERGE);
                 return true;
             }

@@ -32,7 +32,7 @@ static bool is_partial(const orr_cache_line *l) { return partial_sectors(l) != 0
 static bool is_dirty(const orr_cache_line *l) { return l->dirty && !l->pending && !partial_sectors(l); }
 // Or will be when its sectors have come: an atomic waits for them.
 static bool will_be_dirty(const orr_cache_line *l) { return l->dirty && !partial_sectors(l); }
-static bool is_whole(const orr_cache_line *l) { return l->used & ORR_LINE_WHOLE && is_dirty(l); }
+static bool is_whole(const orr_cache_line *l) { return l->flags & ORR_LINE_COMPLETED && is_dirty(l); }
 
 // The line that has to make room in the set of `tag`, of a slice's share of `lines`; ORR_NO_LINE: there is.
 static uint32_t over_limit(orr_l2_slice *s, uint64_t tag, uint32_t lines,
@@ -47,15 +47,15 @@ static uint32_t over_limit(orr_l2_slice *s, uint64_t tag, uint32_t lines,
 void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t) {
     orr_l2_write_dram(p, slice, l->tag, sectors, t);
     l->dirty &= (uint8_t)~sectors;
-    l->used &= (uint8_t)~ORR_LINE_WHOLE;
+    l->flags &= (uint8_t)~ORR_LINE_COMPLETED;
 }
 
 // Room for one more dirty line. False: the slice is blocked.
 bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    if (!p->spec->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
+    if (!p->spec->max_dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
     uint32_t i, n; // more than one, where lines that were on their way have become dirty
-    while (over_limit(s, tag, p->spec->dirty, will_be_dirty) != ORR_NO_LINE &&
+    while (over_limit(s, tag, p->spec->max_dirty, will_be_dirty) != ORR_NO_LINE &&
            (i = orr_cache_oldest_of(&s->cache, tag, is_dirty, &n)) != ORR_NO_LINE) {
         orr_cache_line *l = &s->cache.line[i];
         if (!orr_l2_can_write(p, slice, l->tag)) return false;
@@ -67,25 +67,26 @@ bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, ui
 // Room for one more that is there in part. False: the slice is blocked.
 static bool limit_partial(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    uint32_t i = over_limit(s, tag, p->spec->partial.lines, is_partial);
+    uint32_t i = over_limit(s, tag, p->spec->partial.max_partial, is_partial);
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
-    if (p->spec->partial.completing && s->front.completing >= p->spec->partial.completing) {
+    if (p->spec->partial.max_completing && s->input.completing >= p->spec->partial.max_completing) {
         orr_l2_block(p, s, ORR_L2_BLOCKED_LINES, ORR_FAIL_MSHR);
         return false;
     }
     if (orr_l2_mshrs_full(p, s, i) || !orr_l2_can_write(p, slice, l->tag)) return false;
-    uint32_t old =
-        p->spec->partial.completed ? over_limit(s, tag, p->spec->partial.completed, is_whole) : ORR_NO_LINE;
+    uint32_t old = p->spec->partial.max_completed
+                       ? over_limit(s, tag, p->spec->partial.max_completed, is_whole)
+                       : ORR_NO_LINE;
     if (old != ORR_NO_LINE) orr_l2_write_back(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
-    s->front.completing++;
+    s->input.completing++;
     uint8_t want = partial_sectors(l);
     uint32_t m =
-        orr_l2_fetch(p, slice, i, (orr_l2_want){.line = l->tag, .sectors = want, .completes = true}, t);
+        orr_l2_fetch(p, slice, i, (orr_l2_miss){.line = l->tag, .sectors = want, .completion = true}, t);
     p->mshrs.at[m].write_back = true;
     uint64_t n = (uint64_t)orr_popc(want);
     p->stats.fetched_for_write += n;
-    s->front.complete_time = l->used & ORR_LINE_AGAIN ? n * p->spec->partial.again : 0;
+    s->input.completion_time = l->flags & ORR_LINE_REWRITTEN ? n * p->spec->partial.rewritten : 0;
     return true;
 }
 
@@ -94,7 +95,7 @@ static void write_part(orr_cache *c, uint32_t i, uint8_t part, const uint64_t by
     orr_cache_line *l = &c->line[i];
     for (int k = 0; k < 4; k++) {
         if (!(part >> k & 1)) continue;
-        l->used |= ORR_LINE_PARTIAL;
+        l->flags |= ORR_LINE_PARTIAL;
         c->partial[i][k / 2] |= (uint64_t)bytes_of(bytes, k) << k % 2 * 32;
         if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
     }
@@ -108,35 +109,35 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t
             coming = i == ORR_NO_LINE ? 0 : c->line[i].pending;
     uint8_t whole = orr_l2_whole_sectors(r);
     uint8_t part = r->sectors & ~whole & ~here, want = 0;
-    if (p->spec->fetch) want = part & ~coming;
+    if (p->spec->write_fetch) want = part & ~coming;
     if (want && orr_l2_mshrs_full(p, &p->slice[slice], i)) return false;
     bool one_more =
-        part & ~coming && p->spec->partial.lines && (i == ORR_NO_LINE || !partial_sectors(&c->line[i]));
+        part & ~coming && p->spec->partial.max_partial && (i == ORR_NO_LINE || !partial_sectors(&c->line[i]));
     if (one_more && !limit_partial(p, slice, r->line, t)) return false;
     if (!orr_l2_limit_dirty(p, slice, r->line, i, t)) return false;
     if (i == ORR_NO_LINE && (i = orr_l2_allocate(p, slice, r->line, t)) == ORR_NO_LINE) return false;
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
-    if (one_more) l->used &= (uint8_t) ~(ORR_LINE_AGAIN | ORR_LINE_SPREAD);
-    if (partial_sectors(l) & part) l->used |= ORR_LINE_AGAIN;
-    if (partial_sectors(l) && part & ~partial_sectors(l)) l->used |= ORR_LINE_SPREAD;
+    if (one_more) l->flags &= (uint8_t) ~(ORR_LINE_REWRITTEN | ORR_LINE_SCATTERED);
+    if (partial_sectors(l) & part) l->flags |= ORR_LINE_REWRITTEN;
+    if (partial_sectors(l) && part & ~partial_sectors(l)) l->flags |= ORR_LINE_SCATTERED;
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
-    if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.notified++;
+    if (!r->far && l->flags & (ORR_LINE_COPIED | ORR_LINE_FAR_STORED)) p->stats.notified++;
     // One of the other half goes into the copy that it passes, or leaves one (l2.invalidate_replicas).
     bool kept = r->far && p->spec->halves.acknowledge;
-    p->slice[slice].front.ack_late = !kept && orr_l2_invalidate_copy(p, slice, l, r->far, t);
-    l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
-    if (kept && whole) l->used |= ORR_LINE_COPIED;
+    p->slice[slice].input.ack_invalidates = !kept && orr_l2_invalidate_copy(p, slice, l, r->far, t);
+    l->flags = r->far ? l->flags | ORR_LINE_FAR_STORED : l->flags & (uint8_t)~ORR_LINE_FAR_STORED;
+    if (kept && whole) l->flags |= ORR_LINE_COPIED;
     p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {
-        orr_l2_fetch(p, slice, i, (orr_l2_want){.line = r->line, .sectors = want}, t);
+        orr_l2_fetch(p, slice, i, (orr_l2_miss){.line = r->line, .sectors = want}, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
-    if (part && !p->spec->fetch) write_part(c, i, part, r->bytes);
+    if (part && !p->spec->write_fetch) write_part(c, i, part, r->bytes);
     if (r->far) {
         p->stats.far.write += (uint64_t)orr_popc(r->sectors);
         return true;
@@ -155,14 +156,14 @@ void orr_l2_warm_store(orr_l2 *p, uint32_t slice, uint64_t tag, const orr_touche
     if (i == ORR_NO_LINE) return;
     orr_cache_line *l = &c->line[i];
     uint8_t sectors = t->sectors & (uint8_t)~l->pending;
-    uint8_t whole = p->spec->fetch ? sectors : whole_sectors(t->bytes, sectors),
+    uint8_t whole = p->spec->write_fetch ? sectors : whole_sectors(t->bytes, sectors),
             part = sectors & (uint8_t) ~(whole | l->valid);
     uint32_t old = ORR_NO_LINE;
-    if (part && p->spec->partial.lines && !is_partial(l)) {
-        old = over_limit(s, tag, p->spec->partial.lines, is_partial);
+    if (part && p->spec->partial.max_partial && !is_partial(l)) {
+        old = over_limit(s, tag, p->spec->partial.max_partial, is_partial);
         if (old != ORR_NO_LINE) c->line[old].valid |= partial_sectors(&c->line[old]);
-    } else if (sectors && p->spec->dirty && !l->dirty) {
-        old = over_limit(s, tag, p->spec->dirty, is_dirty);
+    } else if (sectors && p->spec->max_dirty && !l->dirty) {
+        old = over_limit(s, tag, p->spec->max_dirty, is_dirty);
     }
     if (old != ORR_NO_LINE) c->line[old].dirty = 0;
     l->dirty |= sectors;

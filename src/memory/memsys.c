@@ -212,11 +212,11 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
                         .kind = q->kind,
                         .from = q->from,
                         .ops = q->ops,
-                        .quarters = q->quarters,
-                        .slow = q->slow,
-                        .more = q->more,
-                        .behind = q->behind,
-                        .acks = q->acks,
+                        .quarter_ops = q->quarter_ops,
+                        .float_sum = q->float_sum,
+                        .same_packet = q->same_packet,
+                        .after_atomic = q->after_atomic,
+                        .wants_ack = q->wants_ack,
                         .live = q->live};
     orr_l2_push(&p->l2[to.half], to.slice, &r);
     *k = (key){to.tag, to.half, to.slice};
@@ -435,7 +435,7 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             sum->read[k] += s->read[k];
             sum->read_hit[k] += s->read_hit[k];
             sum->read_pending[k] += s->read_pending[k];
-            sum->read_along[k] += s->read_along[k];
+            sum->read_widened[k] += s->read_widened[k];
             sum->write[k] += s->write[k];
             sum->write_hit[k] += s->write_hit[k];
             sum->write_present[k] += s->write_present[k];
@@ -457,21 +457,21 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->far.atomic_hit += s->far.atomic_hit;
         sum->far.requests += s->far.requests;
         sum->notified += s->notified;
-        sum->joined += s->joined;
+        sum->merged += s->merged;
         for (uint32_t k = 0; k < p->slices; k++) {
-            uint64_t n = p->slice[k].front.lookups;
-            if (n > sum->fullest) sum->fullest = n;
-            if (n < sum->emptiest || !sum->slices) sum->emptiest = n;
+            uint64_t n = p->slice[k].input.lookups;
+            if (n > sum->busiest_slice) sum->busiest_slice = n;
+            if (n < sum->idlest_slice || !sum->slices) sum->idlest_slice = n;
             sum->slices++;
             const orr_l2_port *port = &p->slice[k].port;
             sum->slice_busy += port->busy;
             if (port->busy > sum->slice_busiest) sum->slice_busiest = port->busy;
             const orr_l2_atomics *a = &p->slice[k].atomics;
-            sum->atomics.busy += a->worked;
-            if (a->worked > sum->atomics.busiest) sum->atomics.busiest = a->worked;
-            if (a->until > sum->atomics.last) sum->atomics.last = a->until;
+            sum->atomics.busy += a->busy;
+            if (a->busy > sum->atomics.busiest) sum->atomics.busiest = a->busy;
+            if (a->busy_until > sum->atomics.last) sum->atomics.last = a->busy_until;
             for (uint32_t w = 0; w < 2 * p->words; w++)
-                sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].users[w % 2][w / 2]);
+                sum->clients[w % 2] += (uint64_t)orr_popc64(p->slice[k].users[w % 2][w / 2]);
         }
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
@@ -518,15 +518,16 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
         for (uint32_t k = 0; k < p->slices; k++) {
             const orr_l2_slice *s = &p->slice[k];
             for (int i = ORR_L2_PORT; i <= ORR_L2_FAR_PORT; i++) {
-                const orr_l2_lane *in = &s->in[i];
-                uint64_t t = in->free, n = in->n, parts = in->parts;
+                const orr_l2_lane *in = &s->lane[i];
+                uint64_t t = in->free, n = in->n, parts = in->partial_stores;
                 if (n && in->at[in->head].time > t) t = in->at[in->head].time;
                 if (in->blocked && p->until > t) t = p->until;
                 if (i == ORR_L2_PORT) { // these share its port
-                    n += s->in[ORR_L2_BYPASS].n + s->in[ORR_L2_FAR_LOADS].n;
-                    parts += s->in[ORR_L2_BYPASS].parts;
+                    n += s->lane[ORR_L2_BYPASS].n + s->lane[ORR_L2_FAR_LOADS].n;
+                    parts += s->lane[ORR_L2_BYPASS].partial_stores;
                 }
-                if (!parts) t += n * in->pace; // else they wait on the way, and so does who is behind them
+                if (!parts)
+                    t += n * in->service_time; // else they wait on the way, and so does who is behind them
                 if (t > most) most = t;
             }
         }
@@ -536,7 +537,7 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
 // Of a lane that stores of part of a sector pass, those that wait for memory; not those that wait for their
 // line's turn, which keep nobody else waiting.
 static uint32_t held_up(const orr_l2_slice *s, uint32_t lane) {
-    return s->in[lane + 2].blocked ? s->in[lane].parts + s->in[lane + 2].n : 0;
+    return s->lane[lane + 2].blocked ? s->lane[lane].partial_stores + s->lane[lane + 2].n : 0;
 }
 
 uint32_t orr_memsys_stores_at(const orr_memsys *m, int part, uint32_t half) {

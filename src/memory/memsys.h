@@ -35,20 +35,20 @@ typedef struct orr_request {
     uint64_t line;     // address / 128
     uint64_t bytes[2]; // WRITE: bytes of the line that are written, bit 0 of [0] the first
     uint32_t sm;
-    uint32_t token;     // the sender's; comes back with the answer
-    uint8_t sectors;    // of the line
-    uint8_t kind;       // orr_request_kind
-    uint8_t from;       // ORR_FROM_*
-    uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
-    uint8_t quarters;   // work of the lanes, in quarters of an operation
-    bool slow;          // the next one on the same sector has to wait for it (l2.atomic_float)
-    bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_row)
-    bool acks;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
-    bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_then_load)
-    uint32_t partition; // for the sender, who has to know where it goes
-    uint32_t open;      // ticks for which it waits to be merged with others
-    bool strong;        // for the sender: it waits for no stores of its GPC
-    uint32_t live;      // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
+    uint32_t token;      // the sender's; comes back with the answer
+    uint8_t sectors;     // of the line
+    uint8_t kind;        // orr_request_kind
+    uint8_t from;        // ORR_FROM_*
+    uint8_t ops;         // ATOMIC, REDUCE: what it takes the unit of its slice, in operations,
+    uint8_t quarter_ops; // and in quarters of one besides
+    bool float_sum;      // ATOMIC, REDUCE: a floating-point sum, for which the next on its sector waits
+    bool same_packet;    // ATOMIC, REDUCE: it travels in the packet of the pass before, of the same line
+    bool wants_ack;      // REDUCE, WRITE: the sender wants an acknowledgement when it is done
+    bool after_atomic;   // READ: its SM's last request was an atomic on the line (l2.atomic_then_load)
+    uint32_t partition;  // for the sender, who has to know where it goes
+    uint32_t merge_wait; // ticks for which it waits to be merged with others
+    bool strong;         // for the sender: it waits for no stores of its GPC
+    uint32_t live;       // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 
 typedef struct orr_reply {
@@ -56,7 +56,7 @@ typedef struct orr_reply {
     uint32_t sm, token;
     uint8_t sectors;
     uint8_t hit;    // every sector was in L2
-    uint8_t joined; // it comes with the answer to another load of its GPC (l2.merge)
+    uint8_t merged; // it comes with the answer to another load of its GPC (l2.merge)
 } orr_reply;
 
 typedef ORR_VEC(orr_reply) orr_replies;
@@ -97,25 +97,25 @@ typedef struct orr_far_stats {
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
     uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
         read_pending[ORR_FROMS], // pending: merged with a miss under way
-        read_along[ORR_FROMS];   // fetched with one that missed (l2.sector)
+        read_widened[ORR_FROMS]; // fetched with one that missed (l2.sector)
     uint64_t write[ORR_FROMS],
-        write_hit[ORR_FROMS];           // hit: nothing had to be read for it, as the profiler counts
-    uint64_t write_present[ORR_FROMS];  // what was there before, as Accel-Sim counts
-    uint64_t requests;                  // L2 lookups (lines)
-    uint64_t slices, fullest, emptiest; // slices, and lookups of the one that was asked most, least
-    uint64_t dram_read, dram_write;     // sectors
-    uint64_t row_hit, row_miss;         // column accesses that found their row open, or not
-    uint64_t evicted, written_back;     // lines; sectors
-    uint64_t fetched_for_write;         // sectors read because they were written in part
-    uint64_t failed[2][ORR_FAILS];      // cycles of L2 in which one was not taken; loads, stores
-    uint64_t slice_busy, dram_busy;     // ticks, summed over slices and channels
-    uint64_t slice_busiest;             // ticks, of the slice with the most
+        write_hit[ORR_FROMS];          // hit: nothing had to be read for it, as the profiler counts
+    uint64_t write_present[ORR_FROMS]; // what was there before, as Accel-Sim counts
+    uint64_t requests;                 // L2 lookups (lines)
+    uint64_t slices, busiest_slice, idlest_slice; // slices, and lookups of the one that was asked most, least
+    uint64_t dram_read, dram_write;               // sectors
+    uint64_t row_hit, row_miss;                   // column accesses that found their row open, or not
+    uint64_t evicted, written_back;               // lines; sectors
+    uint64_t fetched_for_write;                   // sectors read because they were written in part
+    uint64_t failed[2][ORR_FAILS];                // cycles of L2 in which one was not taken; loads, stores
+    uint64_t slice_busy, dram_busy;               // ticks, summed over slices and channels
+    uint64_t slice_busiest;                       // ticks, of the slice with the most
     orr_atomic_stats atomics;
-    orr_far_stats far; // not in the sums above
-    uint64_t notified; // stores of which a half notified the other
-    uint64_t asked[2]; // of each slice: SMs that have asked it for a line of its half, of the other; summed
-    uint64_t joined;   // answered with another load, without a lookup (l2.merge)
-    uint64_t last;     // ticks: when the last thing happened
+    orr_far_stats far;   // not in the sums above
+    uint64_t notified;   // stores of which a half notified the other
+    uint64_t clients[2]; // of each slice: SMs that have asked it for a line of its half, of the other; summed
+    uint64_t merged;     // answered with another load, without a lookup (l2.merge)
+    uint64_t last;       // ticks: when the last thing happened
 } orr_memsys_stats;
 
 typedef struct orr_memsys orr_memsys;
@@ -152,7 +152,7 @@ void orr_memsys_warm(orr_memsys *m, int sm, const orr_touched *t);
 void orr_memsys_flush(orr_memsys *m); // L2 empty; dirty data forgotten; nothing may be under way, or restart
 void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart
-// Of them the sectors of L2, looked up in both halves, and of DRAM.
+// Of these statistics only the sectors of L2, looked up in both halves, and of DRAM.
 void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram);
 // What the barriers take that SMs send when a kernel ends, to every slice that they have asked for something
 // (see orr_memsys_stats.asked): all of them at once, so that a slice has one of each SM, and three for lines

@@ -20,7 +20,7 @@ static inline uint8_t orr_space_at(uint64_t addr) {
     uint8_t space = orr_generic_space(addr);
     return space == ORR_SPACE_PARAM ? ORR_SPACE_CONST : space;
 }
-// The same for an address of an instruction whose own space may be generic.
+// The space of an address of an instruction whose own space may be generic.
 static inline uint8_t orr_space_of(uint8_t space, uint64_t addr) {
     return space == ORR_SPACE_GENERIC ? orr_space_at(addr) : space;
 }

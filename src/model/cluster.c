@@ -58,6 +58,12 @@ double orr_cluster_packet(const orr_gpu *g, const orr_tinst *i) {
     return 32 / (i->flags & ORR_TF_LOAD ? g->cluster_load_bytes : g->cluster_store_bytes);
 }
 
+uint64_t orr_cluster_latency(const orr_gpu *g, const orr_tinst *i, uint32_t from, uint32_t to) {
+    uint32_t tpc = orr_topology_of(g).tpc_sms;
+    double latency = from / tpc == to / tpc ? g->cluster_load_near : g->cluster_load;
+    return (uint64_t)latency + (uint64_t)(i->flags & ORR_TF_ATOMIC ? g->cluster_atomic_latency : 0);
+}
+
 // ---- placement ----------------------------------------------------------------------------------
 // SMs of launch.first are apart from their GPC: a cluster of no more blocks than a TPC has SMs goes there
 // first, a TPC each, and a larger one never (H200: micro/hopper, place.sm). Others go to the GPCs in turn;

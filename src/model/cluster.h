@@ -45,7 +45,10 @@ typedef struct orr_far_lanes {
 // atomics of several lanes on one word are a packet each.
 orr_far_lanes orr_cluster_far(const orr_cluster_seat *b, const orr_tinst *i, const orr_access *a);
 double orr_cluster_packet(const orr_gpu *g, const orr_tinst *i); // cycles of the network between SMs for one
-static inline bool orr_cluster_arrives(const orr_tinst *i) {     // at an mbarrier, with what it stores
+// Cycles from when the last packet of an access has left SM `from` until its result, or what it does, is
+// there.
+uint64_t orr_cluster_latency(const orr_gpu *g, const orr_tinst *i, uint32_t from, uint32_t to);
+static inline bool orr_cluster_arrives(const orr_tinst *i) { // at an mbarrier, with what it stores
     return i->sass == ORR_SASS_STAS || i->sass == ORR_SASS_REDAS;
 }
 

@@ -75,7 +75,7 @@ orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_w
     l->blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     l->cycles = l->time_ns = NAN;
     l->occupancy = NAN;
-    l->events = orr_kernel_observable(k) ? ORR_EVENTS_ONE_ORDER : ORR_EVENTS_PRIVATE;
+    l->events = w->recorded || orr_kernel_one_order(k) ? ORR_EVENTS_ONE_ORDER : ORR_EVENTS_PRIVATE;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     orr_occupancy_result occ;
     if (gpu && orr_occupancy(gpu, (int)threads, (int)k->regs, (int64_t)k->shared_bytes + l->dynamic_shared,

@@ -147,11 +147,11 @@ typedef struct orr_limits {
 } orr_limits;
 
 // ---- results --------------------------------------------------------------------------------
-// Of a kernel whose threads see each other's accesses (isa/observable.h): what was the order of events?
+// What threads see of each other depends on the order of events (orr_kernel_one_order). Which one was it?
 enum orr_events {
-    ORR_EVENTS_PRIVATE,   // they do not
+    ORR_EVENTS_PRIVATE,   // it does not matter: as far as its code tells all give the same
     ORR_EVENTS_IN_TIME,   // that of simulated time: it was executed as it was timed
-    ORR_EVENTS_ONE_ORDER, // one that may be: it was executed before, and its streams were timed
+    ORR_EVENTS_ONE_ORDER, // that of the execution or the recording that is replayed
 };
 
 typedef struct orr_launch_result {
@@ -238,6 +238,7 @@ typedef struct orr_work { // one launch
     orr_launch_info info;
     const orr_launch *launch; // NULL: it comes from a file
     orr_source *source;       // when it comes from a file
+    bool recorded;            // the source replays what was executed before: one order of events
     int threads;
     orr_progress *progress; // told of every finished thread block; may be NULL
     bool timeline;          // keep which block was where

@@ -1,3 +1,4 @@
+// Collectives of several GPUs (collective.h): what each moves for each byte, and NCCL's names of algorithms.
 #include "node/collective.h"
 
 const char *const orr_algo_name[ORR_ALGOS] = {"Ring", "Tree", "NVLS", "NVLSTree"};

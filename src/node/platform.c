@@ -1,3 +1,4 @@
+// Networks between nodes (platform.h): the fabrics that can be named, and the SimGrid platform made of one.
 #include "node/platform.h"
 
 #include <stdlib.h>

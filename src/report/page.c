@@ -131,3 +131,13 @@ void page_sources_free(page_sources *s) {
     s->at.at = NULL;
     s->at.n = s->at.cap = 0;
 }
+
+void page_events(const page *p, enum orr_events events) {
+    if (events == ORR_EVENTS_IN_TIME)
+        orr_text_add(p->t, "  %-14s %14s   its threads see each other: executed as it was timed\n", "events",
+                     "in time");
+    if (events == ORR_EVENTS_ONE_ORDER)
+        orr_text_add(p->t,
+                     "  %-14s %14s   replayed in the order in which it was executed or recorded before\n",
+                     "events", "one order");
+}

@@ -37,6 +37,8 @@ void page_source_line(page_sources *s, const char *file, uint32_t line, char to[
 const char *page_source_text(page_sources *s, const char *file); // all of it; NULL: the file is not there
 void page_sources_free(page_sources *s);
 
+// In what order its threads saw each other, a line; nothing where that does not matter.
+void page_events(const page *p, enum orr_events events);
 void page_readings(const page *p, const orr_result *r); // what the script measured (readings.c)
 
 // Kernels as a model of time saw them (timing_text.c).

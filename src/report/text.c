@@ -192,6 +192,10 @@ static void launch_table(const page *p, const orr_result *r) {
     }
     if (r->launches.n > shown)
         orr_text_add(p->t, "        and %zu more; --json has all\n", r->launches.n - shown);
+    enum orr_events events = ORR_EVENTS_PRIVATE; // of any of them; else each kernel's page says so
+    for (size_t i = 0; told && i < r->launches.n; i++)
+        if (r->launches.at[i].events > events) events = r->launches.at[i].events;
+    page_events(p, events);
 }
 
 static void host_line(const page *p, const orr_result *r, uint64_t warp, uint64_t thread) {

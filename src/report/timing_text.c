@@ -87,13 +87,7 @@ static void totals(const page *p, const orr_cost *c) {
         orr_text_add(p->t, "; %.2f waves of blocks",
                      (double)c->sum.blocks / ((double)t->resident * g->sm_count));
     orr_text_add(p->t, "\n");
-    if (c->first->events == ORR_EVENTS_IN_TIME)
-        orr_text_add(p->t, "  %-14s %14s   its threads see each other: executed as it was timed\n", "events",
-                     "in time");
-    if (c->first->events == ORR_EVENTS_ONE_ORDER)
-        orr_text_add(p->t,
-                     "  %-14s %14s   its threads see each other: executed before, in an order that may be\n",
-                     "events", "one order");
+    page_events(p, c->first->events);
 }
 
 // ---- tables ---------------------------------------------------------------------------------------

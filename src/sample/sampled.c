@@ -101,6 +101,11 @@ void orr_sampled_plan(orr_sampled *s) {
 
 // ---- launches -----------------------------------------------------------------------------------
 #define MANY_STORED (1u << 20) // of a wave
+typedef struct stored {
+    orr_touched what;
+    int sm;
+} stored;
+
 typedef struct warming {
     const orr_gpu *gpu;
     const orr_model *model;
@@ -109,7 +114,7 @@ typedef struct warming {
     uint64_t block; // that is executed
     uint32_t *wave; // the SM of each block that the GPU holds
     size_t held;    // so many of them
-    ORR_VEC(orr_touched) later;
+    ORR_VEC(stored) later;
     orr_err err;
 } warming;
 
@@ -123,13 +128,14 @@ static int sm_of(const warming *w) {
 static void touch(void *arg, const orr_touched *t) {
     warming *w = arg;
     if (t->write)
-        *ORR_PUSH(&w->later) = *t;
+        *ORR_PUSH(&w->later) = (stored){*t, sm_of(w)};
     else
         w->model->warm(w->gpu, w->r, sm_of(w), t, &w->err);
 }
 
 static void store_all(warming *w) {
-    for (size_t i = 0; i < w->later.n; i++) w->model->warm(w->gpu, w->r, sm_of(w), &w->later.at[i], &w->err);
+    for (size_t i = 0; i < w->later.n; i++)
+        w->model->warm(w->gpu, w->r, w->later.at[i].sm, &w->later.at[i].what, &w->err);
     w->later.n = 0;
 }
 

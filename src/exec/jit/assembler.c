@@ -1,3 +1,4 @@
+// The assembler (assembler.h): encodings of the x86-64 and AVX2 instructions that compiled blocks use.
 #include "exec/jit/assembler.h"
 
 #include <string.h>

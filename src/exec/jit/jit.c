@@ -1,3 +1,4 @@
+// Basic blocks as host code (jit.h): when a block is compiled, where its code is put, and how it is entered.
 #include "exec/jit/jit.h"
 
 #include <pthread.h>

@@ -108,7 +108,7 @@ static bool complete(const request *r, uint64_t addr, uint32_t bytes, const uint
     orr_mbar_done(r->w, host, (old ^ *at) >> MBAR_PHASE);
     if (!unread(r, tb, to, room)) return false;
     if (to >= tb->shared && to < tb->shared + tb->prog->shared_bytes)
-        orr_mbar_brings(r->w, host, (uint32_t)(to - tb->shared), room);
+        orr_mbar_copy(r->w, host, (uint32_t)(to - tb->shared), room);
     return true;
 }
 

@@ -477,7 +477,7 @@ static void cp_async(warp *w, const uop *u) {
         if (!from[lane] || (n > 1 && !translate(w, u, lane, addr[lane] + n - 1, ORR_SPACE_GENERIC, 1)))
             return;
     }
-    if (w->step && w->step->watch && !orr_watch_access(w, u, addr, reads, bytes)) return;
+    if (w->step && w->step->watched && !orr_watch_access(w, u, addr, reads, bytes)) return;
     for (uint32_t m = all; m; m &= m - 1) {
         int lane = orr_ffs(m);
         uint32_t n = !part ? bytes : part[lane] < bytes ? part[lane] : bytes;

@@ -267,7 +267,7 @@ static bool long_way(warp *w, const uop *u, uint32_t bytes, uint8_t *host[ORR_WA
 // Which way is tried first, decided when a launch begins (run/shapes.c).
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     // run/step.c is to know where each lane is, run/races.c in global memory.
-    if (w->step && !(w->step->watch && u->way == WAY_SHARED)) return PLACE_FAULT;
+    if (w->step && !(w->step->watched && u->way == WAY_SHARED)) return PLACE_FAULT;
     if (u->way == WAY_LONG) return PLACE_FAULT;
     if (u->way != WAY_WIDE) return locate_words(w, u, bytes, p);
     return w->exec == FULL ? locate_wide(w, u, bytes, p) : PLACE_FAULT;

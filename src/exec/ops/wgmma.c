@@ -405,7 +405,7 @@ static void wgmma(warp *w, const uop *u) {
     write_d(w, u->all, &p);
     w->products.n++;
     if (i->disp & ORR_WG_ENDS) group_ends(w);
-    orr_gates_open(w->tb);
+    orr_mbar_recheck(w->tb);
 }
 
 // Has every warp of the group executed as many products? Lanes that have ended do not count.
@@ -424,7 +424,7 @@ static void group_sync(warp *w, const uop *u) {
     default: break;
     }
     w->products.n++;
-    orr_gates_open(w->tb);
+    orr_mbar_recheck(w->tb);
 }
 
 // ---- picking ----------------------------------------------------------------------------------------

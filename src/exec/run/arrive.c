@@ -69,26 +69,26 @@ static void let_held(tblock *tb, const warp *by) {
         set_exec(o, exec);
         if (holds) continue;
         o->tries.held = false;
-        o->tries.let = true;
+        o->tries.may_go = true;
         if (!by) continue;
         if (o->tally.clock < by->tally.clock) o->tally.clock = by->tally.clock;
     }
 }
 
-void orr_gates_open(tblock *tb) { let_held(tb, NULL); }
+void orr_mbar_recheck(tblock *tb) { let_held(tb, NULL); }
 
 // What another block of the cluster does is counted, too: its stream says which mbarrier of whose.
 void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
     tblock *tb = orr_cluster_owner(w->tb, at);
     mbar_count *c = count_of(tb, at);
-    c->n++;
-    tb->vain = 0;
+    c->operations++;
+    tb->failed_tries = 0;
     if (!over) return;
-    c->over = c->n;
+    c->at_phase_end = c->operations;
     let_held(tb, w);
 }
 
-void orr_mbar_brings(warp *w, const uint8_t *at, uint32_t from, uint32_t bytes) {
+void orr_mbar_copy(warp *w, const uint8_t *at, uint32_t from, uint32_t bytes) {
     tblock *tb = orr_cluster_owner(w->tb, at);
     orr_copy_begins(tb, count_of(tb, at), from, bytes);
 }
@@ -99,22 +99,22 @@ void orr_mbar_found(warp *w, const uop *u, size_t head, uint8_t *const host[ORR_
         orr_copies_land(w->tb, count_of(w->tb, host[orr_ffs(m)]));
     if (!w->trace || !u->traced) return;
     for (uint32_t m = over & w->exec; m; m &= m - 1)
-        any |= version[orr_ffs(m)] = count_of(w->tb, host[orr_ffs(m)])->over;
+        any |= version[orr_ffs(m)] = count_of(w->tb, host[orr_ffs(m)])->at_phase_end;
     if (any) orr_trace_put_versions(w->trace, head, w->exec, version);
 }
 
 // A program may try some times and then do something else; after so many tries in which nobody arrived it
 // never will.
-bool orr_mbar_let(tblock *tb) {
+bool orr_mbar_fail_one(tblock *tb) {
     uint32_t warps = tb->prog->nwarps;
-    if (tb->vain >= VAIN_TRIES) return false;
+    if (tb->failed_tries >= VAIN_TRIES) return false;
     for (uint32_t k = 0; k < warps; k++) {
-        warp *w = &tb->warps[(tb->next_let + k) % warps];
+        warp *w = &tb->warps[(tb->next_failing + k) % warps];
         if (!w->live || !w->tries.held || w->tries.paused->inst->op != ORR_OP_MBARRIER) continue;
         w->tries.held = false;
-        w->tries.let = true;
-        tb->next_let = (tb->next_let + k + 1) % warps;
-        tb->vain++;
+        w->tries.may_go = true;
+        tb->next_failing = (tb->next_failing + k + 1) % warps;
+        tb->failed_tries++;
         return true;
     }
     return false;

@@ -234,7 +234,7 @@ int orr_block_run(tblock *tb) { return tb->cluster ? orr_cluster_run(tb) : orr_b
 
 int orr_block_alone(tblock *tb) {
     const decoded *p = tb->prog;
-    tb->moved = false;
+    tb->progressed = false;
     for (;;) {
         bool progress = false, yields = false, only_looks = true;
         for (uint32_t n = 0; n < p->nwarps; n++) {
@@ -246,18 +246,18 @@ int orr_block_alone(tblock *tb) {
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
             yields |= r == RUN_YIELDS;
-            only_looks &= w->insts == before || (r == RUN_YIELDS && w->polls.looked);
+            only_looks &= w->insts == before || (r == RUN_YIELDS && w->polls.only_polled);
             if (r == RUN_DONE) {
                 tb->running--;
                 tb->rounds = 0;
                 orr_warp_leaves(w);
             }
         }
-        tb->moved |= progress;
+        tb->progressed |= progress;
         if (!tb->running) return RUN_DONE;
         if (!progress) {
             if (tb->cluster) return RUN_STALLED;
-            if (orr_mbar_let(tb) || orr_block_release(tb)) continue;
+            if (orr_mbar_fail_one(tb) || orr_block_release(tb)) continue;
             orr_block_deadlock(tb);
             return RUN_FAULT;
         }
@@ -316,7 +316,7 @@ static tblock *start_block(worker *k, uint64_t index) {
     tb->running = p->nwarps;
     for (uint32_t open = tb->bars_open; open; open &= open - 1) // the others are as they were made
         memset(&tb->bar[orr_ffs(open)], 0, sizeof *tb->bar);
-    tb->rounds = tb->bars_open = tb->next_let = tb->vain = 0;
+    tb->rounds = tb->bars_open = tb->next_failing = tb->failed_tries = 0;
     tb->mbars.n = tb->flights.n = tb->maps.n = 0;
     free(tb->read_by);
     tb->read_by = NULL;

@@ -62,9 +62,9 @@ void orr_cluster_leave(tblock *tb) { // it is given back
 // ---- running ------------------------------------------------------------------------------------
 static bool somebody_lets_go(cluster *c) {
     for (uint32_t n = 0; n < c->size; n++) {
-        uint32_t r = (c->next_let + n) % c->size;
-        if (!c->tb[r] || !c->tb[r]->running || !orr_mbar_let(c->tb[r])) continue;
-        c->next_let = (r + 1) % c->size;
+        uint32_t r = (c->next_failing + n) % c->size;
+        if (!c->tb[r] || !c->tb[r]->running || !orr_mbar_fail_one(c->tb[r])) continue;
+        c->next_failing = (r + 1) % c->size;
         return true;
     }
     bool released =
@@ -83,7 +83,7 @@ int orr_cluster_run(tblock *tb) {
             if (!t || !t->running) continue;
             int x = orr_block_alone(t);
             if (x == RUN_FAULT) return x;
-            progress |= x != RUN_STALLED || t->moved;
+            progress |= x != RUN_STALLED || t->progressed;
             yields |= x == RUN_YIELDS;
             running |= x != RUN_DONE;
             if (x == RUN_DONE) orr_cluster_check(c);
@@ -112,7 +112,7 @@ void orr_cluster_check(cluster *c) {
     c->arrived = 0;
     c->phase++;
     for (uint32_t r = 0; r < c->size; r++)
-        if (c->tb[r]) orr_gates_open(c->tb[r]);
+        if (c->tb[r]) orr_mbar_recheck(c->tb[r]);
 }
 
 // A block that is in no cluster is a cluster of its own.

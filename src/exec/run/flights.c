@@ -24,14 +24,14 @@ void orr_copy_begins(tblock *tb, const mbar_count *c, uint32_t from, uint32_t by
         if (f.from < from || f.end > end) tb->flights.at[kept++] = f;
     }
     tb->flights.n = kept;
-    *ORR_PUSH(&tb->flights) = (flight){.from = from, .end = end, .mbar = c->at, .number = c->n};
+    *ORR_PUSH(&tb->flights) = (flight){.from = from, .end = end, .mbar = c->at, .number = c->operations};
 }
 
 void orr_copies_land(tblock *tb, const mbar_count *c) {
     uint32_t kept = 0;
     for (size_t n = 0; n < tb->flights.n; n++) {
         flight f = tb->flights.at[n];
-        if (f.mbar != c->at || f.number > c->over) tb->flights.at[kept++] = f;
+        if (f.mbar != c->at || f.number > c->at_phase_end) tb->flights.at[kept++] = f;
     }
     tb->flights.n = kept;
 }

@@ -183,7 +183,7 @@ bool orr_launch_races(const orr_launch *l) {
     if (orr_calls_system(l->kernel) || stores_to_surfaces(l->kernel))
         return false; // nor what it prints and takes
     if (!orr_may_race(l) || !orr_step_can(l, ORR_STEP_AT_ISSUE, &why) || !orr_decode(&p, l, &e)) return false;
-    watch x = {.live = {.ns = 1, .at_issue = true, .watch = true}};
+    watch x = {.live = {.ns = 1, .at_issue = true, .watched = true}};
     worker k;
     if (!make_table(&x, l)) {
         orr_decoded_free(&p);

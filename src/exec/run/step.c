@@ -314,7 +314,7 @@ static void keep_operands(orr_step_access *a, const warp *w, const uop *u) {
 int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                      uint8_t *host[ORR_WARP]) {
     live *l = w->step;
-    if (l->watch && space_of(w, addr, space) == ORR_SPACE_GLOBAL &&
+    if (l->watched && space_of(w, addr, space) == ORR_SPACE_GLOBAL &&
         !orr_watch_access(w, u, addr, w->exec, bytes))
         return STEP_LATER;
     if (l->at_issue) return STEP_NOW;
@@ -494,8 +494,8 @@ static frag *who_goes_on(orr_step_warp *lw) {
     warp *w = lw->w;
     frag *f = lw->f;
     const xblock *x = lw->left;
-    bool yields = f && w->said.switches;
-    w->said.switches = false;
+    bool yields = f && w->convergence.switches;
+    w->convergence.switches = false;
     // Lanes of PTX that only poll give way to others of their warp; machine code says so itself, by YIELD.
     if (x && !yields && f) yields = orr_warp_polled(w, f, x, x->spins ? POLL_QUANTUM : 1);
     if (f && !yields && f->state == FRAG_READY && f->mask && orr_warp_meets(w, f)) return f;

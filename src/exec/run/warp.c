@@ -197,7 +197,7 @@ static bool gather(warp *w, frag *f) {
         leave_joins(w, gm, gj, meet);
     }
     f->state = FRAG_READY;
-    f->met = true;
+    f->waited = true;
     if (f->mask & ~go) stay(w, f, f->mask & go);
     return true;
 }
@@ -219,7 +219,7 @@ static frag *choose(warp *w, bool oldest) {
         if (best || !waits) return best;
         // Lanes it waits for are stuck at a join or barrier: it goes on with those that are there.
         waits->state = FRAG_READY;
-        waits->met = true;
+        waits->waited = true;
     }
 }
 
@@ -602,7 +602,7 @@ static const uop *next_try(const xblock *x, const uop *at) {
 
 bool orr_warp_meets(warp *w, frag *f) {
     const xblock *x = &w->tb->prog->blocks[f->pc];
-    if (!x->waits || f->met || f->mask == w->live) return true;
+    if (!x->waits || f->waited || f->mask == w->live) return true;
     set_banks(w, &w->frames.at[f->frame]);
     uint32_t go = complete_of(w, x->members, f->mask);
     if (!go) f->state = FRAG_LANES;
@@ -624,7 +624,7 @@ bool orr_warp_polled(warp *w, frag *f, const xblock *x, int64_t takes) {
     w->polls.budget -= takes;
     if (!again && w->polls.budget > 0) return false;
     w->polls.budget = POLL_QUANTUM;
-    w->polls.looked = x->only_polls || again;
+    w->polls.only_polled = x->only_polls || again;
     if (again || w->polls.polled >= PATIENCE) {
         orr_warp_release(w);
         w->polls.polled = 0;
@@ -641,7 +641,7 @@ static bool run_block(warp *w, const frag *f, const xblock *x) {
     }
     const uop *at = w->tries.paused, *begin = at ? at : x->first, *stop = at;
     uint32_t mask = f->mask;
-    bool holds = at && !w->tries.let && orr_mbar_holds(w, at, mask);
+    bool holds = at && !w->tries.may_go && orr_mbar_holds(w, at, mask);
     while (!holds) {
         stop = next_try(x, at);
         if (begin < stop) run_plain(w, begin, stop, mask);
@@ -649,7 +649,7 @@ static bool run_block(warp *w, const frag *f, const xblock *x) {
         holds = orr_mbar_holds(w, stop, mask);
         begin = at = stop;
     }
-    w->tries.let = false;
+    w->tries.may_go = false;
     w->tries.held = holds && !w->tb->faulted;
     w->tries.paused = w->tries.held ? stop : NULL;
     return !w->tries.held;
@@ -710,7 +710,7 @@ int orr_warp_run(warp *w) {
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
             if (!w->tries.paused && !orr_warp_meets(w, f)) break;
-            f->met = false;
+            f->waited = false;
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
             if (!w->tries.paused) {
@@ -724,12 +724,12 @@ int orr_warp_run(warp *w) {
             run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
             bool polled = x->polls && orr_warp_polled(w, f, x, x->only_polls ? POLL_QUANTUM : 1);
-            if (w->said.switches && !polled) {
-                w->said.switches = false;
+            if (w->convergence.switches && !polled) {
+                w->convergence.switches = false;
                 f = choose(w, true);
                 break;
             }
-            w->said.switches = false;
+            w->convergence.switches = false;
             if (polled) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
                 w->polls.yields = true;
@@ -752,10 +752,11 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
-    w->turn = w->polls.polled = w->said.yielded = w->said.ever = w->said.restored = 0;
-    w->polls.looked = w->polls.yields = w->said.switches = w->said.forgot = false;
+    w->turn = w->polls.polled = w->convergence.yielded = w->convergence.has_yielded =
+        w->convergence.restored = 0;
+    w->polls.only_polled = w->polls.yields = w->convergence.switches = w->convergence.dropped_lanes = false;
     w->tries.paused = NULL;
-    w->tries.held = w->tries.let = false;
+    w->tries.held = w->tries.may_go = false;
     w->polls.budget = POLL_QUANTUM;
     w->products = (warp_products){.n = 0};
     w->shapes.found = 0;

@@ -22,9 +22,10 @@
 // fragments in different places may use one register. BMOV saves and restores it around calls. A GPU has but
 // one mask in it, for all lanes, and does not know at which depth of a recursion lanes wait. It shows in two
 // places. Lanes that are at a BSYNC, have not executed it, and see others meet there, deeper, are passed by:
-// when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for (`passed`).
-// And at a register that was restored with lanes that have ended since, nobody waits (H200: fib, hanoi and
-// others with 166 sets of arguments, clocks of each lane; docs/archive/h200/atomics.md, Recursion).
+// when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for
+// (frag.overtaken). And at a register that was restored with lanes that have ended since, nobody waits (H200:
+// fib, hanoi and others with 166 sets of arguments, clocks of each lane; docs/archive/h200/atomics.md,
+// Recursion).
 //
 // Where lanes part the fewer go first, of as many those that are later in the code, unless they come to a
 // BSYNC there and would wait; when they wait, those that parted from them last go on; and after a YIELD lanes
@@ -50,7 +51,7 @@ static uint32_t *masks_of(const warp *w, uint8_t bar) {
 }
 
 static uint32_t needs(const warp *w, const frag *f) {
-    if (f->bar == BY_WARP) return f->need & w->live;
+    if (f->bar == BY_WARP) return f->needed_lanes & w->live;
     return masks_of(w, f->bar)[orr_ffs(f->mask)] & w->live;
 }
 
@@ -58,7 +59,7 @@ static uint32_t needs(const warp *w, const frag *f) {
 static void forget(warp *w, uint8_t bar, uint32_t rest) {
     uint32_t *row = masks_of(w, bar);
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] = 0;
-    w->said.forgot = true;
+    w->convergence.dropped_lanes = true;
 }
 
 // Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones. At the same BSYNC may be
@@ -71,7 +72,7 @@ static bool alike(const warp *w, const frag *f, const frag *g) {
 // Lanes meet at a BSYNC of a restored register; who is there and has not executed it was passed by.
 static void pass_by(warp *w, const frag *f) {
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
-        if (w->frags[n].state == FRAG_READY && w->frags[n].pc == f->at) w->frags[n].passed = true;
+        if (w->frags[n].state == FRAG_READY && w->frags[n].pc == f->waits_at) w->frags[n].overtaken = true;
 }
 
 // Fragments that wait at the same place for the same reason go on as one when all are there. Returns those
@@ -97,8 +98,8 @@ static uint32_t meet_at(warp *w, int n) {
         f->mask |= g->mask;
         free_frag(w, g);
     }
-    if (f->bar != BY_WARP && w->said.restored >> f->bar & 1) pass_by(w, f);
-    if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
+    if (f->bar != BY_WARP && w->convergence.restored >> f->bar & 1) pass_by(w, f);
+    if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->waits_at, f->mask);
     f->state = FRAG_READY;
     f->turn = ++w->turn;
     w->polls.polled = 0;
@@ -126,9 +127,9 @@ static void note_lanes(warp *w, const uop *u) { // BSSY
     uint32_t *d = DST(w, u, uint32_t), mask = w->exec;
     const uint32_t *lane = active_lanes(w);
     LANES d[i] = BLEND(uint32_t, d[i], mask, lane[i]);
-    w->said.restored &= (uint16_t) ~(1u << u->imm);
+    w->convergence.restored &= (uint16_t) ~(1u << u->imm);
 }
-static void restores(warp *w, const uop *u) { w->said.restored |= (uint16_t)(1u << u->imm); }
+static void restores(warp *w, const uop *u) { w->convergence.restored |= (uint16_t)(1u << u->imm); }
 PAIR1(copy_row, uint32_t, uint32_t, a)
 PAIR3(field, uint32_t, uint32_t, uint32_t, uint32_t, a >> b & c)
 static void both_masks(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a) & pred_of(w, u->b)); }
@@ -248,20 +249,21 @@ static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
 static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
     f->state = FRAG_SYNC;
     f->bar = bar;
-    f->need = need;
-    f->at = at;
+    f->needed_lanes = need;
+    f->waits_at = at;
 }
 
 // Fragments that wait at the same WARPSYNC as f execute it again.
 static void poll(warp *w, const frag *f) {
-    uint32_t lanes = 0, at = f->at;
+    uint32_t lanes = 0, at = f->waits_at;
     ++w->turn;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
-        if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->at != at) continue;
+        if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->waits_at != at) continue;
         lanes |= g->mask;
         g->blocked = w->turn;
-        if (!(g->mask & w->said.ever) == !(f->mask & w->said.ever)) g->since = w->turn;
+        if (!(g->mask & w->convergence.has_yielded) == !(f->mask & w->convergence.has_yielded))
+            g->since = w->turn;
     }
     orr_warp_again(w, at, lanes);
 }
@@ -272,7 +274,7 @@ static uint32_t left_by(const warp *w, const frag *f) {
     uint32_t rest = needs(w, f) & ~f->mask;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1))
         if (alike(w, f, &w->frags[n])) rest &= ~w->frags[n].mask;
-    return rest & ~w->said.yielded ? 0 : rest;
+    return rest & ~w->convergence.yielded ? 0 : rest;
 }
 
 // Lanes that wait at a WARPSYNC go on, and execute it once more.
@@ -284,7 +286,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
         free_frag(w, g);
     }
     forget(w, f->bar, rest);
-    orr_warp_again(w, f->at, f->mask);
+    orr_warp_again(w, f->waits_at, f->mask);
     f->state = FRAG_READY;
     f->turn = ++w->turn;
     w->polls.polled = 0;
@@ -306,7 +308,7 @@ static frag *pass_sync(warp *w) {
     }
     for (int n = next_frag(w, 0); n < ORR_WARP && go; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
-        if (g == go || !alike(w, go, g) || g->pc != go->pc || g->need != go->need) continue;
+        if (g == go || !alike(w, go, g) || g->pc != go->pc || g->needed_lanes != go->needed_lanes) continue;
         go->mask |= g->mask;
         free_frag(w, g);
     }
@@ -446,7 +448,7 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
         g->mask = same;
         wait_at(g, bar, 0, here);
         g->blocked = w->turn;
-        w->said.yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
+        w->convergence.yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
     }
 }
 
@@ -464,7 +466,7 @@ static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
 // has not been restored.
 static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
-    return w->said.restored >> bar & 1 ? row[orr_ffs(lanes)] : 0;
+    return w->convergence.restored >> bar & 1 ? row[orr_ffs(lanes)] : 0;
 }
 
 // Some that f would meet at this BSYNC were passed by: all that are at it go on with f.
@@ -474,11 +476,12 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
     if (!need) return false;
     for (int n = next_frag(w, 0); n < ORR_WARP && !any; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
-        any = g->state == FRAG_READY && g != f && g->pc == here && g->passed && g->mask & need;
+        any = g->state == FRAG_READY && g != f && g->pc == here && g->overtaken && g->mask & need;
     }
     for (int n = next_frag(w, 0); n < ORR_WARP && any; n = next_frag(w, n + 1)) {
         frag *g = &w->frags[n];
-        bool ready = g->state == FRAG_READY && g->pc == here, waits = g->state == FRAG_SYNC && g->at == here;
+        bool ready = g->state == FRAG_READY && g->pc == here,
+             waits = g->state == FRAG_SYNC && g->waits_at == here;
         if (g == f || !(ready || waits)) continue;
         f->mask |= g->mask;
         free_frag(w, g);
@@ -491,13 +494,13 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
 static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     const uint32_t *row = masks_of(w, bar);
     uint32_t rest = 0, gone;
-    if (!w->said.ever) return false;                                 // nobody has yielded
+    if (!w->convergence.has_yielded) return false;                   // nobody has yielded
     for (uint32_t m = lanes; m; m &= m - 1) rest |= row[orr_ffs(m)]; // they may have noted different ones
     gone = rest &= w->live & ~lanes;
-    if (!rest || w->said.restored >> bar & 1) return false;
+    if (!rest || w->convergence.restored >> bar & 1) return false;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
-        if (g != f && g->state == FRAG_READY && g->rests) gone &= ~g->mask;
+        if (g != f && g->state == FRAG_READY && g->yielded) gone &= ~g->mask;
     }
     if (gone) return false;
     forget(w, bar, rest);
@@ -507,14 +510,14 @@ static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
 // Lanes have come to the block's BSYNC: they wait there for those of their barrier, or go on with them.
 static void meet_at_bsync(warp *w, frag *f, const xblock *x, uint32_t lanes) {
     uint8_t bar = (uint8_t)x->last->imm;
-    f->passed = false;
+    f->overtaken = false;
     if (all_here(w, lanes, bar) || left_alone(w, f, lanes, bar)) return;
     if (restored_with(w, lanes, bar) & ~w->live) return;
     if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), bar)) return;
     wait_alike(w, f, x, bar);
     if (f->mask != lanes)
         meet(w);
-    else if (needs(w, f) & ~lanes && w->said.forgot)
+    else if (needs(w, f) & ~lanes && w->convergence.dropped_lanes)
         meet(w);
     else if (!(needs(w, f) & ~lanes))
         f->state = FRAG_READY; // all are here, as nearly always
@@ -524,7 +527,7 @@ static void meet_at_bsync(warp *w, frag *f, const xblock *x, uint32_t lanes) {
 
 void orr_sass_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
-    f->rests = false;
+    f->yielded = false;
     uint32_t all = f->mask;
     if (!u) {
         f->pc = (uint32_t)x->next;
@@ -576,12 +579,12 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_YIELD:
     case ORR_SASS_NANOSLEEP:
         if (!u->a.none) warp_sleeps(w, SRC_A(w, u, uint32_t), lanes);
-        w->said.yielded |= lanes;
-        w->said.ever |= lanes;
+        w->convergence.yielded |= lanes;
+        w->convergence.has_yielded |= lanes;
         f->since = ++w->turn;
-        f->rests = true;
+        f->yielded = true;
         meet(w);
-        w->said.switches = anyone_else(w, f);
+        w->convergence.switches = anyone_else(w, f);
         return;
     case ORR_SASS_BAR:
         others_go_on(w, f, lanes);

@@ -56,7 +56,7 @@ typedef struct warp_ready {         // when places can be used
 typedef struct warp_step {      // executed as it is timed (step.c)
     struct orr_step_warp *exec; // NULL: it is not
     uint32_t naccess;           // of its block of code so many accesses are known
-    bool stalls;                // its executor has nothing for it yet
+    bool starved;               // its executor has no block of code for it yet
     bool executes;              // the block that it is in is the one its executor is at
 } warp_step;
 
@@ -69,14 +69,14 @@ typedef struct awarp {
     uint8_t n;     // 1: it is alone
     uint8_t sched;
     uint8_t waiting; // at a barrier, + 1
-    bool has_then, predicated_off;
-    uint32_t code;   // block, + 1
-    uint32_t body;   // of the code block it is in: orr_tblock.body
-    uint64_t far;    // when its last load from memory is there
-    uint64_t landed; // and that from anywhere
-    uint64_t stored; // when its last store has been heard of
+    bool has_next, predicated_off;
+    uint32_t code;        // block, + 1
+    uint32_t body;        // of the code block it is in: orr_tblock.body
+    uint64_t memory_done; // when its last load from memory is there
+    uint64_t loads_done;  // when its last load is
+    uint64_t stores_done; // when its last store has been acknowledged
     const uint8_t *base;
-    uint32_t then, then_mask; // the next block of its trace, when it has been read
+    uint32_t next, next_mask; // the next block of its trace, when it has been read
     warp_ready ready;
     uint64_t fetched;
     uint32_t *access;
@@ -107,8 +107,8 @@ typedef struct ablock {
     uint32_t npeers;
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
-    uint64_t came[BLOCK_BARRIERS]; // at a barrier, the last
-    uint32_t bar_latency;          // of the barrier that somebody came to last
+    uint64_t last_arrival[BLOCK_BARRIERS]; // at a barrier, the last
+    uint32_t bar_latency;                  // of the barrier that somebody came to last
     uint32_t *warp;
     uint32_t arrived[BLOCK_BARRIERS];
     async_block async;
@@ -141,10 +141,10 @@ typedef struct block_places { // thread blocks that are resident
     uint64_t free;
 } block_places;
 
-typedef struct load_store {   // the load/store unit with L1's tags
-    slots passes;             // cycles of L1 and shared memory
-    slots idc;                // cycles of the constant cache's port
-    uint64_t held_from, held; // L1 takes nothing: its port or its lines on their way are in the way
+typedef struct load_store {               // the load/store unit with L1's tags
+    slots passes;                         // cycles of L1 and shared memory
+    slots idc;                            // cycles of the constant cache's port
+    uint64_t blocked_from, blocked_until; // L1 takes nothing: the port or its MSHRs are full
     orr_tags *tags;
 } load_store;
 
@@ -162,7 +162,8 @@ typedef struct l1_fills { // lines on their way to L1
 
 typedef struct xbar_port { // the SM's port into the crossbar
     orr_reservations send;
-    uint64_t stands_from, stands, sent; // ticks: the port stands still; what was sent last has left
+    uint64_t stalled_from, stalled_until; // ticks: the port takes nothing
+    uint64_t sent;                        // ticks: when what was sent last has left
     struct { // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
         uint64_t line, came, leaves;
         uint32_t number; // of all stores: only the last ones are still there (xbar.merge_lines)
@@ -204,7 +205,7 @@ typedef struct acore {
     awarp *warps; // [schedulers x per_sched]
     int warps_cap;
     uint32_t places, accesses; // that its warps have room for
-    bool damaged, prepared;
+    bool bad_trace, prepared;
     warp_queue queue;
     block_places blocks;
     unit_pools pools;
@@ -348,7 +349,7 @@ typedef struct machine {
         uint64_t from, until;
         uint64_t spacing; // between the starts of two blocks on an SM
     } window;             // cycles
-    bool more, perfect, control, collector;
+    bool blocks_left, perfect, control, collector;
     uint64_t issue_interval;
     orr_fast_memory *memory;
     l1_caches l1;

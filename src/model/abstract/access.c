@@ -412,7 +412,7 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
     if (k->scattered || x->strong || !remembered(m, memo, at, k)) {
         const uint8_t *from = at->at;
         if (!decode(s, id, at, k)) {
-            s->damaged = true;
+            s->bad_trace = true;
             return false;
         }
         if (!k->scattered) remember(m, memo, from, (size_t)(at->at - from), at->mask, k);

@@ -17,7 +17,7 @@ void abt_async_start(acore *s) {
     tma_maps_reset(&a->maps);
     memset(a->answers, 0, c->core.tma.requests * sizeof *a->answers);
     a->next = a->out = a->network = 0;
-    a->asked = a->landed = 0;
+    a->asked = a->loads_done = 0;
     a->first = a->queue.n = 0;
 }
 
@@ -85,15 +85,15 @@ static void release(acore *s, ablock *b, uint32_t which) {
     uint32_t left = 0;
     for (uint32_t n = 0; n < a->waits.n; n++) {
         async_wait v = a->waits.at[n];
-        uint64_t when = v.mbar == which ? made(&a->mbars.at[which], v.need) : NEVER;
+        uint64_t when = v.mbar == which ? made(&a->mbars.at[which], v.operations) : NEVER;
         if (when == NEVER) {
             a->waits.at[left++] = v;
             continue;
         }
         async_warp *w = &s->warps[v.warp].async;
         uint64_t ready = when + wake(s);
-        if (ready > w->latency) w->until = latest(w->until, ready - w->latency);
-        if (!--w->open) abt_async_goes_on(s, v.warp, w->until);
+        if (ready > w->latency) w->earliest = latest(w->earliest, ready - w->latency);
+        if (!--w->open) abt_async_goes_on(s, v.warp, w->earliest);
     }
     a->waits.n = left;
 }
@@ -120,7 +120,7 @@ bool abt_async_unstick(machine *m) {
             if (!b->async.waits.n) continue;
             async_wait v = b->async.waits.at[0];
             const async_mbar *x = &b->async.mbars.at[v.mbar];
-            abt_async_arrived(s, b, x->at, v.need - x->n, m->window.from);
+            abt_async_arrived(s, b, x->at, v.operations - x->n, m->window.from);
             some = true;
         }
     }
@@ -147,7 +147,7 @@ static void landed(acore *s, const tma_copy *c, uint64_t done) {
     const machine *m = s->m;
     ablock *b = &s->blocks.at[c->slot];
     if (c->kind != TMA_LOAD) return;
-    s->async.landed = latest(s->async.landed, done);
+    s->async.loads_done = latest(s->async.loads_done, done);
     if (!b->buf || b->buf->index != c->block) return;
     uint64_t offset;
     done = done > wake(s) ? done - wake(s) : 0; // an arrival that was made so much earlier
@@ -245,7 +245,7 @@ static void copy(acore *s, awarp *w, tma_copy *c, uint64_t now) {
 
 uint64_t abt_async_landed(acore *s) {
     abt_async_send(s, NEVER);
-    return s->async.landed;
+    return s->async.loads_done;
 }
 
 // ---- operations on mbarriers --------------------------------------------------------------------------
@@ -280,14 +280,15 @@ static void operate(acore *s, awarp *w, mbar_op *o, uint64_t at, uint32_t lanes,
         o->ready = latest(o->ready, when + wake(s));
         return;
     }
-    *ORR_PUSH(&b->async.waits) = (async_wait){.warp = (uint32_t)(w - s->warps), .mbar = which, .need = need};
+    *ORR_PUSH(&b->async.waits) =
+        (async_wait){.warp = (uint32_t)(w - s->warps), .mbar = which, .operations = need};
     w->async.open++;
 }
 
 static void operate_all(acore *s, awarp *w, mbar_op *o, orr_trace t) {
     orr_access a;
     if (!orr_trace_access(&t, &a)) {
-        s->damaged = true;
+        s->bad_trace = true;
         return;
     }
     if (o->i->imm == ORR_MBAR_BULK) {
@@ -310,12 +311,12 @@ static bool syncs(acore *s, awarp *w, uint32_t inst, uint64_t issued, uint64_t *
     uint32_t latency = m->code->latency[inst];
     mbar_op o = {.i = i, .start = issued, .ready = issued + latency, .latency = latency};
     w->async.latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
-    for (uint32_t k = 0; k < w->n && !s->damaged; k++) {
+    for (uint32_t k = 0; k < w->n && !s->bad_trace; k++) {
         o.start = issued + (k ? (uint64_t)w->skew * k / (w->n - 1u) : 0);
         operate_all(s, w, &o, abt_async_access(w, i->access, k));
     }
     if (o.ready > *t + latency) *t = o.ready - latency;
-    w->async.until = *t;
+    w->async.earliest = *t;
     return w->async.open != 0;
 }
 
@@ -344,26 +345,26 @@ static uint32_t sub_of(const acore *s, const awarp *w, uint32_t k) {
 
 static bool has_room(const acore *s, const awarp *w, const ablock *b) {
     for (uint32_t k = 0; k < w->n; k++)
-        if (w->async.wants > b->async.spare[sub_of(s, w, k)]) return false;
+        if (w->async.wanted > b->async.given_up[sub_of(s, w, k)]) return false;
     return true;
 }
 
 static void take_registers(const acore *s, const awarp *w, ablock *b) {
-    for (uint32_t k = 0; w->async.wants > 0 && k < w->n; k++)
-        b->async.spare[sub_of(s, w, k)] -= w->async.wants;
+    for (uint32_t k = 0; w->async.wanted > 0 && k < w->n; k++)
+        b->async.given_up[sub_of(s, w, k)] -= w->async.wanted;
 }
 
 // A warp that has asked in vain goes on asking, with four instructions each time.
 bool abt_async_grant(acore *s, awarp *w, uint64_t when) {
     const orr_gpu *g = s->m->gpu;
     async_warp *a = &w->async;
-    if (!a->tries) return false;
-    uint64_t period = (uint64_t)g->registers_retry, late = when > a->tried ? when - a->tried : 0;
+    if (!a->try_inst) return false;
+    uint64_t period = (uint64_t)g->registers_retry, late = when > a->first_try ? when - a->first_try : 0;
     uint64_t times = period ? (late + period - 1) / period : 0;
     s->n.issued += times * 4 * w->n;
     s->n.thread_insts += times * 4 * w->n * (uint64_t)orr_popc(w->mask);
-    a->tries = 0;
-    abt_async_goes_on(s, (uint32_t)(w - s->warps), a->tried + times * period);
+    a->try_inst = 0;
+    abt_async_goes_on(s, (uint32_t)(w - s->warps), a->first_try + times * period);
     return true;
 }
 
@@ -372,23 +373,23 @@ static bool registers(acore *s, awarp *w, const orr_tinst *i, uint64_t issued, u
     ablock *b = &s->blocks.at[w->block];
     int32_t had = (int32_t)s->m->code->program->registers, n = i->warps;
     if (g->registers_retry <= 0 || !n) return false;
-    w->async.wants = n - had;
+    w->async.wanted = n - had;
     if (i->imm && has_room(s, w, b)) {
         take_registers(s, w, b);
         *t = latest(*t, issued);
         return false;
     }
     if (i->imm) {
-        w->async.tried = issued;
-        w->async.tries = 1;
-        w->async.until = *t;
+        w->async.first_try = issued;
+        w->async.try_inst = 1;
+        w->async.earliest = *t;
         return true;
     }
     *t = latest(*t, issued + (uint64_t)g->registers_release);
-    for (uint32_t k = 0; n < had && k < w->n; k++) b->async.spare[sub_of(s, w, k)] += had - n;
+    for (uint32_t k = 0; n < had && k < w->n; k++) b->async.given_up[sub_of(s, w, k)] += had - n;
     for (uint32_t k = 0; k < b->nwarps; k++) {
         awarp *v = b->warp[k] == NOBODY ? NULL : &s->warps[b->warp[k]];
-        if (!v || !v->async.tries || !has_room(s, v, b)) continue;
+        if (!v || !v->async.try_inst || !has_room(s, v, b)) continue;
         take_registers(s, v, b);
         abt_async_grant(s, v, issued);
     }

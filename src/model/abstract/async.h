@@ -30,7 +30,7 @@ typedef struct async_mbar {
 } async_mbar;
 
 typedef struct async_wait { // for an mbarrier
-    uint32_t warp, mbar, need;
+    uint32_t warp, mbar, operations;
 } async_wait;
 
 typedef struct async_place {
@@ -40,14 +40,16 @@ typedef struct async_place {
 typedef struct async_block { // of a thread block
     ORR_VEC(async_mbar) mbars;
     ORR_VEC(async_wait) waits;
-    int32_t spare[MAX_SCHED]; // by sub-core: registers of a thread that warps have given up
-    uint32_t rank, size;      // in its cluster, of so many
-    async_place mates[ORR_CLUSTER_MOST];
-    // the cluster's barrier: warps that have arrived, blocks that have, that have ended, phases that are over
-    uint32_t came, heard, gone, over;
-    uint32_t waiting;     // warps
-    uint64_t last, known; // when the last warp arrived; when the last block's arrival is known here
-    uint64_t over_at;     // when the last phase was over
+    int32_t given_up[MAX_SCHED]; // by sub-core: registers of a thread that warps have given up
+    uint32_t rank, size;         // in its cluster, of so many
+    async_place peers[ORR_CLUSTER_MOST];
+    // The cluster's barrier, as this block sees it:
+    uint32_t arrived_warps, arrived_blocks; // in this phase
+    uint32_t ended_blocks, phases;          // so far
+    uint32_t waiting_warps;
+    uint64_t last_arrival; // when the last warp of this block arrived
+    uint64_t known_at;     // when the last block's arrival is known here
+    uint64_t phase_end;    // when the last phase was over
 } async_block;
 
 typedef struct async_copy { // a bulk load whose requests have not all left
@@ -63,21 +65,21 @@ typedef struct async_core { // of an SM
     double next, out;  // cycle of the next request of bulk loads; of stores
     uint64_t *answers; // a ring of tma.requests: when the last requests are answered
     uint64_t asked;
-    uint64_t landed; // when all bulk loads so far are there
-    double network;  // cycle until which the network between SMs takes what this one has sent
+    uint64_t loads_done; // when all bulk loads so far are there
+    double network;      // cycle until which the network between SMs takes what this one has sent
 } async_core;
 
 typedef struct async_warp {
-    uint64_t copied;  // when all its asynchronous copies so far are there
-    uint64_t read;    // when all that its bulk stores take has been read
-    uint64_t far;     // when what it has done to other blocks' shared memory is known to be done
-    uint64_t until;   // it goes on then at the earliest, when nothing is left that it waits for
-    uint64_t tried;   // when it first asked for registers that are not there
-    int32_t wants;    //   and how many for a thread; 0: none are missing
-    uint32_t tries;   //   the instruction
-    uint32_t open;    // mbarriers that it waits for
-    uint32_t phase;   // of the cluster's barrier that it has arrived at
-    uint16_t latency; // of the wait
+    uint64_t copied;      // when all its asynchronous copies so far are there
+    uint64_t read;        // when all that its bulk stores take has been read
+    uint64_t remote_done; // when what it has done to other blocks' shared memory is known to be done
+    uint64_t earliest;    // it goes on then at the earliest, when nothing is left that it waits for
+    uint64_t first_try;   // when it first asked for registers that are not there
+    int32_t wanted;       //   and how many for a thread; 0: none are missing
+    uint32_t try_inst;    //   the instruction
+    uint32_t open;        // mbarriers that it waits for
+    uint32_t phase;       // of the cluster's barrier that it has arrived at
+    uint16_t latency;     // of the wait
 } async_warp;
 
 #endif

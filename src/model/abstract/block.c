@@ -1,4 +1,6 @@
-// Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+// Thread blocks on an SM of the abstract model: as model/cycle/block.c has it, with warps that may be
+// batches. A block starts when there is room, its warps go to the schedulers in turn and wait for each other
+// at barriers; it ends with its last warp.
 #include "program/named.h"
 #include "model/abstract/abstract.h"
 
@@ -24,14 +26,14 @@ static uint32_t place_warp(acore *s) {
 static void start_warp(acore *s, awarp *w, const block_traces *b, uint32_t index) {
     const machine *m = s->m;
     abt_async_warp_start(s, w);
-    w->far = w->landed = w->stored = w->fetched = 0;
+    w->memory_done = w->loads_done = w->stores_done = w->fetched = 0;
     w->group = w->seg = w->end = w->code = w->body = 0;
     w->n = 1;
     w->skew = w->batch.nparts = 0;
     w->stretch = 16;
     w->batch.pending = 0;
     w->waiting = 0;
-    w->has_then = w->predicated_off = false;
+    w->has_next = w->predicated_off = false;
     w->group_ready[0] = 0;
     w->trace = orr_trace_open(b->warps[index]);
     w->base = w->trace.at;
@@ -57,7 +59,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
     abt_step_start(m, s, b);
     b->start = when;
     b->end = 0;
-    memset(b->came, 0, sizeof b->came);
+    memset(b->last_arrival, 0, sizeof b->last_arrival);
     abt_async_block_start(b);
     b->at_barrier = 0;
     b->bar_latency = 1;
@@ -69,7 +71,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
     for (uint32_t n = 0; n < buf->nwarps; n++) {
         uint32_t id = place_warp(s);
         if (id == NOBODY) { // the occupancy said there is room
-            s->damaged = true;
+            s->bad_trace = true;
             return;
         }
         s->n.warps += 1 + b->npeers;
@@ -102,7 +104,7 @@ void abt_block_start(acore *s, uint32_t slot, block_traces *buf, uint64_t when) 
 static void release(acore *s, ablock *b, int which) {
     uint64_t t = 0;
     for (int n = 0; n < BLOCK_BARRIERS; n++)
-        if (which < 0 || n == which) t = latest(t, b->came[n]);
+        if (which < 0 || n == which) t = latest(t, b->last_arrival[n]);
     t += b->bar_latency;
     s->queue.changed = true;
     for (uint32_t n = 0; n < b->nwarps; n++) {
@@ -117,11 +119,11 @@ static void release(acore *s, ablock *b, int which) {
         if (s->queue.when[id] < t) s->queue.when[id] = t;
     }
     for (int n = 0; n < BLOCK_BARRIERS; n++)
-        if (which < 0 || n == which) b->arrived[n] = 0, b->came[n] = 0;
+        if (which < 0 || n == which) b->arrived[n] = 0, b->last_arrival[n] = 0;
 }
 
 static void release_if_all(acore *s, ablock *b) {
-    if (b->at_barrier && b->at_barrier == b->running - b->async.waiting) release(s, b, -1);
+    if (b->at_barrier && b->at_barrier == b->running - b->async.waiting_warps) release(s, b, -1);
 }
 
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when) {
@@ -133,7 +135,7 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
         (int)(orr_barrier_known(i) ? orr_barrier_number(i, n)
                                    : barriers_named(i->imm, i->warps, b->nwarps, n, s->m->code->hands_on));
     b->arrived[which] += w->n;
-    if (b->came[which] < when) b->came[which] = when;
+    if (b->last_arrival[which] < when) b->last_arrival[which] = when;
     b->bar_latency = i->latency ? i->latency : 1;
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
@@ -166,7 +168,7 @@ static void end_block(acore *s, ablock *b) {
 void abt_block_warp_ended(acore *s, uint32_t id) {
     const awarp *w = &s->warps[id];
     ablock *b = &s->blocks.at[w->block];
-    uint64_t when = s->queue.when[id] + w->skew > w->landed ? s->queue.when[id] + w->skew : w->landed;
+    uint64_t when = s->queue.when[id] + w->skew > w->loads_done ? s->queue.when[id] + w->skew : w->loads_done;
     s->sched[w->sched].used &= ~(1ull << id % s->m->per_sched);
     for (uint32_t n = 1; n < w->n; n++)
         s->sched[w->batch.id[n] / s->m->per_sched].used &= ~(1ull << w->batch.id[n] % s->m->per_sched);

@@ -6,7 +6,7 @@
 
 // The block of that rank; NULL: it has ended.
 static ablock *mate(const machine *m, const ablock *b, uint32_t rank, acore **core) {
-    async_place at = b->async.mates[rank % ORR_CLUSTER_MOST];
+    async_place at = b->async.peers[rank % ORR_CLUSTER_MOST];
     *core = &m->cores[at.core];
     ablock *to = &(*core)->blocks.at[at.slot];
     bool there = to->buf && b->buf && to->buf->index == b->buf->index - b->async.rank + rank;
@@ -24,19 +24,19 @@ void abt_cluster_arrive(const machine *m, const ablock *b, uint32_t rank, uint64
 // A block has arrived, or has ended, and this one hears of it.
 static void heard(acore *s, ablock *b, bool gone, uint64_t when) {
     async_block *a = &b->async;
-    a->gone += gone;
-    a->heard += !gone;
-    a->known = latest(a->known, when);
-    if (!a->heard || a->heard + a->gone < a->size) return;
-    a->heard = 0;
-    a->over++;
-    a->over_at = a->known;
+    a->ended_blocks += gone;
+    a->arrived_blocks += !gone;
+    a->known_at = latest(a->known_at, when);
+    if (!a->arrived_blocks || a->arrived_blocks + a->ended_blocks < a->size) return;
+    a->arrived_blocks = 0;
+    a->phases++;
+    a->phase_end = a->known_at;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         awarp *w = b->warp[n] == NOBODY ? NULL : &s->warps[b->warp[n]];
-        if (!w || w->waiting != CLUSTER_BARRIER + 1 || w->async.phase > a->over) continue;
+        if (!w || w->waiting != CLUSTER_BARRIER + 1 || w->async.phase > a->phases) continue;
         w->waiting = 0;
-        a->waiting -= w->n;
-        abt_async_goes_on(s, b->warp[n], a->over_at + (uint64_t)(n * s->m->gpu->cluster_barrier_warp));
+        a->waiting_warps -= w->n;
+        abt_async_goes_on(s, b->warp[n], a->phase_end + (uint64_t)(n * s->m->gpu->cluster_barrier_warp));
     }
 }
 
@@ -51,9 +51,9 @@ static void tell_all(machine *m, const ablock *b, bool gone, uint64_t when) {
 // All warps of the block that have not ended have arrived.
 static void check_block(acore *s, ablock *b) {
     async_block *a = &b->async;
-    if (!a->came || a->came < b->running) return;
-    a->came = 0;
-    uint64_t when = a->last + (uint64_t)s->m->gpu->cluster_barrier;
+    if (!a->arrived_warps || a->arrived_warps < b->running) return;
+    a->arrived_warps = 0;
+    uint64_t when = a->last_arrival + (uint64_t)s->m->gpu->cluster_barrier;
     if (a->size > 1)
         tell_all(s->m, b, false, when);
     else
@@ -64,19 +64,20 @@ bool abt_cluster_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t whe
     awarp *w = &s->warps[id];
     ablock *b = &s->blocks.at[w->block];
     if (i->flags & ORR_TF_ARRIVE) {
-        if (w->async.phase > b->async.over) return false; // lanes that come later than others of their warp
-        w->async.phase = b->async.over + 1;
-        b->async.came += w->n;
-        b->async.last = latest(b->async.last, when);
+        if (w->async.phase > b->async.phases) return false; // lanes that come later than others of their warp
+        w->async.phase = b->async.phases + 1;
+        b->async.arrived_warps += w->n;
+        b->async.last_arrival = latest(b->async.last_arrival, when);
         check_block(s, b);
         return false;
     }
-    if (b->async.over >= w->async.phase) {
-        if (b->async.over == w->async.phase) s->queue.when[id] = latest(s->queue.when[id], b->async.over_at);
+    if (b->async.phases >= w->async.phase) {
+        if (b->async.phases == w->async.phase)
+            s->queue.when[id] = latest(s->queue.when[id], b->async.phase_end);
         return false;
     }
     w->waiting = CLUSTER_BARRIER + 1;
-    b->async.waiting += w->n;
+    b->async.waiting_warps += w->n;
     s->queue.when[id] |= WAITS;
     return true;
 }
@@ -100,7 +101,7 @@ bool abt_cluster_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t
         orr_trace t = abt_async_access(w, x->access, k);
         orr_access a;
         if (!orr_trace_access(&t, &a)) {
-            s->damaged = true;
+            s->bad_trace = true;
             return true;
         }
         orr_far_lanes far = a.mask ? orr_cluster_far(&seat, i, &a) : (orr_far_lanes){0};
@@ -109,11 +110,9 @@ bool abt_cluster_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t
         if (s->async.network < (double)at) s->async.network = (double)at;
         s->async.network += far.packets * orr_cluster_packet(g, i);
         uint64_t sent = (uint64_t)s->async.network;
-        bool near = s->id / 2 == b->async.mates[far.rank].core / 2;
-        uint64_t there = sent + (uint64_t)(near ? g->cluster_load_near : g->cluster_load);
-        if (i->flags & ORR_TF_ATOMIC) there += (uint64_t)g->cluster_atomic_latency;
+        uint64_t there = sent + orr_cluster_latency(g, i, s->id, b->async.peers[far.rank].core);
         *ready = latest(*ready, i->flags & ORR_TF_LOAD ? there : sent);
-        if (!(i->flags & ORR_TF_LOAD)) w->async.far = latest(w->async.far, there);
+        if (!(i->flags & ORR_TF_LOAD)) w->async.remote_done = latest(w->async.remote_done, there);
         for (uint32_t m = orr_cluster_arrives(i) && a.versioned ? a.mask : 0; m; m &= m - 1) {
             uint64_t offset;
             uint32_t to = orr_cluster_rank(&seat, a.version[orr_ffs(m)], &offset);

@@ -88,41 +88,41 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     return t;
 }
 
-// The next code block of its trace; false: there is none, or it waits (w->step.stalls). Bodies:
+// The next code block of its trace; false: there is none, or it waits (w->step.starved). Bodies:
 // program/program.h, orr_tblock.
 static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const machine *m = s->m;
     acode *code = m->code;
     const orr_program *p = code->program;
     do {
-        if (!w->has_then) {
+        if (!w->has_next) {
             if (w->step.exec && w->trace.at == w->trace.end) {
-                w->step.stalls = abt_step_pull(s, w, t) == ORR_STEP_WAITS;
-                if (w->step.stalls) return false;
+                w->step.starved = abt_step_pull(s, w, t) == ORR_STEP_WAITS;
+                if (w->step.starved) return false;
             }
             const uint8_t *event = w->trace.at;
-            int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
-            if (more < 0) s->damaged = true;
+            int more = orr_trace_block(&w->trace, p->nblocks, &w->next, &w->next_mask);
+            if (more < 0) s->bad_trace = true;
             if (w->step.exec) abt_step_enter(w, event);
-            w->has_then = more > 0;
+            w->has_next = more > 0;
         }
-        if (!w->has_then) return false;
-        w->predicated_off = w->body && w->then != w->body - 1;
-        uint32_t which = w->predicated_off ? w->body - 1 : w->then;
+        if (!w->has_next) return false;
+        w->predicated_off = w->body && w->next != w->body - 1;
+        uint32_t which = w->predicated_off ? w->body - 1 : w->next;
         acblock *b = &code->blocks[which];
         w->body = p->blocks[which].body;
-        w->mask = w->predicated_off ? 0 : w->then_mask;
-        bool dry = b->ndry && w->far <= *t;
+        w->mask = w->predicated_off ? 0 : w->next_mask;
+        bool dry = b->ndry && w->memory_done <= *t;
         w->seg = dry ? b->dry : b->wet;
         w->end = w->seg + (dry ? b->ndry : b->nwet);
         uint64_t warps = w->n * (1ull + s->blocks.at[w->block].npeers);
         s->n.issued += b->count * warps;
         s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
         if (!w->predicated_off) {
-            w->has_then = false;
+            w->has_next = false;
             bool known = !w->step.exec || !w->step.executes;
             if (!code->in_order && known && !read_accesses(w, p->blocks[which].naccess)) {
-                s->damaged = true;
+                s->bad_trace = true;
                 return false;
             }
         }
@@ -157,7 +157,7 @@ static uint64_t before(const acore *s, const awarp *w, const aseg *g, uint64_t t
     const orr_tinst *i = &s->m->code->program->insts[g->head];
     if (g->before == ORR_TK_PRODUCT || g->before == ORR_TK_PRODUCT_WAIT) return abt_async_before(s, w, i, t);
     if (g->before == ORR_TK_FENCE)
-        return fence_is_off(s, w, g) ? t : latest(t, latest(w->landed, w->async.far));
+        return fence_is_off(s, w, g) ? t : latest(t, latest(w->loads_done, w->async.remote_done));
     return latest(t, groups_done(w, i->imm));
 }
 
@@ -165,8 +165,8 @@ static uint64_t fence(acore *s, const awarp *w, const orr_tinst *i, uint64_t now
     const orr_gpu *g = s->m->gpu;
     double cost = orr_fence_cycles(g, i->imm);
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
-    uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
-    if (i->imm >= 1 && now < w->stored) t = latest(t, heard);
+    uint64_t heard = w->stores_done + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
+    if (i->imm >= 1 && now < w->stores_done) t = latest(t, heard);
     if (i->imm >= 1 && s->fences.on) t = latest(t, abt_fence(s, i->imm, now));
     // nor before the bulk loads are there that the SM has asked for (cycle/sm.c)
     uint64_t bulk = i->imm >= 1 ? abt_async_landed(s) : 0;
@@ -276,8 +276,8 @@ static bool is_near_or_generic(const acore *s, const amem *x) {
 static uint64_t far_access(awarp *w, const amem *x, uint64_t at, uint64_t ready) {
     for (uint32_t d = 0; x->late && d < x->nset; d++)
         w->ready.loads[x->set[d]] = w->ready.rear[x->set[d]] = latest(w->ready.loads[x->set[d]], ready);
-    if (x->loads) w->landed = latest(w->landed, ready);
-    if (x->late) w->far = latest(w->far, ready);
+    if (x->loads) w->loads_done = latest(w->loads_done, ready);
+    if (x->late) w->memory_done = latest(w->memory_done, ready);
     uint64_t due = x->late ? ready : x->loads ? at + x->latency + x->slack : at;
     return ready > due ? ready - due : 0;
 }
@@ -350,10 +350,14 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     } else if (g->after != ORR_TK_BARRIER) {
         catch_up(s, w);
         return abt_async_after(s, id, g, t);
+    } else if (w->step
+                   .exec) { // whether it waits its executor says, which may have come with some of its lanes
+        s->blocks.at[w->block].bar_latency = i->latency ? i->latency : 1;
+        if (!(i->flags & ORR_TF_ARRIVE)) *t = latest(end, end - g->tail + s->blocks.at[w->block].bar_latency);
     } else {
         catch_up(s, w);
         // the next code block first: it may be the end
-        if (w->seg == w->end && !w->step.exec && !next_block(s, w, t)) {
+        if (w->seg == w->end && !next_block(s, w, t)) {
             end_warp(s, w, id, *t);
             return true;
         }
@@ -377,14 +381,16 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
     for (;;) {
         bool later = w->step.exec && w->seg == w->end && t >= until; // it is executed when it is time
         if (later || (w->seg == w->end && !next_block(s, w, &t))) {
-            if (later || w->step.stalls)
+            if (later)
                 s->queue.when[id] = t;
+            else if (w->step.starved)
+                s->queue.when[id] = t | WAITS;
             else
                 end_warp(s, w, id, t);
             return;
         }
         const aseg *g = &segs[w->seg];
-        if (g->nwait && w->far > t) t = wait_for_loads(s, w, g, t);
+        if (g->nwait && w->memory_done > t) t = wait_for_loads(s, w, g, t);
         if (g->before && !w->predicated_off) t = before(s, w, g, t);
         if (t >= until) {
             s->queue.when[id] = t;
@@ -392,7 +398,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         }
         uint64_t sleeps = w->step.exec ? abt_step_reach(s, w, g, t) : 0;
         t = run_segment(s, w, g, t) + sleeps;
-        if (s->damaged || (g->after && special(s, w, id, g, &t))) return;
+        if (s->bad_trace || (g->after && special(s, w, id, g, &t))) return;
     }
 }
 
@@ -457,7 +463,7 @@ void abt_core_soon(const acore *s) {
 }
 
 void abt_core_run(acore *s, uint64_t until) {
-    while (s->queue.next < until && !s->damaged) {
+    while (s->queue.next < until && !s->bad_trace) {
         uint64_t stop = s->queue.next + STEP < until ? s->queue.next + STEP : until;
         uint64_t next;
         abt_async_send(s, stop);
@@ -465,7 +471,7 @@ void abt_core_run(acore *s, uint64_t until) {
         s->queue.changed = false;
         for (uint32_t k = 0; k < run && k < AHEAD && !s->m->perfect; k++)
             abt_memory_prefetch(s, &s->warps[s->queue.list[k]]);
-        for (uint32_t k = 0; k < run && !s->damaged; k++) {
+        for (uint32_t k = 0; k < run && !s->bad_trace; k++) {
             if (!s->m->perfect && k + AHEAD < run)
                 abt_memory_prefetch(s, &s->warps[s->queue.list[k + AHEAD]]);
             run_warp(s, s->queue.list[k], stop);

@@ -258,11 +258,11 @@ static block_traces *take_block(engine *x) {
 // The next block, or NULL: there is none, or something failed.
 static block_traces *next_block(engine *x) {
     machine *m = x->m;
-    if (!m->more) return NULL;
+    if (!m->blocks_left) return NULL;
     double start = orr_seconds();
     block_traces *b = take_block(x);
     x->reading += orr_seconds() - start;
-    m->more = b != NULL;
+    m->blocks_left = b != NULL;
     if (b && b->nblocks > m->code->program->nblocks) {
         cyc_supply_grow(x->supply, m->code->program);
         x->failed |= !abt_code_grow(m->code, m, x->e);
@@ -295,7 +295,7 @@ static void prepare(machine *m, acore *s) {
     s->queue.next = NEVER;
     s->finished = s->since = s->active = 0;
     s->blocks.free = (uint64_t)m->gpu->launch_overhead;
-    s->damaged = false;
+    s->bad_trace = false;
     memset(&s->n, 0, sizeof s->n);
     memset(s->pools.at, 0, s->pools.n * sizeof *s->pools.at);
     for (uint32_t n = 0; n < m->nsched; n++) {
@@ -325,7 +325,7 @@ static void start_block(engine *x, acore *s, uint32_t slot, block_traces *b, uin
     uint64_t earliest = b->earliest;
     uint32_t n = 0;
     to->npeers = 0;
-    for (uint32_t k = 1; k < s->members && m->more; k++) {
+    for (uint32_t k = 1; k < s->members && m->blocks_left; k++) {
         acore *other = s + (size_t)k * m->groups.apart;
         if (other->prepared && other->blocks.at[slot].buf) continue;
         block_traces *peer = n == k - 1 ? abt_group_find(m, x->supply, b, &x->reading) : NULL;
@@ -376,7 +376,7 @@ static bool start_cluster(void *arg, const uint32_t *sms) {
         async_block *a = &m->cores[places[r].core].blocks.at[places[r].slot].async;
         a->rank = r;
         a->size = m->cluster;
-        memcpy(a->mates, places, m->cluster * sizeof *places);
+        memcpy(a->peers, places, m->cluster * sizeof *places);
     }
     return true;
 }
@@ -389,7 +389,7 @@ static void deal_clusters(engine *x) {
         for (uint32_t k = 0; s->prepared && k < s->blocks.n; k++)
             used[n] += s->blocks.at[k].buf || (s->blocks.at[k].end && s->blocks.at[k].end >= m->window.until);
     }
-    if (m->more)
+    if (m->blocks_left)
         orr_clusters_deal(m->gpu, &(orr_cluster_room){m->ncores, m->cluster, each, used},
                           &(orr_cluster_taker){start_cluster, x});
     x->filled = true;
@@ -406,7 +406,7 @@ static void deal(engine *x) {
     uint64_t clock = (uint64_t)m->gpu->launch_overhead * 256;
     double interval =
         m->gpu->launch_fill_interval > 0 ? m->gpu->launch_fill_interval : m->gpu->launch_block_interval;
-    for (uint32_t slot = 0; m->more; slot++) {
+    for (uint32_t slot = 0; m->blocks_left; slot++) {
         bool some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[x->order[n]];
@@ -458,7 +458,7 @@ static void refill(engine *x) {
         m->cores[n].blocks.started_last = m->cores[n].blocks.started;
         m->cores[n].blocks.started = 0;
     }
-    while (some && m->more && !x->failed) {
+    while (some && m->blocks_left && !x->failed) {
         some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[x->order[n]];
@@ -477,7 +477,7 @@ static bool feed(engine *x) {
     x->ntakers = 0;
     for (uint32_t n = 0; n < m->ncores && m->cluster < 2; n++) {
         acore *s = &m->cores[n];
-        if (!m->more || s->blocks.running == s->blocks.n || !s->prepared || !s->members) continue;
+        if (!m->blocks_left || s->blocks.running == s->blocks.n || !s->prepared || !s->members) continue;
         for (uint32_t k = 0; k < s->blocks.n; k++)
             if (!s->blocks.at[k].buf && s->blocks.at[k].end < m->window.until)
                 x->takers[x->ntakers++] = (taker){s->blocks.at[k].end, n, k};
@@ -505,7 +505,7 @@ static uint64_t next_event(const machine *m) {
         const acore *s = &m->cores[n];
         if (!s->prepared) continue;
         if (s->queue.next < t) t = s->queue.next;
-        for (uint32_t k = 0; m->more && s->members && m->cluster < 2 && k < s->blocks.n; k++)
+        for (uint32_t k = 0; m->blocks_left && s->members && m->cluster < 2 && k < s->blocks.n; k++)
             if (!s->blocks.at[k].buf && s->blocks.at[k].end < t) t = s->blocks.at[k].end;
     }
     return t;
@@ -514,7 +514,7 @@ static uint64_t next_event(const machine *m) {
 static bool damaged(const engine *x) {
     const machine *m = x->m;
     for (uint32_t n = 0; n < m->ncores; n++)
-        if (m->cores[n].damaged)
+        if (m->cores[n].bad_trace)
             return !orr_fail(x->e, ORR_BAD_INPUT,
                              "%s: the stream of a thread block on SM %u is damaged; record it again",
                              m->kernel->name, n);
@@ -532,7 +532,7 @@ static bool skip(engine *x, orr_progress *progress) {
     orr_sampler *p = x->sampler;
     p->ended(p, x->spans.at, x->spans.n);
     x->spans.n = 0;
-    if (!x->m->more) return true;
+    if (!x->m->blocks_left) return true;
     uint64_t next = cyc_supply_next(x->supply), warm = UINT64_MAX, to = p->resume(p, next, &warm);
     if (to <= next) return true;
     if (progress) orr_progress_part(progress, to - next);
@@ -600,18 +600,18 @@ static bool windows(engine *x, orr_progress *progress) {
         if (damaged(x)) return false;
         bool running = collect(x, progress);
         if (!orr_progress_go(progress, x->e)) return false;
-        if (!running && !m->more) return true;
+        if (!running && !m->blocks_left) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
         still = m->stepped.step && m->stepped.entered == entered ? still + 1 : 0;
         entered = m->stepped.entered;
-        if (t >= WAITS && m->cluster > 1 && m->more && !running) t = m->window.until;
+        if (t >= WAITS && m->cluster > 1 && m->blocks_left && !running) t = m->window.until;
         if (t >= WAITS && abt_async_unstick(m)) t = m->window.until;
         if (t >= WAITS || still > STILL) return stuck(x);
         m->window.from = m->window.until;
         if (t > m->window.from) m->window.from += (t - m->window.from) / window * window;
         m->window.until = m->window.from + window;
-        if (running || m->more) refill(x);
+        if (running || m->blocks_left) refill(x);
     }
 }
 
@@ -662,7 +662,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, ru
              orr_err *e) {
     engine x = {.m = m, .e = e, .sampler = out->sampler};
     m->control = m->code->program->control;
-    m->more = true;
+    m->blocks_left = true;
     m->part.watch = out->watch;
     fit_warps(m);
 
@@ -671,7 +671,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, ru
     if (m->net.gpc) memset(m->net.gpc, 0, m->ncores * sizeof *m->net.gpc);
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
-        s->prepared = s->damaged = false;
+        s->prepared = s->bad_trace = false;
         s->blocks.n = (uint32_t)occ->blocks;
         s->blocks.running = 0;
         s->id = n;

@@ -11,9 +11,9 @@
 // ---- the network -------------------------------------------------------------------------------------
 // L1 takes nothing from one cycle to another. Who has come before passes, though simulated later.
 void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
-    if (until <= s->lsu.held) return;
-    if (from > s->lsu.held) s->lsu.held_from = from;
-    s->lsu.held = until;
+    if (until <= s->lsu.blocked_until) return;
+    if (from > s->lsu.blocked_until) s->lsu.blocked_from = from;
+    s->lsu.blocked_until = until;
 }
 
 // The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it. Warps are not
@@ -23,7 +23,7 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
     const machine *m = s->m;
     const cycle *c = m->c;
     uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
-    if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
+    if (t >= s->port.stalled_from && t < s->port.stalled_until) t = s->port.stalled_until;
     s->port.sent = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT);
     t = s->port.sent - cost;
     s->n.port.sent_bytes += s->times * bytes;
@@ -39,9 +39,9 @@ static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t th
     uint64_t ahead = there + port->backlog_ticks, until = s->port.sent;
     if (taken > ahead) {
         uint64_t wait = taken - ahead < port->window ? taken - ahead : port->window;
-        if (left > s->port.stands) s->port.stands_from = left;
-        if (s->port.stands < left + wait) s->port.stands = left + wait;
-        if (until < s->port.stands) until = s->port.stands;
+        if (left > s->port.stalled_until) s->port.stalled_from = left;
+        if (s->port.stalled_until < left + wait) s->port.stalled_until = left + wait;
+        if (until < s->port.stalled_until) until = s->port.stalled_until;
     }
     uint64_t held = until / ORR_TICKS;
     if (held > when + port->ahead) abt_lines_hold(s, when, held - port->ahead);
@@ -96,7 +96,7 @@ static uint64_t send_part(acore *s, const orr_fast_place *p, orr_request *r, uin
                           uint8_t whole) {
     machine *m = s->m;
     const port_spec *port = &m->c->core.port;
-    uint32_t most = port->parts < PARTS_MAX ? port->parts : PARTS_MAX,
+    uint32_t most = port->max_partial < PARTS_MAX ? port->max_partial : PARTS_MAX,
              places = port->stores && port->stores < PARTS_MAX ? port->stores : PARTS_MAX;
     uint32_t n = s->port.parts.n++;
     bool full = s->port.parts.out == most;
@@ -242,7 +242,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
         bytes = 32 * orr_sectors_in(r.sectors);
     }
     uint64_t leaves;
-    if (part && m->c->core.port.parts)
+    if (part && m->c->core.port.max_partial)
         leaves = send_part(s, &x->place, &r, when, bytes, x->whole);
     else
         leaves = send(s, &x->place, &r, when, bytes, x->whole).left;
@@ -287,7 +287,7 @@ uint64_t abt_lines_bulk_load(acore *s, const tma_line *x, uint64_t when) {
     uint32_t bytes =
         m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_load_header;
     uint64_t t = when * ORR_TICKS, cost = bytes * c->core.port.request_byte;
-    if (t >= s->port.stands_from && t < s->port.stands) t = s->port.stands;
+    if (t >= s->port.stalled_from && t < s->port.stalled_until) t = s->port.stalled_until;
     uint64_t there = orr_reserve(&s->port.send, t, cost, ORR_FAST_SLOT) - cost + c->core.port.request_ticks;
     s->n.port.sent_bytes += bytes;
     if (c->core.port.far_ticks && !m->gpu->l2_replicate &&

@@ -37,8 +37,8 @@ static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
         if (w->ready.loads[x->set[d]] < ready) w->ready.loads[x->set[d]] = ready;
         if (w->ready.rear[x->set[d]] < rear) w->ready.rear[x->set[d]] = rear;
     }
-    if (w->far < ready) w->far = ready;
-    if (w->far < rear) w->far = rear;
+    if (w->memory_done < ready) w->memory_done = ready;
+    if (w->memory_done < rear) w->memory_done = rear;
 }
 
 // The trace of the n-th warp of a batch at the place where the first one's is at `at`.
@@ -84,7 +84,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     orr_trace at = abt_access_at(s, w, x), begin = at;
     if (memo->skip) {
         memo->skip--;
-        if (code->in_order && !abt_access_skip(&at)) s->damaged = true;
+        if (code->in_order && !abt_access_skip(&at)) s->bad_trace = true;
     } else if (!look_at_cost(s, id, &at, x, memo)) {
         return 0;
     }
@@ -121,7 +121,7 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     if (!abt_access(s, id, at, x, &a->k)) return;
     access *k = &a->k;
     m->seg.nwork++;
-    if (t < s->lsu.held && t >= s->lsu.held_from) a->t = t = s->lsu.held;
+    if (t < s->lsu.blocked_until && t >= s->lsu.blocked_from) a->t = t = s->lsu.blocked_until;
     uint64_t end = slots_take(&s->lsu.passes, t, k->cost, 1) + 1;
     a->from = k->from = end - k->cost > t ? end - k->cost : t;
     if (k->space == ORR_SPACE_SHARED) {
@@ -148,7 +148,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
             uint64_t heard =
                 (s->port.sent + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
                 ORR_TICKS;
-            if (w->stored < heard) w->stored = heard;
+            if (w->stores_done < heard) w->stores_done = heard;
         }
         uint64_t floor = k->from + a->span + k->lag + m->c->core.l1.latency;
         if (a->ready < floor) a->ready = floor;
@@ -167,7 +167,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
 static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     uint64_t last = rear > ready ? rear : ready;
     if (!x->loads) return;
-    if (w->landed < last) w->landed = last;
+    if (w->loads_done < last) w->loads_done = last;
     if (x->async) {
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
         if (*g < last) *g = last;
@@ -236,7 +236,7 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
     *a = (awork){.x = x, .which = (uint8_t)which, .index = (uint8_t)n, .trip = m->seg.ntrips};
     m->inst.x = x;
     uint64_t t = first->when;
-    if (t < s->lsu.held && t >= s->lsu.held_from) t = s->lsu.held;
+    if (t < s->lsu.blocked_until && t >= s->lsu.blocked_from) t = s->lsu.blocked_until;
     uint32_t all = row->cost * n; // cycles of the unit, the last of them in time if they can
     uint64_t apart = w->skew > all ? w->skew : all,
              end = slots_take(&s->lsu.passes, t + apart - all, all, 1) + 1;
@@ -244,7 +244,7 @@ static bool begin_rows(acore *s, awarp *w, uint32_t which) {
     for (uint32_t k = 1; k <= n; k++) {
         orr_trace at = others(w, &first->at, k);
         if (!abt_access_row(m, &at, x, &a->k)) {
-            s->damaged = true;
+            s->bad_trace = true;
             return true;
         }
         a->k.from = t + late;
@@ -274,11 +274,11 @@ uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
             if (addr >= ORR_GLOBAL_BASE) orr_tags_prefetch(s->lsu.tags, addr / ORR_LINE);
         }
     uint64_t done = 0; // accesses, bits
-    for (uint32_t i = 0; i < n && w->n > 1 && !s->damaged; i++)
+    for (uint32_t i = 0; i < n && w->n > 1 && !s->bad_trace; i++)
         if (!x[i].quiet && begin_rows(s, w, i)) done |= 1ull << i;
-    for (uint32_t k = 1; k < w->n && !s->damaged; k++) {
+    for (uint32_t k = 1; k < w->n && !s->bad_trace; k++) {
         uint64_t after = w->skew * k / (w->n - 1);
-        for (uint32_t i = 0; i < n && !s->damaged; i++) {
+        for (uint32_t i = 0; i < n && !s->bad_trace; i++) {
             if (x[i].quiet || done >> i & 1) continue;
             orr_trace at = others(w, &m->seg.issue[i].at, k);
             have_room(s, w);
@@ -301,7 +301,7 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
     if (!m->code->in_order || end - p < 18) return;
     if (w->seg == w->end) { // code blocks first, then accesses
         for (int k = 0;; k++) {
-            if (w->has_then || *p >= 128 || k == 4 || end - p < 18) return;
+            if (w->has_next || *p >= 128 || k == 4 || end - p < 18) return;
             uint32_t b = *p >> 1;
             p += *p & 1 ? 5 : 1;
             if (b >= m->code->nblocks) return;
@@ -330,7 +330,8 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
 
 void abt_memory_start(acore *s) {
     const orr_gpu *g = s->m->gpu;
-    s->lsu.held = s->lsu.held_from = s->port.stands = s->port.stands_from = s->port.sent = 0;
+    s->lsu.blocked_until = s->lsu.blocked_from = s->port.stalled_until = s->port.stalled_from = s->port.sent =
+        0;
     memset(&s->port.send, 0, sizeof s->port.send);
     s->fills.misses = 0;
     s->fills.from = 0;

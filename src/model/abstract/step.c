@@ -5,8 +5,6 @@
 // and SMs a window: two accesses that are no further apart may come in the other order.
 #include "model/abstract/abstract.h"
 
-#define AGAIN 32 // cycles until a warp that waits for its executor is looked at again
-
 bool abt_step_wants(const orr_work *w) {
     const char *why;
     return w->launch && !w->sampler && orr_step_can(w->launch, ORR_STEP_AT_ISSUE, &why) &&
@@ -22,6 +20,17 @@ void abt_step_end(ablock *b) {
     b->live = NULL;
 }
 
+// The executor has let warps go that waited at a barrier: a warp has come to it, or ended, at t.
+static void release(acore *s, const ablock *b, uint64_t t) {
+    if (!orr_step_released(b->live)) return;
+    for (uint32_t n = 0; n < b->nwarps; n++) {
+        uint32_t id = b->warp[n];
+        if (id == NOBODY || !(s->queue.when[id] & WAITS) || s->queue.when[id] == NEVER) continue;
+        s->queue.when[id] = latest(s->queue.when[id] & ~WAITS, t + b->bar_latency);
+        s->queue.changed = true;
+    }
+}
+
 int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     orr_trace_out *out = orr_step_trace(w->step.exec);
     out->n = 0;
@@ -32,9 +41,10 @@ int abt_step_pull(acore *s, awarp *w, uint64_t *t) {
     bool machine = s->m->kernel->code.insts;
     w->trace.at = out->bytes + (machine ? 0 : goes ? orr_step_block_at(w->step.exec) : out->n);
     w->trace.end = out->bytes + out->n;
-    *t += next == ORR_STEP_WAITS ? AGAIN : orr_step_sleeps(w->step.exec);
+    *t += orr_step_sleeps(w->step.exec);
+    release(s, &s->blocks.at[w->block], *t);
     if (next != ORR_STEP_WAITS) s->m->stepped.entered++;
-    if (orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
+    if (orr_step_faulted(s->blocks.at[w->block].live)) s->bad_trace = true;
     return next;
 }
 
@@ -55,14 +65,14 @@ static void execute(acore *s, awarp *w, uint32_t inst, uint64_t t) {
     while (!s->m->code->in_order && w->trace.at < w->trace.end &&
            w->step.naccess < p->blocks[w->code - 1].naccess) {
         w->access[w->step.naccess++] = (uint32_t)(w->trace.at - w->base);
-        if (!abt_access_skip(&w->trace)) s->damaged = true;
+        if (!abt_access_skip(&w->trace)) s->bad_trace = true;
     }
 }
 
 // What an instruction of the code that is timed needs to have been executed: of machine code itself, of code
-// that was lowered what accesses memory, reads the clock or sleeps.
+// that was lowered what accesses memory, waits at a barrier, reads the clock or sleeps.
 static bool matters(const machine *m, const orr_tinst *i) {
-    if (m->kernel->code.insts || i->access != ORR_NO_ACCESS) return true;
+    if (m->kernel->code.insts || i->access != ORR_NO_ACCESS || i->kind == ORR_TK_BARRIER) return true;
     uint16_t op = m->kernel->insts[i->inst].op;
     return op == ORR_OP_SREG || op == ORR_OP_NANOSLEEP;
 }
@@ -82,6 +92,7 @@ uint64_t abt_step_reach(acore *s, awarp *w, const aseg *g, uint64_t t) {
     for (; !code->in_order && w->step.naccess < need && end < b->first + b->count; end++)
         execute(s, w, end, t);
     bool lacks = !code->in_order && w->step.naccess < need;
-    if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->damaged = true;
+    release(s, &s->blocks.at[w->block], t);
+    if (lacks || orr_step_faulted(s->blocks.at[w->block].live)) s->bad_trace = true;
     return orr_step_sleeps(w->step.exec);
 }

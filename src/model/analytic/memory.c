@@ -87,7 +87,7 @@ static void add_store(const an_memory *m, an_access *a, uint32_t whole, uint32_t
 // Of a load that `from` L2 itself or DRAM answers: what the other half has is looked up twice the first time.
 static void add_load(const an_memory *m, an_access *a, uint32_t n, bool from_dram) {
     const orr_l2_spec *c = &m->l2;
-    uint64_t own = n * c->sector > c->lookup ? n * c->sector : c->lookup;
+    uint64_t own = n * c->sector > c->tag_interval ? n * c->sector : c->tag_interval;
     bool twice = from_dram && c->halves.copies;
     a->l2 += cycles_of(own) * (twice ? 1.5 : 1);
     if (twice) a->cross += cycles_of(n * c->halves.sector) / 2;

@@ -23,22 +23,22 @@ static uint64_t wake(const sm *s) { return s->c->core.shared.latency; }
 static void release(sm *s, block *b, uint32_t which) {
     const mbar *x = &b->mbars.at[which];
     uint32_t left = 0;
-    uint64_t seen = x->made + wake(s);
+    uint64_t seen = x->last_operation + wake(s);
     for (uint32_t n = 0; n < b->mwaits.n; n++) {
         mwait v = b->mwaits.at[n];
-        if (v.mbar != which || x->n < v.need) {
+        if (v.mbar != which || x->operations < v.operations) {
             b->mwaits.at[left++] = v;
             continue;
         }
-        cyc_warp_complete(s, warp_of(s, v.warp), v.inst, v.floor > seen ? v.floor : seen, NO_GROUP);
+        cyc_warp_complete(s, warp_of(s, v.warp), v.inst, v.earliest > seen ? v.earliest : seen, NO_GROUP);
     }
     b->mwaits.n = left;
 }
 
 static void arrived(sm *s, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
     mbar *x = &b->mbars.at[which];
-    x->n += lanes;
-    if (when > x->made) x->made = when;
+    x->operations += lanes;
+    if (when > x->last_operation) x->last_operation = when;
     if (b->mwaits.n) release(s, b, which);
 }
 
@@ -51,8 +51,8 @@ bool cyc_waits_release(sm *s) {
     for (uint32_t n = 0; n < s->tb.n; n++) {
         block *b = &s->tb.slot[n];
         if (!b->buf || !b->mwaits.n) continue;
-        uint32_t which = b->mwaits.at[0].mbar, need = b->mwaits.at[0].need;
-        arrived(s, b, which, need - b->mbars.at[which].n, s->clock.now);
+        uint32_t which = b->mwaits.at[0].mbar, need = b->mwaits.at[0].operations;
+        arrived(s, b, which, need - b->mbars.at[which].operations, s->clock.now);
         some = true;
     }
     return some;
@@ -88,17 +88,17 @@ void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
     for (uint32_t n = 0; n < all; n++) {
         mcopy v = b->mcopies.at[n];
         uint64_t when = 0;
-        if (v.warp != me || !copies_there(w, v.which, &when)) {
+        if (v.warp != me || !copies_there(w, v.arrival, &when)) {
             b->mcopies.at[left++] = v;
             continue;
         }
-        arrived(s, b, v.mbar, v.lanes, when > v.floor ? when : v.floor);
+        arrived(s, b, v.mbar, v.lanes, when > v.earliest ? when : v.earliest);
     }
     b->mcopies.n = left;
 }
 
 static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
-    mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .floor = when, .which = w->arrivals.n};
+    mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .earliest = when, .arrival = w->arrivals.n};
     if (copies_there(w, w->arrivals.n, &when))
         arrived(s, b, which, lanes, when);
     else
@@ -153,7 +153,7 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
     orr_trace t = *access;
     orr_access a;
     if (!orr_trace_access(&t, &a)) {
-        s->damaged = true;
+        s->bad_trace = true;
         return;
     }
     if (i->imm == ORR_MBAR_BULK) {
@@ -178,12 +178,12 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         uint32_t which = find(b, offset);
         if (waits) {
             const mbar *x = &b->mbars.at[which];
-            if (x->n < need && !held) { // of several, the first
-                *ORR_PUSH(&b->mwaits) =
-                    (mwait){.warp = warp_id(w), .inst = inst, .mbar = which, .need = need, .floor = ready};
+            if (x->operations < need && !held) { // of several, the first
+                *ORR_PUSH(&b->mwaits) = (mwait){
+                    .warp = warp_id(w), .inst = inst, .mbar = which, .operations = need, .earliest = ready};
                 held = true;
-            } else if (x->n >= need && ready < x->made + wake(s)) {
-                ready = x->made + wake(s); // right behind the last, or copies will have landed
+            } else if (x->operations >= need && ready < x->last_operation + wake(s)) {
+                ready = x->last_operation + wake(s); // right behind the last, or copies will have landed
             }
         } else {
             copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);

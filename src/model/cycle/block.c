@@ -1,4 +1,7 @@
-// Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+// Thread blocks on an SM. A block in stock starts as soon as there is room for it (launch.turnaround after
+// the end of the one before); its warps go to the schedulers in turn. Warps wait for each other at barriers
+// (core/barrier.h) and for registers that others give up (setmaxnreg). A block ends with its last warp, and
+// its buffers go back to the source.
 #include "program/named.h"
 #include "model/cycle/grids.h"
 #include "model/cycle/step.h"
@@ -39,9 +42,9 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     scoreboard_reset(&w->board, s->c->program->control ? 0 : s->c->room.places);
     const orr_program_part *part = b->buf->grid ? &b->buf->grid->code : NULL;
     *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access, .part = part},
-                .since = when,
-                .front = when,
-                .front_why = ORR_STALL_FETCH,
+                .accounted_until = when,
+                .front_end_ready = when,
+                .front_end_stall = ORR_STALL_FETCH,
                 .sched = w->sched,
                 .slot = w->slot,
                 .block = w->block,
@@ -83,7 +86,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         block_traces *buf = s->tb.stock;
         s->tb.stock = buf->next;
         if (!s->tb.stock) s->tb.stock_end = &s->tb.stock;
-        s->tb.nstock--;
+        s->tb.stocked--;
         if (when < s->tb.free) when = s->tb.free;
         if (b->end && when < b->end + c->dispatch.turnaround)
             when = b->end + c->dispatch.turnaround; // the block that was there
@@ -96,16 +99,16 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->tb.started++;
         barriers_reset(&b->barriers);
         b->buf = buf;
-        buf->said = 0;
+        buf->allows_next = 0;
         b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;
         b->mbars.n = b->mwaits.n = b->mcopies.n = 0;
         b->rank = 0;
         b->size = 1;
-        b->mates[0] = (cluster_place){s->id, slot};
-        b->barrier = (cluster_phase){0};
-        memset(b->spare, 0, sizeof b->spare);
+        b->peers[0] = (cluster_place){s->id, slot};
+        b->cluster_barrier = (cluster_phase){0};
+        memset(b->given_up, 0, sizeof b->given_up);
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
@@ -113,7 +116,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         for (uint32_t n = 0; n < buf->nwarps; n++) {
             warp *w = place_warp(s, slot, age);
             if (!w) { // the occupancy said there is room
-                s->damaged = true;
+                s->bad_trace = true;
                 return;
             }
             b->warp[n] = warp_id(w);
@@ -122,9 +125,9 @@ void cyc_block_start(sm *s, uint64_t when) {
         // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
         if (c->gpu->launch_rotate_schedulers && buf->nwarps % c->nsched == 0)
             s->tb.next_sched = (s->tb.next_sched + 1) % c->nsched;
-        for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
+        for (uint32_t n = 0; n < buf->nwarps && !s->bad_trace; n++) {
             warp *w = warp_of(s, b->warp[n]);
-            w->front = first + n * c->dispatch.warp_interval;
+            w->front_end_ready = first + n * c->dispatch.warp_interval;
             if (!cyc_warp_next_block(s, w)) { // it never ran anything
                 w->pc.at = w->pc.end = 1;
                 cyc_block_warp_ended(s, w);
@@ -133,7 +136,7 @@ void cyc_block_start(sm *s, uint64_t when) {
             if (!c->core.fetch.perfect) {
                 uint32_t pc = c->program->insts[w->pc.at].pc;
                 uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, pc, when);
-                if (t > w->front) w->front = t;
+                if (t > w->front_end_ready) w->front_end_ready = t;
             }
             cyc_warp_update(s, w);
         }
@@ -156,7 +159,7 @@ static void release(sm *s, block *b, int which) {
         if (w->barrier == CLUSTER_BARRIER + 1) continue;
         w->barrier = 0;
         barriers_pass(&b->barriers);
-        w->through = s->clock.now + b->barriers.latency;
+        w->barrier_passed = s->clock.now + b->barriers.latency;
         cyc_warp_update(s, w);
     }
     barriers_over(&b->barriers, which);
@@ -174,20 +177,21 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     if (orr_barrier_passed_by(i, n)) return;
     uint32_t which = orr_barrier_known(i)
                          ? orr_barrier_number(i, n)
-                         : barriers_named(i->imm, i->warps, b->nwarps, n, s->c->traits.hands_on);
+                         : barriers_named(i->imm, i->warps, b->nwarps, n, s->c->traits.arrives_only);
     bool waits = !(i->flags & ORR_TF_ARRIVE);
     b->barriers.latency = i->latency ? i->latency : 1;
     if (s->c->gpu->core_barrier_free) return;
     if (waits) w->barrier = (uint8_t)(which + 1);
     release(s, b,
-            barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running - b->barrier.waits));
+            barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps,
+                            b->running - b->cluster_barrier.waiting_warps));
 }
 
 // ---- registers that warps give to each other ----------------------------------------------------------
 // A warp that asks for registers which nobody has given up yet tries again, with four instructions each time
 // (WARPSYNC, USETMAXREG, PLOP3, BRA; H200: micro/hopper, registers.up), until a warp of its sub-core has.
 static void tried_again(sm *s, warp *w, uint64_t times) {
-    uint32_t inst = w->missing.inst - 1, from = inst, end = inst + 1;
+    uint32_t inst = w->setmaxnreg.inst - 1, from = inst, end = inst + 1;
     const orr_tinst *insts = s->c->program->insts;
     if (from && insts[from - 1].sass == ORR_SASS_WARPSYNC) from--;
     while (end < s->c->program->ninsts && end < inst + 4 && insts[end - 1].sass != ORR_SASS_BRA) end++;
@@ -195,7 +199,7 @@ static void tried_again(sm *s, warp *w, uint64_t times) {
         for (uint32_t n = from; n < end; n++) {
             charge(s, n, ORR_STALL_ISSUED, 1);
             cyc_count_issue(s, w, n);
-            w->since++;
+            w->accounted_until++;
         }
 }
 
@@ -203,11 +207,11 @@ static void tried_again(sm *s, warp *w, uint64_t times) {
 static void grant(sm *s, warp *w, uint64_t when) {
     const orr_gpu *g = s->c->gpu;
     uint64_t period = (uint64_t)g->registers_retry,
-             late = when > w->missing.since ? when - w->missing.since : 0;
+             late = when > w->setmaxnreg.since ? when - w->setmaxnreg.since : 0;
     uint64_t times = period ? (late + period - 1) / period : 0;
     tried_again(s, w, times);
-    w->front = w->missing.since + times * period;
-    w->missing.inst = 0;
+    w->front_end_ready = w->setmaxnreg.since + times * period;
+    w->setmaxnreg.inst = 0;
     cyc_warp_update(s, w);
 }
 
@@ -219,24 +223,25 @@ void cyc_block_registers(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     uint64_t now = s->clock.now;
     if (g->registers_retry <= 0 || !n) return;
     if (i->imm) {
-        w->missing.n = n - had;
-        if (w->missing.n <= b->spare[sub]) {
-            if (w->missing.n > 0) b->spare[sub] -= w->missing.n;
-            w->front = latest(w->front, now);
+        w->setmaxnreg.n = n - had;
+        if (w->setmaxnreg.n <= b->given_up[sub]) {
+            if (w->setmaxnreg.n > 0) b->given_up[sub] -= w->setmaxnreg.n;
+            w->front_end_ready = latest(w->front_end_ready, now);
             return;
         }
-        w->missing.since = now;
-        w->missing.inst = inst + 1;
-        w->front = NEVER;
+        w->setmaxnreg.since = now;
+        w->setmaxnreg.inst = inst + 1;
+        w->front_end_ready = NEVER;
         return;
     }
-    w->front = latest(w->front, now + (uint64_t)g->registers_release);
-    if (n < had) b->spare[sub] += had - n;
+    w->front_end_ready = latest(w->front_end_ready, now + (uint64_t)g->registers_release);
+    if (n < had) b->given_up[sub] += had - n;
     for (uint32_t k = 0; k < b->nwarps; k++) {
         warp *v = b->warp[k] == NOBODY ? NULL : warp_of(s, b->warp[k]);
-        if (!v || !v->missing.inst || v->sched / s->c->sched_per_sub != sub || v->missing.n > b->spare[sub])
+        if (!v || !v->setmaxnreg.inst || v->sched / s->c->sched_per_sub != sub ||
+            v->setmaxnreg.n > b->given_up[sub])
             continue;
-        b->spare[sub] -= v->missing.n;
+        b->given_up[sub] -= v->setmaxnreg.n;
         grant(s, v, now);
     }
 }
@@ -246,7 +251,7 @@ bool cyc_block_registers_anyway(sm *s) {
     for (uint32_t n = 0; n < s->c->nsched; n++)
         for (uint64_t m = s->sched[n].live; m; m &= m - 1) {
             warp *w = warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m)));
-            if (!w->missing.inst) continue;
+            if (!w->setmaxnreg.inst) continue;
             grant(s, w, s->clock.now);
             some = true;
         }
@@ -255,7 +260,7 @@ bool cyc_block_registers_anyway(sm *s) {
 
 // Fewer warps can come to the block's barriers.
 void cyc_block_check(sm *s, block *b) {
-    release(s, b, barriers_left(&b->barriers, b->running - b->barrier.waits));
+    release(s, b, barriers_left(&b->barriers, b->running - b->cluster_barrier.waiting_warps));
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -293,15 +298,16 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
     b->end = when;
     s->tb.ended = latest(s->tb.ended, when);
     cyc_block_start(s, when);
-    s->starved = c->more && !s->tb.stock && cyc_block_room(s);
+    s->out_of_blocks = c->blocks_left && !s->tb.stock && cyc_block_room(s);
 }
 
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->tb.slot[w->block];
-    uint64_t when = latest(latest(w->front, w->memory.landed), s->lsu.warp[warp_id(w)].stores_read);
-    if (when < w->since) when = w->since;
+    uint64_t when =
+        latest(latest(w->front_end_ready, w->memory.answered), s->lsu.warp[warp_id(w)].stores_read);
+    if (when < w->accounted_until) when = w->accounted_until;
     if (when < s->clock.now) when = s->clock.now;
-    if (w->since < when && w->pc.at) cyc_warp_account(s, w, when);
+    if (w->accounted_until < when && w->pc.at) cyc_warp_account(s, w, when);
     scheduler_remove(&s->sched[w->sched], w->slot);
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == warp_id(w)) b->warp[n] = NOBODY;

@@ -10,18 +10,18 @@ uint64_t cyc_cluster_window(const cycle *c) {
 }
 
 // ---- words --------------------------------------------------------------------------------------
-static void receive_at(sm *s, const cluster_word *word, uint64_t when) {
+static void receive_at(sm *s, const cluster_message *word, uint64_t when) {
     uint32_t at = s->cluster.free;
     if (at == NOBODY)
         at = (uint32_t)(ORR_PUSH(&s->cluster.in) - s->cluster.in.at);
     else
         s->cluster.free = s->cluster.in.at[at].slot;
     s->cluster.in.at[at] = *word;
-    events_add_at(&s->clock, when, EVENT_TMA, TMA_WORD | at);
+    events_add_at(&s->clock, when, EVENT_TMA, TMA_MESSAGE | at);
 }
 
-static void send(sm *s, const block *b, uint32_t rank, cluster_word word) {
-    cluster_place to = b->mates[rank % CLUSTER_MOST];
+static void send(sm *s, const block *b, uint32_t rank, cluster_message word) {
+    cluster_place to = b->peers[rank % CLUSTER_MOST];
     word.sm = to.sm;
     word.slot = to.slot;
     word.block = b->buf->index - b->rank + rank;
@@ -31,9 +31,9 @@ static void send(sm *s, const block *b, uint32_t rank, cluster_word word) {
         *ORR_PUSH(&s->cluster.out) = word;
 }
 
-void cyc_words_deliver(cycle *c, uint64_t until) {
+void cyc_cluster_deliver(cycle *c, uint64_t until) {
     for (uint32_t n = 0; n < c->nsms; n++) {
-        cluster_mail *m = &c->sms[n].cluster;
+        cluster_messages *m = &c->sms[n].cluster;
         for (size_t k = 0; k < m->out.n; k++)
             receive_at(&c->sms[m->out.at[k].sm], &m->out.at[k],
                        m->out.at[k].when > until ? m->out.at[k].when : until);
@@ -41,8 +41,8 @@ void cyc_words_deliver(cycle *c, uint64_t until) {
     }
 }
 
-void cyc_cluster_word(sm *s, uint32_t at) {
-    cluster_word word = s->cluster.in.at[at];
+void cyc_cluster_receive(sm *s, uint32_t at) {
+    cluster_message word = s->cluster.in.at[at];
     s->cluster.in.at[at].slot = s->cluster.free;
     s->cluster.free = at;
     block *b = &s->tb.slot[word.slot];
@@ -50,7 +50,7 @@ void cyc_cluster_word(sm *s, uint32_t at) {
     if (word.kind == CLUSTER_ARRIVAL)
         cyc_arrived(s, b, word.at, word.lanes, s->clock.now);
     else
-        cyc_cluster_heard(s, b, word.kind == CLUSTER_GONE);
+        cyc_cluster_arrived(s, b, word.kind == CLUSTER_ENDED);
 }
 
 uint32_t cyc_cluster_rank(const sm *s, const block *b, uint64_t addr, uint64_t *offset) {
@@ -59,51 +59,55 @@ uint32_t cyc_cluster_rank(const sm *s, const block *b, uint64_t addr, uint64_t *
 
 void cyc_cluster_arrive(sm *s, const block *b, uint32_t rank, uint64_t offset, uint32_t lanes,
                         uint64_t when) {
-    send(s, b, rank, (cluster_word){.kind = CLUSTER_ARRIVAL, .at = offset, .lanes = lanes, .when = when});
+    send(s, b, rank, (cluster_message){.kind = CLUSTER_ARRIVAL, .at = offset, .lanes = lanes, .when = when});
 }
 
 // ---- the barrier --------------------------------------------------------------------------------
 static void tell_all(sm *s, const block *b, uint8_t kind, uint64_t when) {
     for (uint32_t r = 0; r < b->size; r++)
-        if (kind == CLUSTER_BARRIER_WORD || r != b->rank)
-            send(s, b, r, (cluster_word){.kind = kind, .when = when});
+        if (kind == CLUSTER_BARRIER_ARRIVAL || r != b->rank)
+            send(s, b, r, (cluster_message){.kind = kind, .when = when});
 }
 
 // All warps of the block that have not ended have arrived.
 static void check_block(sm *s, block *b) {
-    if (!b->barrier.came || b->barrier.came < b->running) return;
-    b->barrier.came = 0;
-    tell_all(s, b, CLUSTER_BARRIER_WORD, b->barrier.last + (uint64_t)s->c->gpu->cluster_barrier);
+    if (!b->cluster_barrier.arrived_warps || b->cluster_barrier.arrived_warps < b->running) return;
+    b->cluster_barrier.arrived_warps = 0;
+    tell_all(s, b, CLUSTER_BARRIER_ARRIVAL,
+             b->cluster_barrier.last_arrival + (uint64_t)s->c->gpu->cluster_barrier);
 }
 
 void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->tb.slot[w->block];
     if (!(i->flags & ORR_TF_ARRIVE)) {
-        if (b->barrier.over >= w->cluster_phase) return;
+        if (b->cluster_barrier.phases >= w->cluster_phase) return;
         w->barrier = CLUSTER_BARRIER + 1;
-        b->barrier.waits++;
+        b->cluster_barrier.waiting_warps++;
         if (!b->live) cyc_block_check(s, b);
         return;
     }
-    if (w->cluster_phase > b->barrier.over) return; // lanes that come later than others of their warp
-    w->cluster_phase = b->barrier.over + 1;
-    b->barrier.came++;
-    b->barrier.last = s->clock.now;
+    if (w->cluster_phase > b->cluster_barrier.phases)
+        return; // lanes that come later than others of their warp
+    w->cluster_phase = b->cluster_barrier.phases + 1;
+    b->cluster_barrier.arrived_warps++;
+    b->cluster_barrier.last_arrival = s->clock.now;
     check_block(s, b);
 }
 
-void cyc_cluster_heard(sm *s, block *b, bool gone) {
-    b->barrier.gone += gone;
-    b->barrier.heard += !gone;
-    if (!b->barrier.heard || b->barrier.heard + b->barrier.gone < b->size) return;
-    b->barrier.heard = 0;
-    b->barrier.over++;
+void cyc_cluster_arrived(sm *s, block *b, bool gone) {
+    b->cluster_barrier.ended_blocks += gone;
+    b->cluster_barrier.arrived_blocks += !gone;
+    if (!b->cluster_barrier.arrived_blocks ||
+        b->cluster_barrier.arrived_blocks + b->cluster_barrier.ended_blocks < b->size)
+        return;
+    b->cluster_barrier.arrived_blocks = 0;
+    b->cluster_barrier.phases++;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
-        if (!w || w->barrier != CLUSTER_BARRIER + 1 || w->cluster_phase > b->barrier.over) continue;
+        if (!w || w->barrier != CLUSTER_BARRIER + 1 || w->cluster_phase > b->cluster_barrier.phases) continue;
         w->barrier = 0;
-        b->barrier.waits--;
-        w->through = s->clock.now + (uint64_t)(n * s->c->gpu->cluster_barrier_warp);
+        b->cluster_barrier.waiting_warps--;
+        w->barrier_passed = s->clock.now + (uint64_t)(n * s->c->gpu->cluster_barrier_warp);
         cyc_warp_update(s, w);
     }
 }
@@ -112,7 +116,7 @@ void cyc_cluster_left(sm *s, block *b) {
     if (b->running)
         check_block(s, b);
     else if (b->size > 1)
-        tell_all(s, b, CLUSTER_GONE, s->clock.now + (uint64_t)s->c->gpu->cluster_barrier);
+        tell_all(s, b, CLUSTER_ENDED, s->clock.now + (uint64_t)s->c->gpu->cluster_barrier);
 }
 
 // ---- shared memory of other blocks --------------------------------------------------------------
@@ -130,16 +134,15 @@ bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *tra
     if (s->cluster.busy < (double)start) s->cluster.busy = (double)start;
     s->cluster.busy += far.packets * orr_cluster_packet(g, i);
     uint64_t sent = (uint64_t)s->cluster.busy;
-    bool near = s->id / 2 == b->mates[far.rank].sm / 2;
-    uint64_t there = sent + (uint64_t)(near ? g->cluster_load_near : g->cluster_load);
-    if (i->flags & ORR_TF_ATOMIC) there += (uint64_t)g->cluster_atomic_latency;
+    uint64_t there = sent + orr_cluster_latency(g, i, s->id, b->peers[far.rank].sm);
     s->cluster.accesses++;
     scoreboard_reads(&w->board, s->c->program, i, sent);
-    if (!s->c->program->control) w->front = latest(w->front, sent); // lowered code has no barrier for that
+    if (!s->c->program->control)
+        w->front_end_ready = latest(w->front_end_ready, sent); // lowered code has no barrier for that
     if (i->flags & ORR_TF_LOAD)
         cyc_warp_result(s, w, i, there);
-    else if (w->far < there)
-        w->far = there; // a fence waits until it is known to be done
+    else if (w->remote_done < there)
+        w->remote_done = there; // a fence waits until it is known to be done
     for (uint32_t m = arrives && a.versioned ? a.mask : 0; m; m &= m - 1) {
         uint64_t offset;
         uint32_t to = cyc_cluster_rank(s, b, a.version[orr_ffs(m)], &offset);
@@ -179,7 +182,7 @@ static bool deal_one(void *arg, const uint32_t *sms) {
         block *b = &c->sms[places[r].sm].tb.slot[places[r].slot];
         b->rank = r;
         b->size = size;
-        for (uint32_t k = 0; k < size; k++) b->mates[k] = places[k];
+        for (uint32_t k = 0; k < size; k++) b->peers[k] = places[k];
     }
     return true;
 }
@@ -187,7 +190,7 @@ static bool deal_one(void *arg, const uint32_t *sms) {
 void cyc_clusters_deal(cycle *c, const cluster_dealer *d) {
     uint32_t *used = orr_malloc(c->nsms * sizeof *used), each = 0;
     for (uint32_t n = 0; n < c->nsms; n++) {
-        used[n] = c->sms[n].tb.resident + c->sms[n].tb.nstock;
+        used[n] = c->sms[n].tb.resident + c->sms[n].tb.stocked;
         if (c->sms[n].tb.n > each) each = c->sms[n].tb.n;
     }
     orr_clusters_deal(c->gpu, &(orr_cluster_room){c->nsms, c->cluster, each, used},

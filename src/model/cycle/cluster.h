@@ -22,6 +22,6 @@ typedef struct cluster_dealer {
 } cluster_dealer;
 // Gives blocks to SMs for as long as all of a cluster have room, and has them started.
 void cyc_clusters_deal(cycle *c, const cluster_dealer *d);
-void cyc_words_deliver(cycle *c, uint64_t until); // between two windows
+void cyc_cluster_deliver(cycle *c, uint64_t until); // between two windows
 
 #endif

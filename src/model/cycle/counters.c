@@ -238,7 +238,7 @@ static overhead_traffic count_overhead(const orr_gpu *g, const orr_raw *raw, con
         if (!g->l2_replicate) u.far_code = 0;
     }
     if (g->launch_barriers > 0)
-        u.barriers = (double)g->launch_barriers + (double)m->asked[0] + (double)m->asked[1] * 3;
+        u.barriers = (double)g->launch_barriers + (double)m->clients[0] + (double)m->clients[1] * 3;
     u.notices = (double)m->notified;
     u.reads = (double)g->launch_reads;
     u.writes = (double)g->launch_writes;
@@ -257,8 +257,8 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
     double others = (u.code + u.far_code) / 4 + u.barriers + u.notices + u.reads + u.writes;
     c[ORR_C_L2_REQUESTS] = (double)m->requests + others;
     if (m->slices) { // what nobody asked for is on all of them
-        c[ORR_C_L2_FULLEST] = (double)m->fullest + others / (double)m->slices;
-        c[ORR_C_L2_EMPTIEST] = (double)m->emptiest + others / (double)m->slices;
+        c[ORR_C_L2_FULLEST] = (double)m->busiest_slice + others / (double)m->slices;
+        c[ORR_C_L2_EMPTIEST] = (double)m->idlest_slice + others / (double)m->slices;
     }
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.notices;
@@ -267,7 +267,7 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
     // hits (H200, workloads: hits exceed those of reads, writes and atomics by as many).
     double found = (double)(read_hits + write_hits + atomic_hits) + u.code + u.writes;
     c[ORR_C_L2_HIT] = found + u.barriers + u.notices;
-    c[ORR_C_L2_MISS] = looked_up - found + (double)sum(m->read_along, ORR_FROMS);
+    c[ORR_C_L2_MISS] = looked_up - found + (double)sum(m->read_widened, ORR_FROMS);
     c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code + u.reads;
     c[ORR_C_L2_WRITE] = (double)writes + u.writes;
     c[ORR_C_L2_RED] = (double)m->atomics.reduced[0];
@@ -276,7 +276,7 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
     c[ORR_C_L2_WRITE_HIT] = (double)write_hits + u.writes;
     c[ORR_C_L2_RED_HIT] = (double)m->atomics.reduced[1];
     c[ORR_C_L2_ATOM_HIT] = (double)atomic_hits - c[ORR_C_L2_RED_HIT];
-    c[ORR_C_L2_READ_MISS] = c[ORR_C_L2_READ] - c[ORR_C_L2_READ_HIT] + (double)sum(m->read_along, ORR_FROMS);
+    c[ORR_C_L2_READ_MISS] = c[ORR_C_L2_READ] - c[ORR_C_L2_READ_HIT] + (double)sum(m->read_widened, ORR_FROMS);
     c[ORR_C_L2_WRITE_MISS] = c[ORR_C_L2_WRITE] - c[ORR_C_L2_WRITE_HIT];
     c[ORR_C_L2_RED_MISS] = c[ORR_C_L2_RED] - c[ORR_C_L2_RED_HIT];
     c[ORR_C_L2_ATOM_MISS] = c[ORR_C_L2_ATOM] - c[ORR_C_L2_ATOM_HIT];
@@ -284,7 +284,7 @@ static void count_l2(const orr_gpu *g, const orr_raw *raw, const orr_kernel *k, 
     c[ORR_C_L2_TEX_READ] = (double)sum(m->read, tex);
     c[ORR_C_L2_TEX_READ_HIT] = (double)(sum(m->read_hit, tex) + sum(m->read_pending, tex));
     c[ORR_C_L2_TEX_READ_MISS] =
-        c[ORR_C_L2_TEX_READ] - c[ORR_C_L2_TEX_READ_HIT] + (double)sum(m->read_along, tex);
+        c[ORR_C_L2_TEX_READ] - c[ORR_C_L2_TEX_READ_HIT] + (double)sum(m->read_widened, tex);
     c[ORR_C_L2_TEX_WRITE] = (double)sum(m->write, tex);
     c[ORR_C_L2_TEX_WRITE_HIT] = (double)sum(m->write_hit, tex);
     c[ORR_C_L2_TEX_WRITE_MISS] = c[ORR_C_L2_TEX_WRITE] - c[ORR_C_L2_TEX_WRITE_HIT];

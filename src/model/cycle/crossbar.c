@@ -38,7 +38,7 @@ static uint64_t reply_way(const cycle *c, uint32_t partition, uint32_t gpc) {
 void cyc_crossbar_answer(cycle *c, uint32_t partition, const orr_reply *r) {
     uint64_t way = r->sectors ? reply_way(c, partition, orr_gpc_of_sm(r->sm, c->crossbar.gpcs))
                               : c->core.port.reply_ticks;
-    if (r->sectors) way += c->sms[r->sm].further;
+    if (r->sectors) way += c->sms[r->sm].answer_delay;
     events_add(&c->sms[r->sm].clock, r->time + way, r->token, r->sectors);
 }
 
@@ -71,7 +71,7 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
         if (r.sectors) {
             if (r.time < port->free) r.time = port->free;
             uint64_t ticks = c->crossbar.gpc_ticks[orr_popc(r.sectors)];
-            if (!r.joined) port->free = r.time + ticks;
+            if (!r.merged) port->free = r.time + ticks;
         }
         cyc_crossbar_answer(c, at[i].slice, &r);
     }
@@ -178,7 +178,7 @@ static void find_waiting(const store_network *port, const slice_port *slice, sli
         const gpc_queue *l = &slice->of[k];
         if (!l->at.n) continue;
         w->ready[w->n] = ready_at(l);
-        w->tag[w->n] = l->tag;
+        w->tag[w->n] = l->virtual_time;
         w->gpc[w->n++] = k;
     }
 }
@@ -206,7 +206,7 @@ static void take_stores(const store_network *port, slice_port *slice, slice_turn
     for (;;) {
         uint64_t soonest = soonest_of(w), t = soonest > slice->free ? soonest : slice->free;
         if (soonest == UINT64_MAX || t >= port->until) break;
-        uint32_t i = whose_turn(w, t, slice->tag);
+        uint32_t i = whose_turn(w, t, slice->virtual_time);
         gpc_queue *l = &slice->of[w->gpc[i]];
         orr_request *r = ORR_PUSH(to);
         *r = l->at.at[l->next++];
@@ -215,7 +215,7 @@ static void take_stores(const store_network *port, slice_port *slice, slice_turn
         r->time = t;
         slice->free = t + ticks;
         l->ticks -= ticks;
-        slice->tag = w->tag[i];
+        slice->virtual_time = w->tag[i];
         w->tag[i] += ticks;
         w->ready[i] = ready_at(l);
     }
@@ -225,7 +225,7 @@ static void take_stores(const store_network *port, slice_port *slice, slice_turn
         if (l->next) memmove(l->at.at, l->at.at + l->next, left * sizeof *l->at.at);
         l->at.n = left;
         l->next = 0;
-        l->tag = w->tag[i];
+        l->virtual_time = w->tag[i];
     }
 }
 

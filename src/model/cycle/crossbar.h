@@ -33,16 +33,16 @@ typedef struct gpc_port { // from the network
 typedef struct gpc_queue {
     request_list at; // in order
     size_t next;
-    uint64_t ticks; // that those that wait take of the slice
-    uint64_t tag;   // what it has had of it
+    uint64_t ticks;        // that those that wait take of the slice
+    uint64_t virtual_time; // what it has had of it
 } gpc_queue;
 typedef struct slice_port {
-    uint64_t free;    // ticks
-    uint64_t tag;     // of the one that was last
-    uint64_t ticks;   // that the last one of part of a sector took
-    uint64_t soonest; // when the first of those that wait could be taken; UINT64_MAX: none waits
-    bool published;   // network.gpc_free says that some wait
-    gpc_queue *of;    // [GPC]
+    uint64_t free;         // ticks
+    uint64_t virtual_time; // of the one that was last
+    uint64_t ticks;        // that the last one of part of a sector took
+    uint64_t soonest;      // when the first of those that wait could be taken; UINT64_MAX: none waits
+    bool published;        // network.gpc_free says that some wait
+    gpc_queue *of;         // [GPC]
 } slice_port;
 typedef struct gpc_stores { // what the SMs of a GPC send into the network
     uint32_t gpc;
@@ -73,13 +73,13 @@ store_network *cyc_store_network_new(struct cycle *c);
 void cyc_store_network_free(store_network *port);
 uint64_t cyc_store_network_next(const store_network *port); // UINT64_MAX: none waits
 typedef ORR_VEC(orr_timed) timed_keys;
-// Answers to SMs. What a partition has answered, by GPC: keys[GPC].
+// Sorts what a partition has answered by GPC, into keys[GPC].
 void cyc_crossbar_deal_answers(const struct cycle *c, uint32_t partition, const orr_replies *replies,
                                timed_keys *keys);
-// All to the GPC, of which each partition's keys are keys[partition][GPC].
+// Brings all answers for a GPC, keys[partition][GPC], through its port to its SMs, in the order of time.
 void cyc_crossbar_answer_gpc(struct cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
                              const timed_keys *keys);
-// One.
+// Brings one answer to its SM, where GPCs have no ports.
 void cyc_crossbar_answer(struct cycle *c, uint32_t partition, const orr_reply *r);
 
 #endif

@@ -25,17 +25,17 @@
 // ---- thread blocks ------------------------------------------------------------------------------
 
 static bool hand_out(engine *x, sm *s, bool now) {
-    if (x->ended) return false;
+    if (x->no_more_blocks) return false;
     block_traces *b = cyc_supply_take(x->supply);
     if (!b) {
-        x->ended = true;
+        x->no_more_blocks = true;
         return false;
     }
     if (b->nblocks > x->c->program->nblocks) {
         cyc_supply_grow(x->supply, x->c->program);
         cyc_fit_program(x);
     }
-    if (!x->looked && !x->c->live) cyc_look_at_code(x, b);
+    if (!x->code_seen && !x->c->live) cyc_look_at_code(x, b);
     b->earliest = 0;
     if (now) {
         if (x->clock < x->from * 256) x->clock = x->from * 256;
@@ -46,7 +46,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
     }
     *s->tb.stock_end = b;
     s->tb.stock_end = &b->next;
-    s->tb.nstock++;
+    s->tb.stocked++;
     return true;
 }
 
@@ -58,7 +58,7 @@ void cyc_share_out(engine *x) {
     double interval = c->gpu->launch_block_interval, at = (double)x->clock / 256;
     uint32_t takers = 0;
     for (uint32_t n = 0; n < c->nsms; n++) {
-        sm *s = &c->sms[x->order[n]];
+        sm *s = &c->sms[x->first_order[n]];
         if (!s->tb.started && !s->tb.started_last) continue;
         uint64_t turn = (uint64_t)(at + takers++ * interval);
         if (x->clock > x->from * 256 && s->tb.free < turn) s->tb.free = turn;
@@ -89,13 +89,14 @@ static void deal(engine *x) {
         for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0; // none will in the window itself
         return;
     }
-    for (size_t n = 0; n < x->nwave && !x->filled && !x->ended; n++) hand_out(x, &c->sms[x->wave[n]], true);
+    for (size_t n = 0; n < x->nfirst && !x->filled && !x->no_more_blocks; n++)
+        hand_out(x, &c->sms[x->first_wave[n]], true);
     bool some = true;
-    for (uint32_t round = 0; some && !x->ended; round++) { // where there is room: one each, in turn
+    for (uint32_t round = 0; some && !x->no_more_blocks; round++) { // where there is room: one each, in turn
         some = false;
-        for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
-            sm *s = &c->sms[x->order[n]];
-            if (s->tb.resident + s->tb.nstock >= s->tb.wave) continue;
+        for (uint32_t n = 0; n < c->nsms && !x->no_more_blocks; n++) {
+            sm *s = &c->sms[x->first_order[n]];
+            if (s->tb.resident + s->tb.stocked >= s->tb.wave) continue;
             some |= hand_out(x, s, true);
         }
     }
@@ -106,13 +107,13 @@ static void deal(engine *x) {
     cyc_crew_run(x->crew, x->nbusy, start_blocks, x);
     cyc_share_out(x);
     some = true;
-    for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
+    for (uint32_t round = 0; some && !x->no_more_blocks; round++) { // in stock, as many as it may need
         some = false;
-        for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
-            sm *s = &c->sms[x->later[n]];
+        for (uint32_t n = 0; n < c->nsms && !x->no_more_blocks; n++) {
+            sm *s = &c->sms[x->refill_order[n]];
             uint32_t want = s->tb.started_last + 3;
             if (want > s->tb.n) want = s->tb.n;
-            if (s->tb.nstock >= want) continue;
+            if (s->tb.stocked >= want) continue;
             some |= hand_out(x, s, false);
         }
     }
@@ -120,14 +121,14 @@ static void deal(engine *x) {
 }
 
 static void give_back(engine *x, sm *s) {
-    if (s->tb.stock) x->ended = false;
+    if (s->tb.stock) x->no_more_blocks = false;
     if (x->c->grids)
         cyc_grids_return(s);
     else
         cyc_supply_return(x->supply, s->tb.stock);
     s->tb.stock = NULL;
     s->tb.stock_end = &s->tb.stock;
-    s->tb.nstock = 0;
+    s->tb.stocked = 0;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -142,8 +143,8 @@ static void notice_ends(engine *x) {
     uint64_t each = (uint64_t)(x->c->gpu->launch_block_interval * 256);
     if (x->ends.n > 1) qsort(x->ends.at, x->ends.n, sizeof *x->ends.at, by_time);
     for (size_t n = 0; n < x->ends.n; n++) {
-        if (x->noticed < x->ends.at[n] * 256) x->noticed = x->ends.at[n] * 256;
-        x->noticed += each;
+        if (x->end_noticed < x->ends.at[n] * 256) x->end_noticed = x->ends.at[n] * 256;
+        x->end_noticed += each;
     }
     x->ends.n = 0;
 }
@@ -204,7 +205,7 @@ static bool skip(engine *x, orr_progress *progress, orr_err *e) {
     orr_sampler *p = x->out->sampler;
     p->ended(p, x->spans.at, x->spans.n);
     x->spans.n = 0;
-    if (x->ended) return true;
+    if (x->no_more_blocks) return true;
     uint64_t next = cyc_supply_next(x->supply), warm = UINT64_MAX, to = p->resume(p, next, &warm);
     if (to <= next) return true;
     if (progress) orr_progress_part(progress, to - next);
@@ -254,16 +255,16 @@ static void feed(engine *x, uint32_t n) {
     }
     bool some = true;
     if (c->grids) cyc_grids_feed(x, n);
-    while (some && !x->ended && !c->grids) {
+    while (some && !x->no_more_blocks && !c->grids) {
         some = false;
-        for (uint32_t i = 0; i < n && !x->ended; i++) {
+        for (uint32_t i = 0; i < n && !x->no_more_blocks; i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->tb.nstock < cyc_block_room(s) + s->tb.started) some |= hand_out(x, s, false);
+            if (s->tb.stocked < cyc_block_room(s) + s->tb.started) some |= hand_out(x, s, false);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
         sm *s = &c->sms[x->busy[i]];
-        s->starved = false;
+        s->out_of_blocks = false;
         if (s->tb.stock) cyc_block_start(s, s->clock.now);
     }
 }
@@ -272,12 +273,12 @@ static void feed(engine *x, uint32_t n) {
 static void run_sms(engine *x) {
     cycle *c = x->c;
     do {
-        c->more = !x->ended && c->cluster < 2;
+        c->blocks_left = !x->no_more_blocks && c->cluster < 2;
         cyc_crew_run(x->crew, x->nbusy, run_sm, x);
         uint32_t n = 0;
         for (uint32_t i = 0; i < x->nbusy; i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->starved)
+            if (s->out_of_blocks)
                 x->busy[n++] = x->busy[i];
             else
                 give_back(x, s); // it did not need them
@@ -446,15 +447,15 @@ static void reset_parts(const cycle *c, sm *s) {
 // `resized`: L1 has another size than then.
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
     reset_slots(c, &s->tb, occ);
-    s->starved = false;
+    s->out_of_blocks = false;
     s->cluster.out.n = s->cluster.in.n = 0;
-    s->cluster = (cluster_mail){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    if (!s->fresh || resized) {
+    s->cluster = (cluster_messages){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
+    if (!s->unused || resized) {
         memset(&s->n, 0, sizeof s->n);
         memset(s->stalls, 0, sizeof s->stalls);
         reset_parts(c, s);
     }
-    s->fresh = true;
+    s->unused = true;
     s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
     s->worker = &c->host.workers[0];
 }
@@ -535,10 +536,10 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].tb.resident || cyc_sm_next(&c->sms[n]) < x->until) x->busy[x->nbusy++] = n;
-        for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].fresh = false;
+        for (uint32_t n = 0; n < x->nbusy; n++) c->sms[x->busy[n]].unused = false;
         run_sms(x);
         memory(x);
-        if (c->cluster > 1) cyc_words_deliver(c, x->until);
+        if (c->cluster > 1) cyc_cluster_deliver(c, x->until);
         if (x->out->pieces) cyc_sample(x);
         collect_blocks(x, progress);
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
@@ -546,12 +547,12 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
         if (c->live && (orr_step_failed(c->live, e) || !orr_step_turn(c->live, x->until, e))) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
-            if (c->sms[n].damaged)
+            if (c->sms[n].bad_trace)
                 return orr_fail(e, ORR_BAD_INPUT,
                                 "%s: the stream of a thread block on SM %u is damaged; record it again",
                                 c->kernel->name, n);
         x->from = x->until;
-        bool running = resident(c), over = !running && x->ended;
+        bool running = resident(c), over = !running && x->no_more_blocks;
         uint64_t t = running ? next_event(x) : x->from;
         // Windows without anything to do are left out; the others begin where they would anyway, so that it
         // does not matter for the result whether somebody looks and finds nothing.
@@ -633,10 +634,10 @@ static uint32_t partitions(const cycle *c) {
 static void open_engine(engine *x, orr_source *source, int threads) {
     cycle *c = x->c;
     run *out = x->out;
-    x->order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
-    x->later = orr_dispatch_refill(c->gpu, c->nsms);
-    x->wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].tb.wave, &x->nwave);
-    set_late(c, x->order, out->blocks);
+    x->first_order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
+    x->refill_order = orr_dispatch_refill(c->gpu, c->nsms);
+    x->first_wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].tb.wave, &x->nfirst);
+    set_late(c, x->first_order, out->blocks);
     x->busy = orr_malloc(c->nsms * sizeof *x->busy);
     x->replies = orr_calloc(partitions(c) + 1, sizeof *x->replies);
     if (c->gpu->xbar_gpc_reply > 0 && !c->perfect) {
@@ -668,9 +669,9 @@ static void close_engine(engine *x) {
     free(x->replies);
     free(x->in);
     free(x->busy);
-    free(x->order);
-    free(x->later);
-    free(x->wave);
+    free(x->first_order);
+    free(x->refill_order);
+    free(x->first_wave);
     free(x->unit.issued);
     free(x->spans.at);
     free(x->ends.at);
@@ -697,7 +698,7 @@ static void clear_slots(engine *x, sm *s) {
         s->tb.slot[b].buf = NULL;
     }
     s->tb.resident = 0;
-    s->damaged = false;
+    s->bad_trace = false;
 }
 
 // Whoever watches has stopped the launch: what is resident is accounted for until now, so that what is told
@@ -723,10 +724,10 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     engine x = {.c = c, .out = out, .crew = cyc_crew_new(host.threads)};
     prepare_workers(c, cyc_crew_size(x.crew));
     c->traits.in_order = c->kernel->machine;
-    c->traits.hands_on = false;
+    c->traits.arrives_only = false;
     for (uint32_t n = 0; n < c->program->ninsts; n++) {
         const orr_tinst *i = &c->program->insts[n];
-        c->traits.hands_on |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
+        c->traits.arrives_only |= i->kind == ORR_TK_BARRIER && i->imm == 0xff && i->flags & ORR_TF_ARRIVE;
     }
     c->launch.local_frame = orr_local_frame(c->kernel);
     bool resized = c->launch.l1_bytes != (uint64_t)occ->l1_bytes;
@@ -739,7 +740,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     open_engine(&x, source, host.threads);
     uint64_t window = c->window;
     if (c->cluster > 1) c->window = cyc_cluster_window(c);
-    for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].fresh = false; // mail of others
+    for (uint32_t i = 0; c->cluster > 1 && i < c->nsms; i++) c->sms[i].unused = false; // mail of others
     bool ok = windows(&x, host.progress, e);
     c->window = window;
     if (!ok && e->status == ORR_STOPPED && !c->grids && !out->sampler && !out->pieces) cut_off(&x);
@@ -747,7 +748,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
         clear_slots(&x, &c->sms[i]);
         if (c->sms[i].tb.finished > out->cycles) out->cycles = c->sms[i].tb.finished;
     }
-    if (x.noticed / 256 > out->cycles) out->cycles = x.noticed / 256;
+    if (x.end_noticed / 256 > out->cycles) out->cycles = x.end_noticed / 256;
     if (ok && !c->perfect) drain(&x);
     if (ok && out->pieces && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
     orr_err read = {0};

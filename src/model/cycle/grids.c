@@ -75,7 +75,7 @@ static bool hand_out(engine *x, grid *g, sm *s, bool now) {
     g->placed++;
     *s->tb.stock_end = b;
     s->tb.stock_end = &b->next;
-    s->tb.nstock++;
+    s->tb.stocked++;
     return true;
 }
 
@@ -87,17 +87,17 @@ void cyc_grids_deal(engine *x) {
     while ((g = head(c->grids, until)) && (s = place(c, g))) hand_out(x, g, s, true);
     if (g) g->filled = true;
     for (uint32_t n = 0; n < c->nsms; n++)
-        if (c->sms[x->order[n]].tb.stock) cyc_block_start(&c->sms[x->order[n]], x->from);
+        if (c->sms[x->first_order[n]].tb.stock) cyc_block_start(&c->sms[x->first_order[n]], x->from);
     cyc_share_out(x);
     for (bool some = true; some;) { // in stock, as many as it may need
         some = false;
         for (uint32_t n = 0; n < c->nsms && (g = head(c->grids, until)); n++) {
-            s = &c->sms[x->later[n]];
+            s = &c->sms[x->refill_order[n]];
             uint32_t want = s->tb.started_last + 3;
-            if (s->tb.nstock < want) some |= hand_out(x, g, s, false);
+            if (s->tb.stocked < want) some |= hand_out(x, g, s, false);
         }
     }
-    x->ended = !head(c->grids, until);
+    x->no_more_blocks = !head(c->grids, until);
     for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].tb.started = 0;
 }
 
@@ -108,11 +108,11 @@ void cyc_grids_feed(engine *x, uint32_t n) {
         some = false;
         for (uint32_t i = 0; i < n && (g = head(c->grids, x->until)); i++) {
             sm *s = &c->sms[x->busy[i]];
-            if (s->tb.nstock <= s->tb.started && cyc_grid_fits(c, g, &s->tb.planned))
+            if (s->tb.stocked <= s->tb.started && cyc_grid_fits(c, g, &s->tb.planned))
                 some |= hand_out(x, g, s, false);
         }
     }
-    x->ended = !head(c->grids, x->until);
+    x->no_more_blocks = !head(c->grids, x->until);
 }
 
 void cyc_grids_return(sm *s) {
@@ -133,8 +133,8 @@ void cyc_grids_done(block_traces *list) {
         list = b->next;
         b->next = NULL;
         if (!g->done++ || b->started < g->first) g->first = b->started;
-        uint64_t said = b->said ? b->said : b->ended;
-        if (said > g->said) g->said = said;
+        uint64_t said = b->allows_next ? b->allows_next : b->ended;
+        if (said > g->allows_next) g->allows_next = said;
         if (b->ended > g->last) g->last = b->ended;
         cyc_supply_done(g->supply, b);
     }
@@ -145,14 +145,14 @@ static double ns_of(const cycle *c, uint64_t cycles) { return (double)cycles * 1
 
 // When all blocks of a grid have said that the next one may start, or have ended; NEVER: not yet.
 static uint64_t all_said(const cycle *c, const grid *g) {
-    uint64_t n = g->done, when = g->said;
+    uint64_t n = g->done, when = g->allows_next;
     if (n < g->blocks && g->placed < g->blocks) return NEVER;
     for (uint32_t i = 0; i < c->nsms && n < g->blocks; i++)
         for (uint32_t k = 0; k < c->sms[i].tb.n; k++) {
             const block_traces *b = c->sms[i].tb.slot[k].buf;
-            if (!b || b->grid != g || !b->said) continue;
+            if (!b || b->grid != g || !b->allows_next) continue;
             n++;
-            when = b->said > when ? b->said : when;
+            when = b->allows_next > when ? b->allows_next : when;
         }
     return n < g->blocks ? NEVER : when;
 }
@@ -164,9 +164,9 @@ static void take_launches(const cycle *c, grids *all) {
         if (g->from != NEVER || !isfinite(g->member->launched)) continue;
         uint64_t from = (uint64_t)llround(g->member->launched * c->gpu->clock_sm / 1e3) +
                         (uint64_t)c->gpu->launch_overhead;
-        uint64_t said = g->after ? all_said(c, g->after) : 0;
+        uint64_t said = g->predecessor ? all_said(c, g->predecessor) : 0;
         if (said == NEVER) continue;
-        if (g->after) said += (uint64_t)c->gpu->launch_early;
+        if (g->predecessor) said += (uint64_t)c->gpu->launch_early;
         g->from = said > from ? said : from;
     }
 }
@@ -174,25 +174,26 @@ static void take_launches(const cycle *c, grids *all) {
 // ---- kernels that start before the one ahead has ended --------------------------------------------
 bool cyc_grid_waits(const cycle *c, const grid *g, uint64_t *until) {
     *until = 0;
-    if (!g || !g->after) return false;
-    *until = g->after->over == NEVER ? NEVER : g->after->over + (uint64_t)c->gpu->launch_early_wait;
-    return g->after->over == NEVER;
+    if (!g || !g->predecessor) return false;
+    *until =
+        g->predecessor->ended == NEVER ? NEVER : g->predecessor->ended + (uint64_t)c->gpu->launch_early_wait;
+    return g->predecessor->ended == NEVER;
 }
 
 // Warps go on that have waited for the grid to end.
 static void wake(engine *x, const grid *ended) {
     cycle *c = x->c;
-    uint64_t until = ended->over + (uint64_t)c->gpu->launch_early_wait;
+    uint64_t until = ended->ended + (uint64_t)c->gpu->launch_early_wait;
     for (uint32_t i = 0; i < c->nsms; i++) {
         sm *s = &c->sms[i];
         for (uint32_t n = 0; n < s->tb.n; n++) {
             const block *b = &s->tb.slot[n];
-            if (!b->buf || b->buf->grid->after != ended) continue;
+            if (!b->buf || b->buf->grid->predecessor != ended) continue;
             for (uint32_t k = 0; k < b->nwarps; k++) {
                 warp *w = b->warp[k] == NOBODY ? NULL : warp_of(s, b->warp[k]);
-                if (!w || !w->behind) continue;
-                w->behind = false;
-                w->front = until > s->clock.now ? until : s->clock.now;
+                if (!w || !w->waits_for_grid) continue;
+                w->waits_for_grid = false;
+                w->front_end_ready = until > s->clock.now ? until : s->clock.now;
                 cyc_warp_update(s, w);
             }
         }
@@ -203,12 +204,13 @@ static void wake(engine *x, const grid *ended) {
 // on.
 static void set_over(engine *x, grid *g, uint64_t end) {
     grids *all = x->c->grids;
-    g->over = g->after && g->after->over > end ? g->after->over : end;
-    if (g->over == NEVER) return;
+    g->ended = g->predecessor && g->predecessor->ended > end ? g->predecessor->ended : end;
+    if (g->ended == NEVER) return;
     wake(x, g);
     for (uint32_t n = 0; n < all->n; n++) { // those behind it that have ended already
         grid *next = &all->at[n];
-        if (next->after == g && next->member->ran && next->over == NEVER) set_over(x, next, next->last);
+        if (next->predecessor == g && next->member->ran && next->ended == NEVER)
+            set_over(x, next, next->last);
     }
 }
 
@@ -219,14 +221,15 @@ void cyc_grids_end(engine *x) {
     for (uint32_t n = 0; n < all->n; n++) {
         grid *g = &all->at[n];
         if (!g->supply || g->done < g->blocks) continue;
-        uint64_t end = g->last > x->noticed / 256 ? g->last : x->noticed / 256;
+        uint64_t end = g->last > x->end_noticed / 256 ? g->last : x->end_noticed / 256;
         if (!c->perfect && c->gpu->launch_drain > 0)
             end += (uint64_t)c->gpu->launch_drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
         orr_err e = {0};
         if (!cyc_supply_close(g->supply, &e) && !all->err.status) all->err = e;
         g->supply = NULL;
         g->member->ran = true;
-        uint64_t before = g->after ? 0 : overhead; // that of one which started early is somebody else's time
+        uint64_t before =
+            g->predecessor ? 0 : overhead; // that of one which started early is somebody else's time
         g->member->from = ns_of(c, g->first > before ? g->first - before : 0);
         g->member->end = ns_of(c, end);
         g->last = end;
@@ -271,9 +274,10 @@ grid *cyc_grids_add(const cycle *c, grids *all, orr_member *m) {
     const orr_launch_info *i = &m->work.info;
     g->member = m;
     g->priority = m->priority;
-    g->from = g->over = NEVER;
+    g->from = g->ended = NEVER;
     for (uint32_t n = 0; m->after && n + 1 < all->n; n++)
-        if (all->at[n].member == &all->group->at[m->after - 1]) g->after = &all->at[n], all->early = true;
+        if (all->at[n].member == &all->group->at[m->after - 1])
+            g->predecessor = &all->at[n], all->early = true;
     g->blocks = (uint64_t)i->grid[0] * i->grid[1] * i->grid[2];
     g->order = orr_dispatch_order(c->gpu, c->nsms, g->blocks);
     take_launches(c, all);

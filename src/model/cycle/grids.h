@@ -26,11 +26,12 @@ typedef struct grid {
     int priority;          // lower goes first
     uint64_t from;         // cycle: its blocks can be placed from then on; NEVER: not known yet
     uint64_t blocks, placed, done;
-    bool filled;          // there was no room for a block of it
-    uint64_t first, last; // cycles: its first block's start, its last one's end
-    struct grid *after;   // it may start before this one has ended; NULL: it comes behind nobody here
-    uint64_t said;      // cycle: the last of its blocks that have ended had said that the next grid may start
-    uint64_t over;      // cycle: it has ended, and those it came after; NEVER: it has not
+    bool filled;              // there was no room for a block of it
+    uint64_t first, last;     // cycles: its first block's start, its last one's end
+    struct grid *predecessor; // it may start before this one has ended; NULL: it comes behind nobody here
+    uint64_t
+        allows_next;    // cycle: the last of its blocks that have ended had said that the next grid may start
+    uint64_t ended;     // cycle: it has ended, and those it came after; NEVER: it has not
     orr_source *source; // of its blocks
     uint32_t *order;    // SMs, as they are looked at for room
     orr_member *member; // of the group

@@ -1,11 +1,13 @@
-// The machine of a description: SMs with their schedulers, units, caches; latencies worked out once.
+// The machine of a description: the specs of all components are read once, and each SM is made of the list in
+// core/parts.def. It outlives launches; prepare_sm resets an SM's components for one. A component that is
+// added to the list needs nothing here.
 #include "model/cycle/engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 // How much further than the nearest ones an SM's TPC is, in ticks (l2.tpc_further).
-static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
+static uint64_t tpc_answer_delay(const orr_gpu *g, uint32_t sm) {
     const orr_gpu_array *further = &g->l2_tpc_further;
     if (!further->n || g->gpc_count <= 1 || g->tpc_count <= 0 || g->sm_count < g->tpc_count) return 0;
     uint32_t k = orr_tpc_in_gpc(sm, orr_topology_of(g));
@@ -18,7 +20,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
     uint32_t nwarps = c->nsched * MAX_WARPS;
     s->c = c;
     s->id = id;
-    s->further = way_of_tpc(g, id);
+    s->answer_delay = tpc_answer_delay(g, id);
     s->sched = orr_pages(c->nsched, sizeof *s->sched);
     for (uint32_t n = 0; n < c->nsched; n++) s->sched[n].spec = &k->issue;
     s->warps = orr_pages(nwarps, sizeof *s->warps);

@@ -72,14 +72,14 @@ void cyc_fit_program(engine *x) {
     const fetch_spec *f = &c->core.fetch;
     c->code.lines = last / f->line + 1;
     c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
-    c->code.warm = !c->gpu->icache_warm ? 0 : x->runs_little ? UINT64_MAX : warm_lines(c);
+    c->code.warm = !c->gpu->icache_warm ? 0 : x->runs_little_code ? UINT64_MAX : warm_lines(c);
     if (c->grids && c->gpu->icache_warm && cyc_grids_warm(c, warm_lines(c))) c->code.warm = UINT64_MAX;
 }
 
 void cyc_look_at_code(engine *x, const block_traces *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
-    x->looked = true;
+    x->code_seen = true;
     if (!c->gpu->icache_warm || c->code.lines <= c->code.warm) return;
     uint8_t *seen = orr_calloc(c->code.lines, 1);
     uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
@@ -98,6 +98,6 @@ void cyc_look_at_code(engine *x, const block_traces *b) {
         }
     }
     free(seen);
-    x->runs_little = lines <= warm_lines(c);
-    if (x->runs_little) c->code.warm = UINT64_MAX;
+    x->runs_little_code = lines <= warm_lines(c);
+    if (x->runs_little_code) c->code.warm = UINT64_MAX;
 }

@@ -33,7 +33,7 @@ void cyc_sample(engine *x) {
     orr_sample now = {0};
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[n];
-        if (s->fresh) continue;
+        if (s->unused) continue;
         for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
         now.insts += s->n.issued;
         for (int k = 0; k < ORR_L1_KINDS; k++)

@@ -52,7 +52,8 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     s->units.busy[i->unit] -= beside;
     q->operand_wait = start + i->dispatch;
     q->operand_cycles += start + i->dispatch;
-    w->front += start + orr_tinst_held(i) + i->hold; // others of the scheduler do not wait for `hold`
+    w->front_end_ready +=
+        start + orr_tinst_held(i) + i->hold; // others of the scheduler do not wait for `hold`
     d->lost = d->start = start + i->hold + d->queued;
 }
 
@@ -66,7 +67,7 @@ static void multiply(sm *s, scheduler *q, warp *w, const dispatched *d) {
     products_issue(&s->products, w->sched, warp_id(w), i, s->clock.now);
     s->units.busy[i->unit] += i->interval;
     pipe_beside(&s->pipe, i->warps);
-    w->front = latest(w->front, s->clock.now + i->hold);
+    w->front_end_ready = latest(w->front_end_ready, s->clock.now + i->hold);
 }
 
 // ---- what an instruction does -------------------------------------------------------------------
@@ -83,10 +84,10 @@ static bool right_behind(const cycle *c, uint32_t inst, uint32_t next) {
 static void jump(const sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     const cycle *c = s->c;
     if (w->yielded) return; // the time it takes is known
-    w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
+    w->front_end_ready += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
     if (i->sass == ORR_SASS_BSYNC)
-        w->front += right_behind(c, inst, w->pc.at) ? c->branch.sync_meet : c->branch.switch_lanes;
-    w->front_why = ORR_STALL_BRANCH;
+        w->front_end_ready += right_behind(c, inst, w->pc.at) ? c->branch.sync_meet : c->branch.switch_lanes;
+    w->front_end_stall = ORR_STALL_BRANCH;
 }
 
 // After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then poll
@@ -96,9 +97,9 @@ static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool behind_yield)
                     : i->sass == ORR_SASS_WARPSYNC && behind_yield ? s->c->branch.sync_poll
                                                                    : 0;
     w->yielded = most > 0;
-    if (w->front >= s->clock.now + most) return;
-    w->front = s->clock.now + most;
-    w->front_why = ORR_STALL_BRANCH;
+    if (w->front_end_ready >= s->clock.now + most) return;
+    w->front_end_ready = s->clock.now + most;
+    w->front_end_stall = ORR_STALL_BRANCH;
 }
 
 // Lanes come to a WARPSYNC and wait, and the warp goes on with others.
@@ -108,8 +109,8 @@ static void switch_lanes(const sm *s, warp *w, const orr_tinst *i) {
     uint64_t more =
         (uint64_t)(i->flags & ORR_TF_COLLECTIVE ? g->core_warpsync_collective : g->core_warpsync_wait);
     if (!more) return;
-    w->front += more;
-    w->front_why = ORR_STALL_BRANCH;
+    w->front_end_ready += more;
+    w->front_end_stall = ORR_STALL_BRANCH;
 }
 
 static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *access) {
@@ -136,7 +137,7 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
         bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
         cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);
     }
-    w->memory.sent = d->inst + 1;
+    w->memory.last_inst = d->inst + 1;
     uint64_t read = lsu_issue(&s->lsu, &op);
     if (read == NEVER)
         cyc_warp_will_read(s, w, i);
@@ -151,7 +152,7 @@ static orr_trace find_access(sm *s, warp *w, const orr_tinst *i) {
         at.at = w->pc.base + w->pc.access[i->access];
         at.mask = w->pc.mask;
     } else if (!orr_trace_skip(&w->pc.trace)) {
-        s->damaged = true;
+        s->bad_trace = true;
     }
     return at;
 }
@@ -177,11 +178,11 @@ static void branch(sm *s, warp *w, const dispatched *d) {
     const cycle *c = s->c;
     cyc_warp_result(s, w, d->i, s->clock.now + d->start + d->i->latency + c->branch.writeback);
     s->n.branches++;
-    if (w->front < s->clock.now + c->branch.wait) {
-        w->front = s->clock.now + c->branch.wait;
-        w->front_why = ORR_STALL_BRANCH;
+    if (w->front_end_ready < s->clock.now + c->branch.wait) {
+        w->front_end_ready = s->clock.now + c->branch.wait;
+        w->front_end_stall = ORR_STALL_BRANCH;
     }
-    w->front += d->queued; // it counts from when its unit takes it
+    w->front_end_ready += d->queued; // it counts from when its unit takes it
 }
 
 // A load of constants that miss keeps what is behind it in the queue, reads of special registers and other
@@ -199,7 +200,7 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
                 q->constants_until = there, q->constants_queue = q->constants_missed = 0;
             s->constants.n.misses += q->constants_missed++ < c->core.constants.cold_misses;
         }
-        if (ready > w->memory.landed) w->memory.landed = ready;
+        if (ready > w->memory.answered) w->memory.answered = ready;
     }
     if (q->constants_until > now && by_queue(i)) {
         if (i->tclass != ORR_TC_CONST) ready += q->constants_until - now;
@@ -222,13 +223,13 @@ static void wait_for_indexed(sm *s, warp *w, const dispatched *d) {
     orr_trace at = find_access(s, w, d->i);
     orr_access a;
     if (!orr_trace_access(&at, &a)) {
-        s->damaged = true;
+        s->bad_trace = true;
         return;
     }
     uint64_t there = constants_indexed(&s->constants, &a, s->clock.now + d->start);
-    if (there <= w->front || w->front == NEVER) return;
-    w->front = there;
-    w->front_why = ORR_STALL_CONSTANT;
+    if (there <= w->front_end_ready || w->front_end_ready == NEVER) return;
+    w->front_end_ready = there;
+    w->front_end_stall = ORR_STALL_CONSTANT;
 }
 
 // A read of the clock, so that who times code with it finds what it would have read (orr_timing.clocks).
@@ -245,12 +246,12 @@ static void release_fenced(sm *s) {
     for (size_t n = 0; n < s->fence.released.n; n++) {
         fence_release r = s->fence.released.at[n];
         warp *w = warp_of(s, r.warp);
-        w->front_why = ORR_STALL_MEMBAR;
+        w->front_end_stall = ORR_STALL_MEMBAR;
         if (w->bulk.last) {
             w->bulk.floor = r.when;
             continue;
         }
-        w->front = r.when;
+        w->front_end_ready = r.when;
         if (w->pc.at != w->pc.end) cyc_warp_update(s, w);
     }
     s->fence.released.n = 0;
@@ -265,8 +266,8 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
     bool bulk = i->imm && tma_first_open(&s->tma) != NEVER;
     w->bulk.last = bulk ? s->tma.loads : 0;
     w->bulk.floor = until;
-    w->front = bulk ? NEVER : until;
-    w->front_why = ORR_STALL_MEMBAR;
+    w->front_end_ready = bulk ? NEVER : until;
+    w->front_end_stall = ORR_STALL_MEMBAR;
     release_fenced(s);
 }
 
@@ -281,7 +282,7 @@ void cyc_fence_bulk_landed(sm *s, uint64_t when) {
             if (!w->bulk.last || first <= w->bulk.last) continue;
             w->bulk.last = 0;
             if (w->bulk.floor == NEVER) continue; // stores are to come
-            w->front = latest(w->bulk.floor, when + s->fence.spec->store);
+            w->front_end_ready = latest(w->bulk.floor, when + s->fence.spec->store);
             if (w->pc.at != w->pc.end) cyc_warp_update(s, w);
         }
 }
@@ -294,13 +295,13 @@ static void next_grid(sm *s, warp *w, const dispatched *d) {
     uint64_t until;
     if (d->predicated_off) return;
     if (!i->imm) {
-        if (!b->said) b->said = s->clock.now;
+        if (!b->allows_next) b->allows_next = s->clock.now;
         return;
     }
-    w->behind = cyc_grid_waits(s->c, b->grid, &until);
-    if (until <= w->front) return;
-    w->front = until;
-    w->front_why = ORR_STALL_MEMBAR;
+    w->waits_for_grid = cyc_grid_waits(s->c, b->grid, &until);
+    if (until <= w->front_end_ready) return;
+    w->front_end_ready = until;
+    w->front_end_stall = ORR_STALL_MEMBAR;
 }
 
 static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
@@ -325,9 +326,10 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     if (i->sass == ORR_SASS_USETMAXREG) cyc_block_registers(s, w, i, d->inst);
     if (i->sass == ORR_SASS_UTMACCTL) tma_maps_prefetch(&s->tma.maps, s->clock.now);
     // B2R: what the barrier found; the warp goes on when it has it.
-    if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
-        w->front = s->clock.now + i->latency;
-        w->front_why = ORR_STALL_BARRIER;
+    if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER &&
+        w->front_end_ready < s->clock.now + i->latency) {
+        w->front_end_ready = s->clock.now + i->latency;
+        w->front_end_stall = ORR_STALL_BARRIER;
     }
 }
 
@@ -336,16 +338,17 @@ static void wait_for_code(sm *s, warp *w) {
     const cycle *c = s->c;
     const orr_tinst *next = &c->program->insts[w->pc.at];
     uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->clock.now);
-    if (t > w->front) {
-        w->front = w->until.code = t;
-        w->front_why = ORR_STALL_FETCH;
+    if (t > w->front_end_ready) {
+        w->front_end_ready = w->front_end.fetch = t;
+        w->front_end_stall = ORR_STALL_FETCH;
     }
     if (!next->constant || !c->core.constants.cold || next->tclass == ORR_TC_CONST) return;
-    uint64_t from = w->front > s->clock.now && w->front != NEVER ? w->front : s->clock.now;
+    uint64_t from =
+        w->front_end_ready > s->clock.now && w->front_end_ready != NEVER ? w->front_end_ready : s->clock.now;
     t = constants_named(&s->constants, c->program, next, from);
-    if (t > w->front) {
-        w->front = t;
-        w->front_why = ORR_STALL_CONSTANT;
+    if (t > w->front_end_ready) {
+        w->front_end_ready = t;
+        w->front_end_stall = ORR_STALL_CONSTANT;
     }
 }
 
@@ -356,7 +359,7 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
     if (++w->pc.at == w->pc.end && !cyc_warp_next_block(s, w)) {
         w->pc.at = w->pc.end = d->inst + 1;
         w->ready = NEVER;
-        w->why = ORR_STALL_DRAIN;
+        w->stall = ORR_STALL_DRAIN;
         scheduler_drain(q, w->slot);
         if (!w->memory.inflight) cyc_block_warp_ended(s, w);
         return false;
@@ -368,7 +371,7 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
     // In a trace the lanes of an EXIT are those that end: others go on behind it.
     bool same = w->pc.mask & d->mask || c->program->kernel->grows;
     if (i->tclass == ORR_TC_BRANCH && !w->yielded && (!behind || !same)) switch_lanes(s, w, i);
-    if (w->front_why == ORR_STALL_BRANCH) w->until.jump = w->front;
+    if (w->front_end_stall == ORR_STALL_BRANCH) w->front_end.branch = w->front_end_ready;
     if (!c->core.fetch.perfect) wait_for_code(s, w);
     return true;
 }
@@ -386,7 +389,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     if (!again) {
         cyc_warp_account(s, w, now);
         charge(s, d.inst, ORR_STALL_ISSUED, 1);
-        w->since = now + 1;
+        w->accounted_until = now + 1;
     } else {
         s->n.dual++;
     }
@@ -394,13 +397,13 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     q->last = w->slot;
     q->last_age = w->age;
     if (w->exec) d.live = cyc_step_issue(s, w, d.i);
-    w->front = now + (more ? 0 : 1);
-    w->front_why = ORR_STALL_WAIT;
+    w->front_end_ready = now + (more ? 0 : 1);
+    w->front_end_stall = ORR_STALL_WAIT;
     w->yielded = false;
     w->fences = d.i->kind == ORR_TK_FENCE && d.i->imm >= 1;
     uint32_t stall = ORR_CTRL_STALL(d.i->ctrl); // 0 where nobody knows
-    if (stall > 1) w->front = now + stall;
-    w->until = (warp_front){.stall = w->front};
+    if (stall > 1) w->front_end_ready = now + stall;
+    w->front_end = (warp_front_end){.stall_count = w->front_end_ready};
     if (c->program->control) q->yield = !ORR_CTRL_YIELD(d.i->ctrl);
     if (d.i->kind == ORR_TK_PRODUCT)
         multiply(s, q, w, &d);
@@ -439,7 +442,7 @@ static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
         again = issue(s, q, w, true, more > 1);
     }
     if (spec->width > 1 && w->ready <= s->clock.now) { // not in this cycle any more
-        w->front = s->clock.now + 1;
+        w->front_end_ready = s->clock.now + 1;
         cyc_warp_update(s, w);
     }
 }
@@ -482,7 +485,7 @@ static void queue_has_room(void *self) {
     for (uint32_t n = 0; n < s->c->nsched; n++) scheduler_wake(&s->sched[n], s->clock.now);
 }
 
-static void trace_damaged(void *self) { ((sm *)self)->damaged = true; }
+static void trace_damaged(void *self) { ((sm *)self)->bad_trace = true; }
 
 void cyc_sm_connect(sm *s) {
     s->l1.client = (l1_client){s, load_done};
@@ -515,7 +518,7 @@ static void handle(sm *s, const event *e) {
         if ((payload & TMA_EVENTS) == TMA_TURN) tma_turn(&s->tma);
         if ((payload & TMA_EVENTS) == TMA_ANSWER)
             tma_answer(&s->tma, payload & ~(uint32_t)TMA_EVENTS, port_receive(&s->port, e->time, e->sectors));
-        if ((payload & TMA_EVENTS) == TMA_WORD) cyc_cluster_word(s, payload & ~(uint32_t)TMA_EVENTS);
+        if ((payload & TMA_EVENTS) == TMA_MESSAGE) cyc_cluster_receive(s, payload & ~(uint32_t)TMA_EVENTS);
         break;
     case EVENT_REDUCTION_ACK: fence_reduction_acknowledged(&s->fence, payload, when); break;
     }
@@ -548,7 +551,7 @@ static void fetch_sm(const sm *s) {
     }
     fetch_state(s->operands, c->nsched / c->sched_per_sub * sizeof *s->operands);
     fetch_state(s->units.free, c->core.units.npools * sizeof *s->units.free);
-    fetch_state(&s->l1, offsetof(l1_cache, part));
+    fetch_state(&s->l1, offsetof(l1_cache, partial_lines));
     fetch_state(&s->lsu, offsetof(lsu, head));
 }
 
@@ -559,7 +562,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
     s->lsu.traffic = s->worker->traffic;
     fetch_sm(s);
     l1_prefetch_fills(&s->l1);
-    while (!s->damaged && !s->starved) {
+    while (!s->bad_trace && !s->out_of_blocks) {
         uint64_t t = cyc_sm_next(s);
         if (t >= until) break;
         if (t > clock->now) clock->now = t;
@@ -578,7 +581,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
             if (q->wake <= t) q->wake = t + 1;
         }
     }
-    if (s->starved) return;
+    if (s->out_of_blocks) return;
     clock->now = until;
     for (uint32_t n = 0; n < nsched; n++)
         for (uint64_t m = s->sched[n].live; m; m &= m - 1)

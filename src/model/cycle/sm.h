@@ -35,7 +35,7 @@ typedef struct block_traces { // a thread block's traces, copied from its source
     uint64_t earliest;       // cycle: it does not start before
     struct grid *grid;       // whose it is, of several on the machine (grids.h); NULL: there is one
     uint64_t started, ended; // cycles
-    uint64_t said; // cycle: the next grid may start, as far as this block goes; 0: it has not said so
+    uint64_t allows_next;    // cycle of its griddepcontrol.launch_dependents; 0: there has been none
     struct block_traces *next;
 } block_traces;
 
@@ -43,8 +43,8 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
     uint32_t at, end;        // instructions: the next, and the end of its code block; equal: it has ended
     uint32_t mask, lanes;    // active lanes, and how many
     bool predicated_off;     // it runs a body for no lane
-    bool has_then;           // the next block of its trace has been read:
-    uint32_t then, then_mask;
+    bool has_next;           // the next block of its trace has been read:
+    uint32_t next, next_mask;
     uint32_t body;                // of the block it is in: orr_tblock.body
     const orr_program_part *part; // of the program that its kernel is; NULL: all of it
     orr_trace trace;              // from here on
@@ -55,19 +55,19 @@ typedef struct warp_cursor { // where a warp is in its program, and in its trace
 
 typedef struct warp_memory { // accesses of a warp that are under way
     uint64_t atomic;         // when its last atomic has been answered (core.atomic_wait)
-    uint32_t sent;           // its last memory instruction, + 1; 0: none
-    uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;         // when the last of the others is there
+    uint32_t last_inst;      // its last memory instruction, + 1; 0: none
+    uint32_t inflight;       // loads and copies that have not been answered, stores that wait for L1
+    uint64_t answered;       // when the last of those that have been answered is there
 } warp_memory;
 
-// What a warp's next instruction waits for before anything that it depends on counts: each until its cycle,
-// one after the other as the pipeline has them, though some of them pass at the same time. 0, or past: no
-// wait.
-typedef struct warp_front {
-    uint64_t stall; // the stall count of the instruction before
-    uint64_t jump;  // that was a branch: where it goes
-    uint64_t code;  // being fetched; until `front` of the warp it is what `front_why` says
-} warp_front;
+// The front end of a warp: what holds its next instruction back before any dependence is looked at. Each
+// holds until its cycle, in the order of the pipeline, though some of them pass at the same time. A cycle
+// that is past holds nothing.
+typedef struct warp_front_end {
+    uint64_t stall_count; // the stall count of the instruction before has passed
+    uint64_t branch;      // the branch before it is resolved
+    uint64_t fetch;       // its code has been fetched; what holds until front_end_ready is front_end_stall
+} warp_front_end;
 
 typedef struct warp_registers { // that a warp has asked for and that are not there (setmaxnreg)
     uint64_t since;             // when it first asked
@@ -88,17 +88,17 @@ typedef struct warp_arrivals {  // of a warp's copies at mbarriers (arrive.c), a
 
 typedef struct warp { // what each instruction looks at comes first, in as few host cache lines as it can
     _Alignas(64) warp_cursor pc;
-    uint64_t ready;         // when dependences, fetch and the like let it issue; NEVER: nobody knows yet
-    uint64_t front;         // not before this: branch, fetch, the instruction before
-    uint64_t since;         // its cycles before this have been accounted for
-    uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
+    uint64_t ready;           // cycle from which it waits for its unit only; NEVER: an answer is awaited
+    uint64_t front_end_ready; // cycle from which its front end holds nothing back
+    uint64_t accounted_until; // its cycles before this one have their stall reason
+    uint8_t stall, front_end_stall; // enum orr_stall: what it waits for until ready, front_end_ready
     uint8_t sched, slot;
-    uint8_t barrier;  // that it waits at, + 1; 0: none
-    bool fences;      // the instruction before was a fence that its loads may outlast
-    bool yielded;     // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
-    bool again;       // its block of code has been executed
-    uint64_t through; // when it is past the last barrier
-    warp_front until;
+    uint8_t barrier;         // that it waits at, + 1; 0: none
+    bool fences;             // the instruction before was a fence that its loads may outlast
+    bool yielded;            // its last instruction was a YIELD, or a WARPSYNC that polls behind one
+    bool revisits;           // its block of code has been executed
+    uint64_t barrier_passed; // when it is past the last barrier
+    warp_front_end front_end;
     warp_memory memory;
     uint64_t fetched;           // code line it fetched last, + 1
     uint64_t age;               // order of arrival on the SM
@@ -108,28 +108,28 @@ typedef struct warp { // what each instruction looks at comes first, in as few h
     scoreboard board;
     uint32_t block;         // index in sm->blocks
     uint32_t cluster_phase; // of its cluster's barrier, that it has arrived for
-    warp_registers missing;
+    warp_registers setmaxnreg;
     warp_bulk_fence bulk;
-    uint64_t far; // when what it has done to other blocks' shared memory is known to be done
-    bool parked;  // all lanes wait at a barrier
-    bool behind;  // it waits for the grid ahead of its own to end (griddepcontrol.wait)
+    uint64_t remote_done; // when its accesses of other blocks' shared memory are known to be done
+    bool parked;          // all lanes wait at a barrier
+    bool waits_for_grid;  // it waits for the grid ahead of its own to end (griddepcontrol.wait)
     warp_arrivals arrivals;
 } warp;
 
-typedef struct mbar { // an mbarrier (arrive.c)
-    uint64_t at;      // address in shared memory
-    uint64_t made;    // when the last operation on it began
-    uint32_t n;       // operations of lanes
+typedef struct mbar {        // an mbarrier (arrive.c)
+    uint64_t at;             // address in shared memory
+    uint64_t last_operation; // when the last operation on it began
+    uint32_t operations;     // of lanes, so far: a stream's waits name how many they need
 } mbar;
 typedef struct mwait { // a wait for one
-    uint64_t floor;    // its result is not there before
+    uint64_t earliest; // cycle before which it has no result
     uint32_t warp, inst, mbar;
-    uint32_t need; // operations until it is over
+    uint32_t operations; // of lanes that end it
 } mwait;
 typedef struct mcopy { // an arrival of copies that are on their way
-    uint64_t floor;
+    uint64_t earliest;
     uint32_t warp, mbar, lanes;
-    uint8_t which; // the warp's
+    uint8_t arrival; // of the warp (warp_arrivals)
 } mcopy;
 
 #define CLUSTER_MOST    ORR_CLUSTER_MOST
@@ -138,22 +138,25 @@ typedef struct mcopy { // an arrival of copies that are on their way
 typedef struct cluster_place {
     uint32_t sm, slot;
 } cluster_place;
-enum { CLUSTER_ARRIVAL, CLUSTER_BARRIER_WORD, CLUSTER_GONE };
-typedef struct cluster_word { // from a block to another of its cluster (cluster.h)
-    uint64_t when, block, at; // at: of ARRIVAL, the mbarrier
-    uint32_t sm, slot, lanes; // slot of one that has been read: the next free one
+enum { CLUSTER_ARRIVAL, CLUSTER_BARRIER_ARRIVAL, CLUSTER_ENDED };
+typedef struct cluster_message { // from a block to another of its cluster (cluster.h)
+    uint64_t when, block, at;    // at: of ARRIVAL, the mbarrier
+    uint32_t sm, slot, lanes;    // slot of one that has been read: the next free one
     uint8_t kind;
-} cluster_word;
-typedef struct cluster_mail {
-    ORR_VEC(cluster_word) out, in;
+} cluster_message;
+typedef struct cluster_messages {
+    ORR_VEC(cluster_message) out, in;
     uint32_t free;     // of `in`; NOBODY: none
     double busy;       // cycle until which the network between SMs takes what this one has sent
     uint64_t accesses; // counter: of other blocks' shared memory
-} cluster_mail;
-typedef struct cluster_phase {        // the barrier of a cluster, as one of its blocks sees it
-    uint32_t came, heard, gone, over; // warps that have arrived; blocks that have; that have ended; phases
-    uint32_t waits;                   // warps that wait
-    uint64_t last;                    // when the last warp arrived
+} cluster_messages;
+typedef struct cluster_phase { // the barrier of a cluster, as one of its blocks sees it
+    uint32_t arrived_warps;    // of this block, in this phase
+    uint32_t arrived_blocks;   // of the cluster, in this phase
+    uint32_t ended_blocks;     // of the cluster
+    uint32_t phases;           // that are over
+    uint32_t waiting_warps;    // of this block
+    uint64_t last_arrival;     // when the last warp arrived
 } cluster_phase;
 
 typedef struct block {           // a thread block on the SM
@@ -168,9 +171,9 @@ typedef struct block {           // a thread block on the SM
     ORR_VEC(mwait) mwaits;
     ORR_VEC(mcopy) mcopies;
     uint32_t rank, size; // in its cluster, of so many
-    cluster_place mates[CLUSTER_MOST];
-    cluster_phase barrier;
-    int32_t spare[MAX_SCHED]; // by sub-core: registers of a thread that warps have given up
+    cluster_place peers[CLUSTER_MOST];
+    cluster_phase cluster_barrier;
+    int32_t given_up[MAX_SCHED]; // by sub-core: registers of a thread that warps have given up
 } block;
 
 struct cycle;
@@ -198,11 +201,11 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     int warps_cap;
     uint32_t next_sched; // that the next warp goes to
     uint64_t next_age;
-    uint64_t free;                          // when the next block may start
-    block_traces *stock, **stock_end;       // blocks it may start in this window
-    uint32_t nstock, started, started_last; // in this window, in the one before
-    block_traces *done;                     // blocks that have ended: their buffers go back
-    uint64_t since;                         // active cycles before this have been counted
+    uint64_t free;                           // when the next block may start
+    block_traces *stock, **stock_end;        // blocks it may start in this window
+    uint32_t stocked, started, started_last; // in this window, in the one before
+    block_traces *done;                      // blocks that have ended: their buffers go back
+    uint64_t since;                          // active cycles before this have been counted
     uint64_t active_cycles, block_cycles;
     uint64_t finished;    // cycle the last block ended
     sm_use used, planned; // of several kernels at a time (grids.h)
@@ -215,11 +218,11 @@ typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
     struct step_sm *live;  // of a kernel that is executed as it is timed (step.c); NULL: it is not
-    bool damaged;          // a trace that cannot be
-    bool starved;          // it has room, and no block in stock: it stops until it is given some
-    bool fresh;            // nothing has run on it since it was prepared for a launch
+    bool bad_trace;        // a trace was damaged
+    bool out_of_blocks;    // it has room, and no block in stock: it stops until it is given some
+    bool unused;           // nothing has run on it since it was prepared for a launch
     uint32_t id;
-    uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_further)
+    uint64_t answer_delay; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_further)
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)
@@ -229,7 +232,7 @@ typedef struct sm {
 #include "core/parts.def"
 #undef PART
     block_slots tb;
-    cluster_mail cluster;
+    cluster_messages cluster;
     orr_sm_counts n; // what no component counts
     uint64_t stalls[ORR_STALLS];
 } sm;
@@ -268,9 +271,9 @@ typedef struct launch_spec { // cycles of thread blocks that come and go
 } launch_spec;
 
 typedef struct kernel_traits {
-    bool strong;   // it has accesses that are sent at once
-    bool in_order; // accesses are used in the order of the stream
-    bool hands_on; // warps arrive at barriers whose number is in a register, and do not wait there
+    bool strong;       // it has accesses that are sent at once
+    bool in_order;     // accesses are used in the order of the stream
+    bool arrives_only; // warps arrive at barriers whose number is in a register, and do not wait there
 } kernel_traits;
 
 typedef struct warp_room { // what each warp has room for
@@ -296,7 +299,7 @@ typedef struct cycle {     // one GPU, from launch to launch
     kernel_traits traits;
     bool timeline;
     bool perfect;
-    bool more; // there are thread blocks that no SM has yet
+    bool blocks_left; // there are thread blocks that no SM has yet
     core_spec core;
     crossbar_spec crossbar;
     launch_spec dispatch;
@@ -376,10 +379,10 @@ bool cyc_waits_release(sm *s); // of streams that do not say enough: all waits a
 // ---- cluster.c: other blocks of the cluster --------------------------------------------------------
 uint32_t cyc_cluster_rank(const sm *s, const block *b, uint64_t addr, uint64_t *offset);
 void cyc_cluster_arrive(sm *s, const block *b, uint32_t rank, uint64_t offset, uint32_t lanes, uint64_t when);
-void cyc_cluster_word(sm *s, uint32_t at); // an event
+void cyc_cluster_receive(sm *s, uint32_t at); // an event
 void cyc_cluster_barrier(sm *s, warp *w, const orr_tinst *i);
-void cyc_cluster_heard(sm *s, block *b, bool gone); // of a block that has arrived, or ended
-void cyc_cluster_left(sm *s, block *b);             // a warp of the block has ended
+void cyc_cluster_arrived(sm *s, block *b, bool gone); // of a block that has arrived, or ended
+void cyc_cluster_left(sm *s, block *b);               // a warp of the block has ended
 bool cyc_cluster_access(sm *s, warp *w, const orr_tinst *i, const orr_trace *trace, uint64_t start);
 
 #endif

@@ -103,7 +103,7 @@ static bool pull(sm *s, warp *w) {
     if (!s->c->traits.in_order)
         w->pc.trace.at = t->bytes + (next == ORR_STEP_GOES ? orr_step_block_at(w->exec) : t->n);
     w->parked = next == ORR_STEP_WAITS;
-    s->damaged |= orr_step_faulted(b->live);
+    s->bad_trace |= orr_step_faulted(b->live);
     if (orr_step_released(b->live)) unpark(s, b);
     return next == ORR_STEP_GOES;
 }
@@ -112,15 +112,15 @@ bool cyc_step_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     w->parked = false;
     do {
-        if (!w->pc.has_then) {
+        if (!w->pc.has_next) {
             make_room(s, w);
             if (w->pc.trace.at == w->pc.trace.end && !pull(s, w)) {
                 if (w->parked) park(s->c, w);
                 return w->parked;
             }
             const orr_trace_out *t = orr_step_trace(w->exec);
-            w->again = (size_t)(w->pc.trace.at - t->bytes) != orr_step_block_at(w->exec);
-            if (orr_trace_block(&w->pc.trace, p->nblocks, &w->pc.then, &w->pc.then_mask) <= 0) return false;
+            w->revisits = (size_t)(w->pc.trace.at - t->bytes) != orr_step_block_at(w->exec);
+            if (orr_trace_block(&w->pc.trace, p->nblocks, &w->pc.next, &w->pc.next_mask) <= 0) return false;
         }
         cyc_warp_enter(w, p);
     } while (w->pc.at == w->pc.end);
@@ -133,7 +133,7 @@ static void unpark(sm *s, block *b) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
         if (!w || !w->parked || !cyc_step_next_block(s, w) || w->parked) continue;
         w->barrier = 0;
-        w->through = s->clock.now + b->barriers.latency;
+        w->barrier_passed = s->clock.now + b->barriers.latency;
         cyc_warp_update(s, w);
     }
 }
@@ -145,14 +145,14 @@ static void take_accesses(sm *s, warp *w) {
     w->pc.trace.end = t->bytes + t->n;
     while (w->pc.trace.at < w->pc.trace.end && w->pc.naccess < s->c->program->max_access) {
         w->pc.access[w->pc.naccess++] = (uint32_t)(w->pc.trace.at - t->bytes);
-        if (!orr_trace_skip(&w->pc.trace)) s->damaged = true;
+        if (!orr_trace_skip(&w->pc.trace)) s->bad_trace = true;
     }
 }
 
 // Code that was lowered is not issued as it is executed. What an instruction of it accesses has to be known:
 // all up to that is executed, if it has not been. Of loads that became one wide one it is the last's access.
 static void reach(sm *s, warp *w, const orr_tinst *i) {
-    const orr_block *b = &s->c->kernel->blocks[w->pc.then];
+    const orr_block *b = &s->c->kernel->blocks[w->pc.next];
     orr_step_issue(w->exec, i->inst, s->clock.now);
     take_accesses(s, w);
     if (i->access == ORR_NO_ACCESS) return;
@@ -160,11 +160,11 @@ static void reach(sm *s, warp *w, const orr_tinst *i) {
         orr_step_issue(w->exec, n, s->clock.now);
         take_accesses(s, w);
     }
-    s->damaged |= w->pc.naccess <= i->access;
+    s->bad_trace |= w->pc.naccess <= i->access;
 }
 
 orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
-    if (w->again || w->pc.predicated_off) return NULL; // what it did is done
+    if (w->revisits || w->pc.predicated_off) return NULL; // what it did is done
     block *b = &s->tb.slot[w->block];
     orr_step_access *a = NULL;
     if (i->kind == ORR_TK_BARRIER) b->barriers.latency = i->latency ? i->latency : 1;
@@ -181,7 +181,7 @@ orr_step_access *cyc_step_issue(sm *s, warp *w, const orr_tinst *i) {
         w->pc.trace.end = t->bytes + t->n;
     }
     if (orr_step_released(b->live)) unpark(s, b);
-    s->damaged |= orr_step_faulted(b->live);
+    s->bad_trace |= orr_step_faulted(b->live);
     return a;
 }
 
@@ -189,12 +189,12 @@ void cyc_step_barrier(sm *s, warp *w, const orr_tinst *i) {
     if (w->parked)
         w->barrier = (uint8_t)((i->imm < 16 ? i->imm : 0) + 1);
     else if (!(i->flags & ORR_TF_ARRIVE))
-        w->through = s->clock.now + s->tb.slot[w->block].barriers.latency;
+        w->barrier_passed = s->clock.now + s->tb.slot[w->block].barriers.latency;
 }
 
 void cyc_step_sleep(const sm *s, warp *w) {
     uint64_t until = s->clock.now + orr_step_sleeps(w->exec);
-    if (until <= w->front) return;
-    w->front = until;
-    w->front_why = ORR_STALL_SLEEP;
+    if (until <= w->front_end_ready) return;
+    w->front_end_ready = until;
+    w->front_end_stall = ORR_STALL_SLEEP;
 }

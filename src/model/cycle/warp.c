@@ -1,4 +1,9 @@
-// A warp: what its next instruction waits for, and what each of its cycles went to.
+// A warp: what its next instruction waits for, and the stall reason of each of its cycles.
+//
+// cyc_warp_update works out `ready` of the next instruction: its front end first, then the barrier it is at,
+// then what it depends on (scoreboard), then what its kind waits for (memory in front of a fence, products,
+// groups of copies). cyc_warp_account gives the cycles since it was last called one reason each; they add up
+// to the cycles that the warp was resident.
 #include "model/cycle/step.h"
 
 // Where there are collectors, results go back to the banks that operands are read from.
@@ -24,7 +29,7 @@ void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
 // One thing less that the warp has not had an answer to.
 static void answered(sm *s, warp *w, uint64_t ready) {
     w->memory.inflight--;
-    if (ready > w->memory.landed) w->memory.landed = ready;
+    if (ready > w->memory.answered) w->memory.answered = ready;
     if (w->pc.at == w->pc.end && !w->memory.inflight)
         cyc_block_warp_ended(s, w);
     else if (w->pc.at != w->pc.end && w->ready == NEVER)
@@ -89,7 +94,7 @@ static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     const lsu_warp *l = &s->lsu.warp[warp_id(w)];
     bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->probes;
     if (answers ? w->memory.inflight : l->queued) return NEVER;
-    uint64_t t = answers ? w->memory.landed : 0;
+    uint64_t t = answers ? w->memory.answered : 0;
     bool in_line = i->kind == ORR_TK_FENCE && i->imm >= 1 && counts;
     return in_line ? latest(t, l->began) : t;
 }
@@ -108,7 +113,7 @@ static uint64_t products(const sm *s, const warp *w, const orr_tinst *i, uint64_
 static uint64_t other_waits(const sm *s, const warp *w, const orr_tinst *i, uint64_t t, uint8_t *why) {
     bool fence = i->kind == ORR_TK_FENCE && !cyc_warp_fence_is_off(s, w, i);
     uint64_t memory = fence || w->fences ? behind_memory(s, w, i) : 0;
-    if (fence && i->imm >= 1 && w->far > memory) memory = w->far;
+    if (fence && i->imm >= 1 && w->remote_done > memory) memory = w->remote_done;
     if (memory > t) {
         t = memory;
         *why = ORR_STALL_MEMBAR;
@@ -136,10 +141,10 @@ static bool waits_for_others(const orr_tinst *i) {
 void cyc_warp_update(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     const orr_tinst *i = &p->insts[w->pc.at];
-    uint64_t t = w->front;
-    uint8_t why = w->front_why;
-    if ((w->barrier || w->through > t) && !passes_barrier(s, w, i)) {
-        t = w->barrier ? NEVER : w->through;
+    uint64_t t = w->front_end_ready;
+    uint8_t why = w->front_end_stall;
+    if ((w->barrier || w->barrier_passed > t) && !passes_barrier(s, w, i)) {
+        t = w->barrier ? NEVER : w->barrier_passed;
         why = ORR_STALL_BARRIER;
     }
     if (p->control || i->kind != ORR_TK_PRODUCT) t = scoreboard_wait(&w->board, p, i, t, &why);
@@ -149,7 +154,7 @@ void cyc_warp_update(sm *s, warp *w) {
         why = ORR_STALL_LONG;
     }
     w->ready = t;
-    w->why = why;
+    w->stall = why;
     scheduler *q = &s->sched[w->sched];
     w->operand_cycles = q->operand_cycles;
     scheduler_update(q, w->slot, t, why, i->unit, i->kind == ORR_TK_MEM);
@@ -166,11 +171,11 @@ static void account_waits(sm *s, const warp *w, uint64_t from, uint64_t until) {
     const struct {
         uint64_t until;
         uint8_t why;
-    } stages[] = {{w->until.stall, ORR_STALL_WAIT},
-                  {w->until.jump, ORR_STALL_BRANCH},
-                  {w->until.code, ORR_STALL_FETCH},
-                  {w->front, w->front_why},
-                  {until, w->why}};
+    } stages[] = {{w->front_end.stall_count, ORR_STALL_WAIT},
+                  {w->front_end.branch, ORR_STALL_BRANCH},
+                  {w->front_end.fetch, ORR_STALL_FETCH},
+                  {w->front_end_ready, w->front_end_stall},
+                  {until, w->stall}};
     for (size_t k = 0; k < sizeof stages / sizeof *stages && from < until; k++) {
         uint64_t to = within(stages[k].until, from, until);
         if (to > from) charge(s, w->pc.at, (enum orr_stall)stages[k].why, to - from);
@@ -182,14 +187,15 @@ static void account_waits(sm *s, const warp *w, uint64_t from, uint64_t until) {
 // free and another warp was chosen. When the unit took its last instruction is known; before that, one that
 // takes an instruction every n cycles was free in one of n.
 void cyc_warp_account(sm *s, warp *w, uint64_t until) {
-    uint64_t from = w->since;
+    uint64_t from = w->accounted_until;
     if (until <= from) return;
-    w->since = until;
+    w->accounted_until = until;
     if (w->pc.at == w->pc.end) { // ended, then its last loads are under way
-        uint64_t waits = within(w->front, from, until), goes = within(w->front, from, until);
+        uint64_t waits = within(w->front_end_ready, from, until),
+                 goes = within(w->front_end_ready, from, until);
         charge(s, w->pc.at - 1, ORR_STALL_WAIT, waits - from);
         charge(s, w->pc.at - 1, ORR_STALL_BRANCH, goes - waits);
-        charge(s, w->memory.sent ? w->memory.sent - 1 : w->pc.at - 1, ORR_STALL_DRAIN,
+        charge(s, w->memory.last_inst ? w->memory.last_inst - 1 : w->pc.at - 1, ORR_STALL_DRAIN,
                until - goes); // what it waits for
         return;
     }
@@ -236,7 +242,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
 
 // A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane
 // (orr_tblock.body).
-static bool next_is_predicated_off(warp *w) { return w->pc.body && w->pc.then != w->pc.body - 1; }
+static bool next_is_predicated_off(warp *w) { return w->pc.body && w->pc.next != w->pc.body - 1; }
 
 static bool read_accesses(warp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
@@ -248,13 +254,13 @@ static bool read_accesses(warp *w, uint32_t n) {
 
 const orr_tblock *cyc_warp_enter(warp *w, const orr_program *p) {
     w->pc.predicated_off = next_is_predicated_off(w);
-    const orr_tblock *b = &p->blocks[w->pc.predicated_off ? w->pc.body - 1 : w->pc.then];
-    w->pc.mask = w->pc.predicated_off ? 0 : w->pc.then_mask;
+    const orr_tblock *b = &p->blocks[w->pc.predicated_off ? w->pc.body - 1 : w->pc.next];
+    w->pc.mask = w->pc.predicated_off ? 0 : w->pc.next_mask;
     w->pc.lanes = (uint32_t)orr_popc(w->pc.mask);
     w->pc.at = b->first;
     w->pc.end = b->first + b->count;
     w->pc.body = b->body;
-    w->pc.has_then = w->pc.predicated_off;
+    w->pc.has_next = w->pc.predicated_off;
     w->pc.naccess = 0;
     return b;
 }
@@ -263,18 +269,18 @@ bool cyc_warp_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     if (w->exec) return cyc_step_next_block(s, w);
     do {
-        if (!w->pc.has_then) {
+        if (!w->pc.has_next) {
             const orr_program_part *part = w->pc.part;
             uint32_t nblocks = part ? part->nblocks : p->nblocks;
-            int more = orr_trace_block(&w->pc.trace, nblocks, &w->pc.then, &w->pc.then_mask);
-            if (part) w->pc.then += part->first_block;
-            if (more < 0) s->damaged = true;
-            w->pc.has_then = more > 0;
+            int more = orr_trace_block(&w->pc.trace, nblocks, &w->pc.next, &w->pc.next_mask);
+            if (part) w->pc.next += part->first_block;
+            if (more < 0) s->bad_trace = true;
+            w->pc.has_next = more > 0;
         }
-        if (!w->pc.has_then) return false;
+        if (!w->pc.has_next) return false;
         const orr_tblock *b = cyc_warp_enter(w, p);
         if (!w->pc.predicated_off && !s->c->traits.in_order && !read_accesses(w, b->naccess)) {
-            s->damaged = true;
+            s->bad_trace = true;
             return false;
         }
     } while (w->pc.at == w->pc.end); // a block whose code vanished in the lowering

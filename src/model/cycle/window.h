@@ -10,20 +10,20 @@ typedef struct engine {
     cycle *c;
     supply *supply;
     crew *crew;
-    uint64_t from, until; // the window
-    uint64_t mem_until;   // in ticks, at the slices
-    uint64_t clock;       // 1/256 cycle: when the next block can be sent out
-    uint64_t
-        noticed; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
-    bool filled; // each SM has had as many as it can hold
-    bool looked, runs_little; // at the first block's code, which is little of the program's
-    uint32_t *order;          // SMs in the order in which the first blocks are dealt to them
-    uint32_t *later;          // the order when all have had as many as they hold
-    uint32_t *wave;           // the SM of each of the first ones
-    size_t nwave;
-    uint32_t *busy; // SMs that have something to do
+    uint64_t from, until;   // the window, in cycles
+    uint64_t mem_until;     // the same at the slices, in ticks
+    uint64_t clock;         // 1/256 cycle: when the dispatcher can send out the next block
+    uint64_t end_noticed;   // 1/256 cycle: when it has noticed the last end of a block (launch.fill_interval)
+    bool filled;            // every SM has been given as many blocks as it holds
+    bool code_seen;         // the first block's code has been looked at (program_fit.c)
+    bool runs_little_code;  // and is a small part of the program's
+    uint32_t *first_order;  // SMs in the order in which the first blocks are dealt to them
+    uint32_t *refill_order; // SMs in the order in which they are refilled
+    uint32_t *first_wave;   // the SM of each block of the first wave
+    size_t nfirst;          // blocks of it
+    uint32_t *busy;         // SMs that have something to do
     uint32_t nbusy;
-    bool ended;            // no more blocks
+    bool no_more_blocks;   // the source has no more
     int threads;           // of the host
     orr_replies *replies;  // by partition
     gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply,

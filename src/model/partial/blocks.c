@@ -1,4 +1,6 @@
-// The thread blocks that the partial model looks at, executed or read, and kept: a few dozen of any grid.
+// The thread blocks that the partial model looks at: a few dozen of any grid. They are executed, or read from
+// a stream, in rising order, and copies of their streams are kept by number, since every step of the model
+// asks for some of them again.
 #include "model/partial/partial.h"
 #include "program/program.h"
 

@@ -17,7 +17,7 @@
 
 // The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
 static uint32_t asked_by(const memory_share *s, const orr_request *r) {
-    if (r->kind == ORR_REQ_REDUCE && !r->acks && r->token < s->c->program->ninsts)
+    if (r->kind == ORR_REQ_REDUCE && !r->wants_ack && r->token < s->c->program->ninsts)
         return s->c->program->insts[r->token].inst; // l1_atomic.c
     if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
     if (r->from == ORR_FROM_CONST) return UINT32_MAX;
@@ -144,8 +144,9 @@ static void one(memory_share *s, const orr_request *r, orr_replies *out) {
         break;
     default: { // one after the other at the line's slice, with those of other SMs
         float sharers = inst != UINT32_MAX ? s->residency->sharers[inst] : 1;
-        uint64_t quarters = r->ops || r->quarters ? 4u * r->ops + r->quarters : 4;
-        uint64_t takes = quarters * s->atomic / 4, until = r->slow ? later(takes, s->atomic_again) : takes;
+        uint64_t quarters = r->ops || r->quarter_ops ? 4u * r->ops + r->quarter_ops : 4;
+        uint64_t takes = quarters * s->atomic / 4,
+                 until = r->float_sum ? later(takes, s->atomic_again) : takes;
         t = later(done, later(s->atomic_free, s->ready[at]));
         s->atomic_free = t + quarters * s->atomic_share / 4;
         done = t + takes;

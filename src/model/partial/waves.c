@@ -36,7 +36,7 @@ static uint32_t ask(look *l, tags *t, const entry *e, uint64_t addr, uint32_t wa
         if (at == ORR_NO_LINE) {
             orr_cache_line victim;
             at = orr_cache_take(&t->l2, line, &victim, NULL);
-            if (count && victim.used) {
+            if (count && victim.flags) {
                 t->evicted += (uint32_t)orr_popc(victim.dirty);
                 note(t, victim.tag, victim.dirty, true);
             }
