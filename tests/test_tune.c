@@ -66,8 +66,8 @@ static void device(void **state) {
     assert_string_equal(value_of(&t, "limit.sm_warps"), "64 warps");
     assert_string_equal(value_of(&t, "l2.size"), "40 MB");
     assert_string_equal(value_of(&t, "dram.size"), "80 GB");
-    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");   // 2 x 2e9 x 4096 / 8
-    assert_string_equal(value_of(&t, "dram.channels"), "128 channels"); // 4096 / 32
+    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");  // 2 x 2e9 x 4096 / 8
+    assert_string_equal(value_of(&t, "dram.channels"), "64 channels"); // 4096 / 64
     assert_string_equal(value_of(&t, "dram.kind"), "hbm3");
     assert_string_equal(value_of(&t, "l1.latency"), "(none)");      // not measured: as the family has it
     assert_string_equal(value_of(&t, "profiler.warm_code"), "yes"); // of any GPU
@@ -291,7 +291,7 @@ static void runs(void **state) {
     assert_string_equal(g->product, "Chosen 1");
     assert_int_equal(g->sm_count, 100);
     assert_true(g->l1_latency == 32 && g->l2_latency == 250 && g->dram_latency == 600 &&
-                g->dram_channels == 128);
+                g->dram_channels == 64);
     orr_gpu_free(g);
     free(conf.s);
     done(&f, &t);

@@ -112,7 +112,7 @@ static const rule rules[] = {
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),
     {"dram.bandwidth", "GB/s", reading_bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
     {"dram.efficiency", "%", reading_efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
-    {"dram.channels", "channels", reading_dram_channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"dram.channels", "channels", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"dram.latency", "cycles", reading_memory, "l2.size", "mb", 1, 0, 1, 100, 5000},
     {"dram.trfc", "clocks", reading_refresh, NULL, NULL, 1, 0, 1, 50, 5000},
     {"dram.trefi", "ns", reading_refresh_every, NULL, NULL, 1, 0, 1, 500, 20000},
