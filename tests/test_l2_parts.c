@@ -203,6 +203,17 @@ static void dirty_by_atomics(void **state) {
     bench_free(b);
 }
 
+// A line whose sectors are on their way for an atomic has its place among the dirty ones already: line 0 is
+// written for that of line 2, though only one line has come.
+static void dirty_on_its_way(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.dirty_ways=2", ONE_SET, NULL});
+    orr_request r[] = {storing(0, 0, 0, 128), atomic(1000, 1, 1, false), atomic(1001, 2, 1, false)};
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.written_back, 4);
+    bench_free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masks),
@@ -216,6 +227,7 @@ int main(void) {
         cmocka_unit_test(written_later),
         cmocka_unit_test(dirty),
         cmocka_unit_test(dirty_by_atomics),
+        cmocka_unit_test(dirty_on_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,8 +66,8 @@ static void device(void **state) {
     assert_string_equal(value_of(&t, "limit.sm_warps"), "64 warps");
     assert_string_equal(value_of(&t, "l2.size"), "40 MB");
     assert_string_equal(value_of(&t, "dram.size"), "80 GB");
-    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");   // 2 x 2e9 x 4096 / 8
-    assert_string_equal(value_of(&t, "dram.channels"), "128 channels"); // 4096 / 32
+    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");  // 2 x 2e9 x 4096 / 8
+    assert_string_equal(value_of(&t, "dram.channels"), "64 channels"); // 4096 / 64
     assert_string_equal(value_of(&t, "dram.kind"), "hbm3");
     assert_string_equal(value_of(&t, "l1.latency"), "(none)");      // not measured: as the family has it
     assert_string_equal(value_of(&t, "profiler.warm_code"), "yes"); // of any GPU
@@ -291,7 +291,7 @@ static void runs(void **state) {
     assert_string_equal(g->product, "Chosen 1");
     assert_int_equal(g->sm_count, 100);
     assert_true(g->l1_latency == 32 && g->l2_latency == 250 && g->dram_latency == 600 &&
-                g->dram_channels == 128);
+                g->dram_channels == 64);
     orr_gpu_free(g);
     free(conf.s);
     done(&f, &t);
@@ -465,6 +465,33 @@ static void l2_clock(void **state) {
     done(&f, &t);
 }
 
+// Stores to 4, 8 and 12 lines: those of 12 reach L2 one by one. Where none do, or all, nothing is said.
+static void merged_stores(void **state) {
+    (void)state;
+    static const struct { const char *third, *want; } cases[] = {{"8192", "8 lines"}, {"2100", "(none)"}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        orr_findings f = {0};
+        orr_tuned t = {0};
+        orr_hardware h = {0};
+        orr_err e = {0};
+        orr_text rows = {0}, launches = {0};
+        orr_text_add(&rows, "%s%s", head, DEVICE);
+        orr_text_add(&launches,
+                     "script,size,cache,launch,kernel,grid,block,lts__t_sectors_srcunit_tex_op_write.sum\n");
+        const char *stored[] = {"2048", "2050", cases[n].third};
+        for (int k = 0; k < 3; k++)
+            orr_text_add(&launches, "micro/merge,,flushed,%d,stores_merge,1x1x1,32x1x1,%s\n", k, stored[k]);
+        assert_true(orr_findings_parse(&f, "chosen.csv", rows.s, rows.n, &e));
+        assert_true(orr_hardware_parse(&h, "launches.csv", launches.s, launches.n, &e));
+        assert_true(orr_tune_readings(&f, &h, &t, &e));
+        assert_string_equal(value_of(&t, "xbar.merge_lines"), cases[n].want);
+        free(rows.s);
+        free(launches.s);
+        orr_hardware_free(&h);
+        done(&f, &t);
+    }
+}
+
 static void unknown(void **state) {
     (void)state;
     orr_findings f = {0};
@@ -554,12 +581,12 @@ static void refreshes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refreshes),      cmocka_unit_test(device),      cmocka_unit_test(instructions),
-        cmocka_unit_test(memory),         cmocka_unit_test(never_full),  cmocka_unit_test(heaps_and_lines),
-        cmocka_unit_test(who_goes_first), cmocka_unit_test(impossible),  cmocka_unit_test(contradictions),
-        cmocka_unit_test(accidents),      cmocka_unit_test(overhead),    cmocka_unit_test(l2_clock),
-        cmocka_unit_test(refresh),        cmocka_unit_test(newer_rules), cmocka_unit_test(places),
-        cmocka_unit_test(runs),           cmocka_unit_test(unknown),     cmocka_unit_test(repeats),
-        cmocka_unit_test(bad_files)};
+        cmocka_unit_test(refreshes),      cmocka_unit_test(device),     cmocka_unit_test(instructions),
+        cmocka_unit_test(memory),         cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines),
+        cmocka_unit_test(who_goes_first), cmocka_unit_test(impossible), cmocka_unit_test(contradictions),
+        cmocka_unit_test(accidents),      cmocka_unit_test(overhead),   cmocka_unit_test(l2_clock),
+        cmocka_unit_test(merged_stores),  cmocka_unit_test(refresh),    cmocka_unit_test(newer_rules),
+        cmocka_unit_test(places),         cmocka_unit_test(runs),       cmocka_unit_test(unknown),
+        cmocka_unit_test(repeats),        cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

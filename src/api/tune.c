@@ -20,7 +20,6 @@
 #define MUCH_LESS    0.6
 #define CYCLES       "gpc__cycles_elapsed.max"
 #define SLICES       "lts__t_requests.m[ai][xn]"
-#define STORED       "lts__t_sectors_srcunit_tex_op_write.sum"
 #define BEYOND       "cycles beyond what every launch takes" // profiler.overhead is found last
 static const struct search {
     const char *key;
@@ -38,10 +37,11 @@ static const struct search {
     {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*", CYCLES},
     {"l2.invalidate_replicas", {"no", "yes"}, "micro/calls", "local_*", CYCLES},
     {"l2.store_after_fill", {"no", "yes"}, "micro/tables", "read_*", CYCLES},
-    // How many lines' stores wait to be merged: what of them comes to L2.
-    {"xbar.merge_lines", {"0", "8", "16", "20", "24", "28", "32", "48"}, "micro/merge", "*", STORED},
     {"xbar.merge_stores", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
     {"xbar.queue", {"64", "200"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
+    // Do lines that are looked up together have to lie in different banks of tags, and in how many, if every
+    // bit of a line's number counts?
+    {"l1.tag_hash", {"", "349525, 699050", "299593, 599186, 1198372"}, "micro/rows", "rows_x", CYCLES},
     {"lsu.replay", {"1", "2", "3", "4"}, "micro/rows", "bank_ld", CYCLES},
     // Where in its period of refreshes memory is when a kernel begins is chance; this is what short ones
     // meet.
@@ -327,7 +327,7 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
         double error = try_one(x, s, s->choices[k]);
         if (isnan(error)) break; // neither will the others be
         if (!k) usual = error;
-        orr_text_add(&why, " %s %.1f %%", s->choices[k], error);
+        orr_text_add(&why, " %s %.1f %%", *s->choices[k] ? s->choices[k] : "none", error);
         // By how kernels begin no choice is the usual one.
         if (error < least - (strcmp(s->counters, BEYOND) ? CLEARLY : 0)) {
             least = error;
@@ -338,7 +338,7 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
         orr_text_add(&why, "; too far off to tell, the usual one");
         best = s->choices[0];
     }
-    if (best) {
+    if (best && *best) {
         orr_text line = {0};
         orr_text_add(&line, "%s = %s: %s", s->key, best, why.s);
         say(x, line.s);

@@ -220,25 +220,6 @@ double reading_channels(const orr_findings *f, const rule *r, orr_text *why) {
     return floor(bits / (bits > 1024 ? 64 : 32)) * r->scale;
 }
 
-// Channels that are read and written by themselves, as the standards have them: pseudo channels of HBM2
-// (JESD235) and HBM3 (JESD238), the channels of a GDDR chip (JESD212, 250, 239).
-double reading_dram_channels(const orr_findings *f, const rule *r, orr_text *why) {
-    static const struct {
-        const char *kind;
-        int bits;
-    } widths[] = {{"hbm2", 64},  {"hbm2e", 64}, {"hbm3", 32},   {"hbm3e", 32},
-                  {"gddr5", 32}, {"gddr6", 16}, {"gddr6x", 16}, {"gddr7", 8}};
-    double bits = orr_finding_value(f, "device.memory_bus", NULL);
-    const char *kind = reading_memory_kind(f);
-    if (isnan(bits)) return NAN;
-    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
-        if (strcmp(widths[k].kind, kind) != 0) continue;
-        orr_text_add(why, "device.memory_bus in channels of %d bits, as %s has them", widths[k].bits, kind);
-        return floor(bits / widths[k].bits) * r->scale;
-    }
-    return NAN;
-}
-
 // A comparison with its consumer is in the chain, too: half of a pair of them is taken off.
 double reading_without_compare(const orr_findings *f, const rule *r, orr_text *why) {
     double v = orr_finding_value(f, r->metric, NULL), pair = orr_finding_value(f, "isetp.latency", NULL);

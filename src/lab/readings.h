@@ -22,10 +22,10 @@ struct rule {
 
 formula reading_direct, reading_largest, reading_mean, reading_median, reading_last, reading_pace,
     reading_knee, reading_second_knee, reading_lanes, reading_bus_bandwidth, reading_efficiency,
-    reading_channels, reading_dram_channels, reading_without_compare, reading_two_heaps, reading_line_length,
-    reading_storage, reading_l2_hit, reading_far, reading_memory, reading_refresh, reading_refresh_every,
-    reading_fetched, reading_line_second, reading_times, reading_ask, reading_mask, reading_atomic,
-    reading_constant_misses, reading_spread, reading_bank;
+    reading_channels, reading_without_compare, reading_two_heaps, reading_line_length, reading_storage,
+    reading_l2_hit, reading_far, reading_memory, reading_refresh, reading_refresh_every, reading_fetched,
+    reading_line_second, reading_times, reading_ask, reading_mask, reading_atomic, reading_constant_misses,
+    reading_spread, reading_bank;
 double reading_middle(double *v, size_t n); // the median; v is sorted
 const char *reading_number(char buf[40], double v);
 const char *reading_memory_kind(const orr_findings *f);

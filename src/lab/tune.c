@@ -112,7 +112,7 @@ static const rule rules[] = {
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),
     {"dram.bandwidth", "GB/s", reading_bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
     {"dram.efficiency", "%", reading_efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
-    {"dram.channels", "channels", reading_dram_channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"dram.channels", "channels", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"dram.latency", "cycles", reading_memory, "l2.size", "mb", 1, 0, 1, 100, 5000},
     {"dram.trfc", "clocks", reading_refresh, NULL, NULL, 1, 0, 1, 50, 5000},
     {"dram.trefi", "ns", reading_refresh_every, NULL, NULL, 1, 0, 1, 500, 20000},
@@ -375,6 +375,27 @@ static void merged_loads(const orr_hardware *h, orr_tuned *out) {
     orr_tuned_add(out, "l2.merge", buf, why);
 }
 
+// A warp's stores to 4, 8, 12 lines and so on (micro/merge): up to how many lines the next store is merged
+// with the one before, so that L2 sees less than half of the sectors that it sees of the rest.
+static void merged_stores(const orr_hardware *h, orr_tuned *out) {
+    static const char why[] = "kernel stores_merge: the most lines whose stores do not reach L2 one by one";
+    double most = 0, lines = 0;
+    char buf[80];
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; h && k < h->rows.n; k++) {
+            const orr_measured *m = &h->rows.at[k];
+            double stored = orr_hardware_get(h, m, "lts__t_sectors_srcunit_tex_op_write.sum");
+            if (strcmp(m->kernel, "stores_merge") != 0 || isnan(stored)) continue;
+            if (!pass)
+                most = fmax(most, stored);
+            else if (stored < most / 2)
+                lines = fmax(lines, 4.0 * (m->launch + 1));
+        }
+    if (!(most > 0) || !possible(out, "xbar.merge_lines", lines, (range){4, 60, "lines"}, why)) return;
+    snprintf(buf, sizeof buf, "%.0f lines", lines);
+    orr_tuned_add(out, "xbar.merge_lines", buf, why);
+}
+
 void orr_tune_overhead(orr_tuned *t, double measured, double simulated) {
     char value[64], why[160];
     snprintf(why, sizeof why, "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
@@ -520,6 +541,7 @@ bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *
     issue_order(f, out);
     launches(h, out);
     merged_loads(h, out);
+    merged_stores(h, out);
     refuse_contradictions(out);
     assume(f, out);
     return true;

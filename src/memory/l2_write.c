@@ -30,6 +30,8 @@ uint8_t orr_l2_whole_sectors(const orr_l2_request *r) { // of a store, those tha
 static uint8_t partial_sectors(const orr_cache_line *l) { return l->dirty & ~l->valid & ~l->pending; }
 static bool is_partial(const orr_cache_line *l) { return partial_sectors(l) != 0; }
 static bool is_dirty(const orr_cache_line *l) { return l->dirty && !l->pending && !partial_sectors(l); }
+// Or will be when its sectors have come: an atomic waits for them.
+static bool will_be_dirty(const orr_cache_line *l) { return l->dirty && !partial_sectors(l); }
 static bool is_whole(const orr_cache_line *l) { return l->flags & ORR_LINE_COMPLETED && is_dirty(l); }
 
 // The line that has to make room in the set of `tag`, of a slice's share of `lines`; ORR_NO_LINE: there is.
@@ -52,8 +54,9 @@ void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sec
 bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     if (!p->spec->max_dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
-    uint32_t i; // more than one, where lines that were on their way have become dirty
-    while ((i = over_limit(s, tag, p->spec->max_dirty, is_dirty)) != ORR_NO_LINE) {
+    uint32_t i, n; // more than one, where lines that were on their way have become dirty
+    while (over_limit(s, tag, p->spec->max_dirty, will_be_dirty) != ORR_NO_LINE &&
+           (i = orr_cache_oldest_of(&s->cache, tag, is_dirty, &n)) != ORR_NO_LINE) {
         orr_cache_line *l = &s->cache.line[i];
         if (!orr_l2_can_write(p, slice, l->tag)) return false;
         orr_l2_write_back(p, slice, l, l->dirty, t);
