@@ -457,6 +457,8 @@ static uint8_t written_enough(l1_cache *c, const l1_access *a, uint64_t line, ui
     return enough;
 }
 
+enum { NOT_LOOKED = ORR_NO_LINE - 1 };
+
 // ---- a line of a load ---------------------------------------------------------------------------
 void l1_count(l1_cache *c, const l1_access *a, uint32_t all, uint32_t hit, uint32_t pending) {
     int kind = l1_kind(a->i);
@@ -493,12 +495,14 @@ static bool load_past(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
     return true;
 }
 
-static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors, uint64_t when) {
+// `at`: its place, where that is known.
+static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors, uint64_t when, uint32_t at) {
     const orr_coalesced *x = &a->lines;
     uint32_t all = a->next_line < x->again ? (uint32_t)orr_popc(sectors) : a->next_line < x->more;
     if ((a->i->flags & ORR_TF_BYPASS) || (!a->local && !c->spec->cost.global))
         return load_past(c, a, line, sectors, all, when);
-    uint32_t at = orr_cache_find(&c->tags, line), was = at;
+    if (at == NOT_LOOKED) at = orr_cache_find(&c->tags, line);
+    uint32_t was = at;
     orr_cache_line *l = at == ORR_NO_LINE ? NULL : &c->tags.line[at];
     uint8_t hit = l ? sectors & l->valid : 0, pending = l ? sectors & ~hit & l->pending : 0;
     uint8_t need = sectors & (uint8_t) ~(hit | pending);
@@ -593,14 +597,14 @@ static void use_banks(l1_cache *c, const l1_access *a) {
     if (o->free > start) o->free += a->passes_now;
 }
 
-static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when) {
+static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when, uint32_t at) {
     orr_line_access l = a->lines.line[a->next_line];
     if (c->launch->perfect) {
         l1_count(c, a, (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors), 0);
         return true;
     }
     if (a->i->flags & ORR_TF_ATOMIC) return l1_atomic_line(c, a, l.line, l.sectors, when);
-    if (!(a->i->flags & ORR_TF_STORE)) return load_line(c, a, l.line, l.sectors, when);
+    if (!(a->i->flags & ORR_TF_STORE)) return load_line(c, a, l.line, l.sectors, when, at);
     uint64_t bytes[2];
     bytes_of(a, l.line, bytes);
     if (!port_has_room(c->port, l.line, l.sectors, bytes)) return false; // until L2 has done one
@@ -609,18 +613,20 @@ static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when) {
 }
 
 // Of the access's next lines those that are there with all that it loads of them, up to the first that is
-// not. Nothing else happens with these, and a load to many lines has many of them.
-static uint32_t pass_hits(l1_cache *c, l1_access *a) {
+// not. Nothing else happens with these, and a load to many lines has many of them. *at: the place of that
+// one.
+static uint32_t pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
     const orr_coalesced *x = &a->lines;
     uint32_t first = a->next_line, n = first, sectors = 0;
     if (a->i->flags & (ORR_TF_ATOMIC | ORR_TF_STORE | ORR_TF_BYPASS) || a->live || c->launch->perfect ||
         (!a->local && !c->spec->cost.global))
         return 0;
     for (; n < x->again && n < x->lines; n++) {
-        uint32_t at = orr_cache_find(&c->tags, x->line[n].line);
-        if (at == ORR_NO_LINE || x->line[n].sectors & ~c->tags.line[at].valid) break;
+        *at = orr_cache_find(&c->tags, x->line[n].line);
+        if (*at == ORR_NO_LINE || x->line[n].sectors & ~c->tags.line[*at].valid) break;
         sectors += (uint32_t)orr_popc(x->line[n].sectors);
-        orr_cache_touch(&c->tags, at);
+        orr_cache_touch(&c->tags, *at);
+        *at = NOT_LOOKED;
     }
     if (n > first) l1_count(c, a, sectors, sectors, 0);
     a->next_line = n;
@@ -645,14 +651,15 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
         left = a->next_line * cost % lines;
     }
     for (; a->next_line < lines; a->next_line++) {
-        for (uint32_t hits = pass_hits(c, a); hits > 0; hits--) {
+        uint32_t at = NOT_LOOKED;
+        for (uint32_t hits = pass_hits(c, a, &at); hits > 0; hits--) {
             later += each;
             left += over;
             if (left >= lines) left -= lines, later++;
         }
         if (a->next_line == lines) break;
         uint64_t t = when + later, missed = a->missed * s->miss_interval;
-        if (!lookup_line(c, a, latest(t, when + missed))) return false;
+        if (!lookup_line(c, a, latest(t, when + missed), at)) return false;
         later += each;
         left += over;
         if (left >= lines) left -= lines, later++;
