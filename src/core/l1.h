@@ -97,7 +97,7 @@ typedef struct l1_access { // the memory instruction that L1 works on
     uint8_t turn[MAX_TURNS]; // in which lookup each of its lines is found, where it has no more of them
     bool noted;              // a store: `written` has the bytes of each of its lines
     uint64_t written[MAX_TURNS][2];
-    orr_step_access *live;   // performed when it is served (perform.h); NULL: it has been executed
+    orr_step_access *live; // performed when it is served (perform.h); NULL: it has been executed
 } l1_access;
 
 typedef struct l1_part { // a line in whose sectors stores have written some bytes
