@@ -335,7 +335,7 @@ static double to_other_half(const orr_findings *f, const char **metric, double *
 
 double reading_far(const orr_findings *f, const rule *r, orr_text *why) {
     const char *metric;
-    double low, high, far = halves(f) ? to_other_half(f, &metric, &low, &high) : NAN;
+    double low = 0, high = 0, far = halves(f) ? to_other_half(f, &metric, &low, &high) : NAN;
     char a[40], b[40];
     if (!isnan(far))
         orr_text_add(why, "two heaps of %s, around %s and %s", metric, reading_number(a, low),

@@ -453,7 +453,7 @@ static void refuse_contradictions(orr_tuned *t) {
 const char *orr_tune_start(orr_tuned *t, double more, size_t launches) {
     orr_tuned_key *k = find_key(t, "profiler.overhead");
     double cycles = k ? strtod(k->value, NULL) + more : NAN;
-    if (!(cycles >= 0)) return NULL;
+    if (!k || !(cycles >= 0)) return NULL;
     k->value = orr_arena_printf(&t->arena, "%.0f cycles", cycles);
     k->why =
         orr_arena_printf(&t->arena, "%s, and %.0f more, the middle of %zu launches of micro/start on all SMs",

@@ -148,7 +148,7 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, orr_l2_miss want, u
         bool alone = want.completion && p->spec->partial.own_row;
         orr_dram_request r = {.time = t, .user = m, .sectors = want.sectors, .own_row = alone};
         p->mshrs.at[m].outstanding +=
-            ask_dram(p, slice, r, want.line, alone && l->flags & ORR_LINE_SCATTERED ? 1 : 4);
+            ask_dram(p, slice, r, want.line, alone && l && l->flags & ORR_LINE_SCATTERED ? 1 : 4);
     }
     return m;
 }

@@ -213,8 +213,8 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
                       (unsigned long long)of, (unsigned long long)m->n.blocks);
     double cycles = (double)x.cycles;
     // The launch is not over before the SM has the acknowledgement of its last store.
-    double acknowledged = (double)((s.n.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS);
-    if (s.n.requests && acknowledged > cycles) cycles = acknowledged;
+    uint64_t acknowledged = (s.n.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+    if (s.n.requests && acknowledged > x.cycles) cycles = (double)acknowledged;
     // What memory still has to write does not hold up the end, but the workloads between.
     double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
     if (written < cycles) written = cycles;
