@@ -292,6 +292,21 @@ static void writes_together(void **state) {
     }
 }
 
+// A row that is opened to be written to keeps other banks from opening one for longer (dram.trrd_write);
+// one that is opened to be read does not.
+static void rows_to_write_to(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.write_queue=no", "dram.trrd_write=40", NULL};
+    bench *b = bench_of(sets);
+    push(b, 0, 0, 1, true, 0);
+    push(b, 0, 2, 1, false, 1);
+    push(b, 0, 4, 1, false, 2);
+    run(b);
+    ENDS(b, 1, 40 + 26);
+    ENDS(b, 2, 46 + 26);
+    bench_free(b);
+}
+
 // Single sectors from anywhere: each needs an activation. 16 banks could do one each 40 / 16 cycles, so it is
 // tRRD.
 static void anywhere(void **state) {
@@ -431,6 +446,7 @@ int main(void) {
         cmocka_unit_test(writes_wait),
         cmocka_unit_test(writes_in_batches),
         cmocka_unit_test(writes_together),
+        cmocka_unit_test(rows_to_write_to),
         cmocka_unit_test(row_conflicts),
         cmocka_unit_test(anywhere),
         cmocka_unit_test(efficiency),

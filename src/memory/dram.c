@@ -372,13 +372,14 @@ static void activate(orr_dram *d) {
         return;
     }
     orr_dram_bank *bank = &d->bank[chosen];
-    bank->row = d->entries.at[bank->other_rows[d->s.mode].head].row;
+    const orr_dram_entry *entry = &d->entries.at[bank->other_rows[d->s.mode].head];
+    bank->row = entry->row;
     bank->activated = bank->used = d->s.now;
     d->column[chosen].at = d->s.now + d->spec->timing.rcd;
     bank->close_at = d->s.now + d->spec->timing.ras;
     bank->served = 0;
     bank->just_opened = true;
-    d->s.activate_at = d->s.now + (d->s.mode ? d->spec->timing.rrd_write : d->spec->timing.rrd);
+    d->s.activate_at = d->s.now + (entry->write ? d->spec->timing.rrd_write : d->spec->timing.rrd);
     pick_row(d, &bank->other_rows[d->s.mode], &bank->row_hits, bank->row);
     set_turns(d, chosen);
     clear(d->activate_banks, chosen);

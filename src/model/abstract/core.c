@@ -350,8 +350,7 @@ static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t)
     } else if (g->after != ORR_TK_BARRIER) {
         catch_up(s, w);
         return abt_async_after(s, id, g, t);
-    } else if (w->step
-                   .exec) { // whether it waits its executor says, which may have come with some of its lanes
+    } else if (w->step.exec) { // its executor says whether it waits: some of its lanes may have come before
         s->blocks.at[w->block].bar_latency = i->latency ? i->latency : 1;
         if (!(i->flags & ORR_TF_ARRIVE)) *t = latest(end, end - g->tail + s->blocks.at[w->block].bar_latency);
     } else {
