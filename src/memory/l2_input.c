@@ -83,8 +83,7 @@ static bool older_waits(const orr_l2_lane *in, const orr_l2_request *r) {
 }
 
 // Whether the first request of a lane lets those of the port, of BYPASS or of FAR_LOADS that came first go
-// first. One that waits because the port stalls, or the port's for a load of its line, does not hold up
-// others.
+// first. A port that stalls, or whose first request waits for loads of its line, does not hold up the others.
 static bool lets_pass(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
     const orr_l2_lane *port = &s->lane[ORR_L2_PORT], *bypass = &s->lane[ORR_L2_BYPASS],
                       *far = &s->lane[ORR_L2_FAR_LOADS];
