@@ -1,7 +1,8 @@
 // What memory gives when nothing lies beside anything: random sectors of tables that L2 holds in part or not at all.
 //
 //   random_load     each lane loads a word, past L1.
-//   random_store    each lane stores a word; random_whole: two lanes store a whole sector.
+//   random_store    each lane stores a word; random_whole: two lanes store a whole sector, but ptxas 13.0 makes four
+//                   stores of words of one in four: what whole sectors take is in writes.cu.
 //   random_add      each lane adds to a word without looking at the result.
 //   random_swap     each lane compares and swaps a word and waits for the result before the next one.
 //   random_update   each lane loads a word and stores what it found, plus one.

@@ -255,23 +255,28 @@ static void writes_wait(void **state) {
         for (uint32_t i = 0; i < n; i++) push(b, 0, i, 1, true, 99);
         push(b, 0, 0, 1, false, 0);
         run(b);
-        // 5 writes, columns from 12 to 20, data until 20 + 4 + 2; then tWTR 5, tCL 12 and the data.
-        ENDS(b, 0, n == 6 ? 26 : 26 + 5 + 14);
+        // 5 writes end the batch, and 2 are for the row that is open: columns from 12 to 24, data until
+        // 24 + 4 + 2; then tWTR 5, tCL 12 and the data.
+        ENDS(b, 0, n == 6 ? 26 : 30 + 5 + 14);
         assert_int_equal(b->d.n.writes, n);
         bench_free(b);
     }
 }
 
-// Two at a time (dram.write_batch): columns at 12 and 14, data until 14 + 4 + 2.
+// Two at a time (dram.write_batch), each in a bank of its own: rows are opened from 0, 6, 12 and 18 on,
+// columns from 12, 18, 24 and 30. The second column ends the batch, and a row for the read is opened next,
+// at 24. The two rows that are open by then are written to before it is read: data until 30 + 4 + 2, then
+// tWTR 5, tCL 12 and the data. The other three writes follow.
 static void writes_in_batches(void **state) {
     (void)state;
-    const char *sets[] = {"dram.banks=1", "dram.bank_groups=1", "dram.queue=8", "dram.write_batch=2", NULL};
+    const char *sets[] = {"dram.queue=8", "dram.write_batch=2", "dram.trrd_write=6", NULL};
     bench *b = bench_of(sets);
-    for (uint32_t i = 0; i < 7; i++) push(b, 0, i, 1, true, 99);
-    push(b, 0, 0, 1, false, 0);
+    for (uint32_t i = 0; i < 7; i++) push(b, 0, 2 * i, 1, true, 99);
+    push(b, 0, 2 * 7, 1, false, 0);
     run(b);
-    ENDS(b, 0, 20 + 5 + 14);
+    ENDS(b, 0, 36 + 5 + 14);
     assert_int_equal(b->d.n.writes, 7);
+    assert_int_equal(b->d.n.row_miss, 8);
     bench_free(b);
 }
 

@@ -13,8 +13,9 @@
 // whose requests wants the open row closes it and opens the row of its oldest, while others are served. After
 // SERVED_MAX requests on a row for which others had to wait the row is closed all the same. Writes wait in a
 // queue of their own when dram.write_queue is set; they are written in batches from 7/8 full down to 1/4, or
-// so many at a time (dram.write_batch), and when there are no reads, or sooner (dram.write_start). fcfs: one
-// request at a time; the row of the next is not looked at before.
+// so many at a time (dram.write_batch), and when there are no reads, or sooner (dram.write_start). When the
+// bus turns, what waits for rows that are open is served first, and rows for the other kind are opened
+// meanwhile. fcfs: one request at a time; the row of the next is not looked at before.
 //
 // Addresses: a row's bytes lie in runs of 256, and consecutive runs of the channel in consecutive banks,
 // whose lowest bits are the bank group: RRRR...CCC.BBGG.CCC.SSSSS, as GPGPU-Sim's mappings have it. Each row
@@ -188,7 +189,13 @@ static uint64_t column_at(const orr_dram *d, uint32_t b) {
     return max(d->column[b].at, d->group_at[d->spec->map.group_of[b]]);
 }
 
+// While the kind that was served has open rows, the other one waits.
+static bool may_serve(const orr_dram *d, uint32_t b) {
+    return d->s.mode == d->s.opening || (int)(d->column[b].first & 1) == d->s.mode;
+}
+
 static void consider_column(orr_dram *d, uint32_t b) { // bank b has a first request for its row
+    if (!may_serve(d, b)) return;
     uint64_t due, t = max(column_at(d, b), bus_at(d, d->column[b].first & 1));
     t = after_refresh(d, max(t, d->s.now), &due);
     if (t >= d->s.next_column) return;
@@ -200,6 +207,7 @@ static void find_column(orr_dram *d) {
     uint64_t first = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)},
              soonest = max(d->s.now, min(bus[0], bus[1]));
     EACH_BANK(d, d->hit_banks, b) {
+        if (!may_serve(d, b)) continue;
         first = min(first, max(column_at(d, b), bus[d->column[b].first & 1]));
         if (first <= soonest) goto found;
     }
@@ -238,7 +246,7 @@ static void close_row(orr_dram *d, uint32_t b, uint64_t t) {
 // The lists of bank b have changed: its turns are for their first requests.
 static void set_turns(orr_dram *d, uint32_t b) {
     const orr_dram_bank *bank = &d->bank[b];
-    uint32_t hit = bank->row_hits.head, rest = bank->other_rows[d->s.mode].head;
+    uint32_t hit = bank->row_hits.head, rest = bank->other_rows[d->s.opening].head;
     if (hit != NONE) d->column[b].first = d->entries.at[hit].seq * 2 + d->entries.at[hit].write;
     if (rest != NONE) d->activate[b].first = d->entries.at[rest].seq * 2 + d->entries.at[rest].write;
 }
@@ -251,6 +259,11 @@ static void prepare(orr_dram *d, uint32_t b) {
             orr_dram_after_refresh(d->spec, d->refresh_ahead, b, max(d->activate[b].at, d->s.now));
     set(d->activate_banks, b);
     d->s.next_activate = min(d->s.next_activate, max(max(d->activate[b].at, d->s.activate_at), d->s.now));
+}
+
+// Which of the two lists of other rows a request belongs to.
+static int kind_of(const orr_dram *d, uint32_t e) {
+    return d->spec->policy.write_queue && d->entries.at[e].write;
 }
 
 static void enter(orr_dram *d, const orr_dram_request *r, int k) {
@@ -280,7 +293,8 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
         uint64_t since = orr_dram_since_refresh(c, d->refresh_ahead, b, d->s.now);
         if (since < d->s.now - bank->used) close_row(d, b, d->s.now - since);
     }
-    if (k == d->s.mode && bank->row == row) {
+    bool others = bank->row_hits.head != NONE && kind_of(d, bank->row_hits.head) != k;
+    if (k == d->s.opening && bank->row == row && !others) {
         append(d, &bank->row_hits, e);
         if (bank->row_hits.head != e) return;
         set_turns(d, b);
@@ -288,31 +302,46 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
         consider_column(d, b);
     } else {
         append(d, &bank->other_rows[k], e);
-        if (k != d->s.mode || bank->other_rows[k].head != e) return;
+        if (k != d->s.opening || bank->other_rows[k].head != e) return;
         set_turns(d, b);
         if (bank->row_hits.head == NONE) prepare(d, b);
     }
 }
 
-// Serve requests of kind k from now on.
+// Bank b has served what its row was opened for: it goes on with the kind that rows are opened for.
+static void reopen(orr_dram *d, uint32_t b) {
+    orr_dram_bank *bank = &d->bank[b];
+    orr_dram_list *rest = &bank->other_rows[d->s.opening];
+    if (rest->head == NONE) return;
+    if (bank->row != CLOSED) pick_row(d, rest, &bank->row_hits, bank->row);
+    set_turns(d, b);
+    if (bank->row_hits.head != NONE)
+        set(d->hit_banks, b);
+    else
+        prepare(d, b);
+}
+
+// Rows are opened for requests of kind k from now on. What waits for a row that is open is served before.
 static void change_mode(orr_dram *d, int k) {
-    memset(d->hit_banks, 0, d->words * sizeof *d->hit_banks);
     memset(d->activate_banks, 0, d->words * sizeof *d->activate_banks);
     d->s.next_activate = NEVER;
-    int was = d->s.mode;
-    d->s.mode = k;
+    d->s.opening = k;
+    bool served = true;
     for (uint32_t b = 0; b < d->spec->map.banks; b++) {
-        orr_dram_bank *bank = &d->bank[b];
-        if (bank->row_hits.head != NONE) merge(d, &bank->row_hits, &bank->other_rows[was]);
-        if (bank->other_rows[k].head == NONE) continue;
-        if (bank->row != CLOSED) pick_row(d, &bank->other_rows[k], &bank->row_hits, bank->row);
-        set_turns(d, b);
-        if (bank->row_hits.head != NONE)
-            set(d->hit_banks, b);
+        if (d->bank[b].row_hits.head == NONE)
+            reopen(d, b);
         else
-            prepare(d, b);
+            served = false;
     }
+    if (served) d->s.mode = k;
     find_column(d);
+}
+
+// The last request of the kind that was served may have been: the other one's turn has come.
+static void end_turn(orr_dram *d) {
+    EACH_BANK(d, d->hit_banks, b)
+    if (may_serve(d, b)) return;
+    d->s.mode = d->s.opening;
 }
 
 // Reads or writes? With dram.write_start a batch of writes is not given up when a read comes: of so many that
@@ -321,7 +350,7 @@ static void change_mode(orr_dram *d, int k) {
 // longer than dram.idle, and are given up for a read.
 static void choose_mode(orr_dram *d) {
     const orr_dram_spec *c = d->spec;
-    if (!c->policy.write_queue) return;
+    if (!c->policy.write_queue || d->s.mode != d->s.opening) return;
     uint32_t reads = d->s.queued[0], writes = d->s.queued[1];
     bool write;
     if (c->policy.start) {
@@ -372,7 +401,7 @@ static void activate(orr_dram *d) {
         return;
     }
     orr_dram_bank *bank = &d->bank[chosen];
-    const orr_dram_entry *entry = &d->entries.at[bank->other_rows[d->s.mode].head];
+    const orr_dram_entry *entry = &d->entries.at[bank->other_rows[d->s.opening].head];
     bank->row = entry->row;
     bank->activated = bank->used = d->s.now;
     d->column[chosen].at = d->s.now + d->spec->timing.rcd;
@@ -380,7 +409,7 @@ static void activate(orr_dram *d) {
     bank->served = 0;
     bank->just_opened = true;
     d->s.activate_at = d->s.now + (entry->write ? d->spec->timing.rrd_write : d->spec->timing.rrd);
-    pick_row(d, &bank->other_rows[d->s.mode], &bank->row_hits, bank->row);
+    pick_row(d, &bank->other_rows[d->s.opening], &bank->row_hits, bank->row);
     set_turns(d, chosen);
     clear(d->activate_banks, chosen);
     set(d->hit_banks, chosen);
@@ -394,7 +423,7 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
     uint64_t oldest = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)};
     EACH_BANK(d, d->hit_banks, i) {
         uint64_t first = d->column[i].first;
-        if (first < oldest && max(column_at(d, i), bus[first & 1]) <= d->s.now) {
+        if (first < oldest && may_serve(d, i) && max(column_at(d, i), bus[first & 1]) <= d->s.now) {
             oldest = first;
             b = i;
         }
@@ -428,14 +457,19 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
     entry->next = d->s.free;
     d->s.free = e;
 
-    orr_dram_list *rest = &bank->other_rows[d->s.mode];
-    if (rest->head != NONE && ++bank->served >= SERVED_MAX && bank->row_hits.head != NONE)
+    bool turning = d->s.mode != d->s.opening;
+    orr_dram_list *rest = &bank->other_rows[d->s.opening];
+    if (!turning && rest->head != NONE && ++bank->served >= SERVED_MAX && bank->row_hits.head != NONE)
         merge(d, &bank->row_hits, rest);
     set_turns(d, b);
     if (bank->row_hits.head == NONE) {
         clear(d->hit_banks, b);
-        if (rest->head != NONE) prepare(d, b);
+        if (turning)
+            reopen(d, b);
+        else if (rest->head != NONE)
+            prepare(d, b);
     }
+    if (turning) end_turn(d);
     bool read = !entry->write;
     choose_mode(d);
     find_column(d);

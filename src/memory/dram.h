@@ -9,7 +9,8 @@
 // Invariants: an entry of the queue is in exactly one list: of its bank, those that wait for the open row
 // (hit) or reads or writes that wait for others (rest), or of free entries. `hits` has a bit for each bank
 // with something in `hit`, `wants` for each bank that is to be activated. next_* are never later than what
-// they are for.
+// they are for. Requests in `hit` are of the kind that is served, or, once rows are opened for the other kind
+// (mode and opening differ), of either, each bank's of one.
 #ifndef ORR_MEMORY_DRAM_H
 #define ORR_MEMORY_DRAM_H
 
@@ -149,7 +150,8 @@ typedef struct orr_dram_counters { // since the last reset
 typedef struct orr_dram_state { // all that is not in an array
     uint32_t free;              // list of free entries
     uint32_t queued[2];         // reads and writes in the queue
-    int mode;                   // 0: reads, 1: writes
+    int mode;                   // what is served: 0: reads, 1: writes
+    int opening;                // what rows are opened for; the other kind is served out where it differs
     bool batch;                 // writes until `left`, whatever comes
     uint32_t left;              // writes that the batch may leave
     uint64_t wrote_at;          // when a write came last
