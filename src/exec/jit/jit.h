@@ -1,7 +1,7 @@
 // Private to exec/: basic blocks as host code.
 //
 // Micro-ops of a block that compute each lane by itself (exec/lanewise.h) become straight host code over
-// slices of a warp, eight lanes at a time: rows that are used again stay in vector registers, predicates in
+// slices of a warp, 16 lanes at a time with AVX-512 and eight with AVX2: rows that are used again stay in vector registers, predicates in
 // general ones. All other micro-ops (memory, shuffles, products, ...) are called as the interpreter calls
 // them, with the same lanes. So a compiled block does what run_plain (run/warp.c) does, bit for bit; which of
 // them runs it is a question of time only. There are four of each block: all lanes active or some, with and
@@ -24,7 +24,9 @@ typedef struct jit_block {
 } jit_block;
 
 struct jit;                                 // of a launch
-struct jit *orr_jit_open(const decoded *p); // NULL: no code is made
+// With AVX-512, if it is wanted and there; else with AVX2. NULL: no code is made.
+struct jit *orr_jit_open(const decoded *p, bool wide);
+bool orr_jit_is_wide(const struct jit *j); // with AVX-512
 void orr_jit_close(struct jit *j);
 jit_block *orr_jit_blocks(struct jit *j); // [nblocks of the kernel]
 // Compiles a block; NULL: it is left to the interpreter.

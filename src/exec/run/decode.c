@@ -170,12 +170,17 @@ static int jit_of(const orr_launch *l) {
     return l->jit;
 }
 
+static bool without_avx512(void) {
+    const char *v = getenv("ORRERY_AVX512");
+    return v && !strcmp(v, "off");
+}
+
 bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     if (!decode(p, l, e)) return false;
     int jit = jit_of(l);
-    if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p);
+    if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p, jit != ORR_JIT_AVX2 && !without_avx512());
     if (p->jit) p->jitted = orr_jit_blocks(p->jit);
-    p->hot = jit == ORR_JIT_ON ? 1 : HOT;
+    p->hot = jit == ORR_JIT_AUTO ? HOT : 1;
     return true;
 }
 
