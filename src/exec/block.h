@@ -44,7 +44,11 @@ typedef struct xblock {     // a basic block, ready to run
     int32_t next, ipdom;
     oper members;   // of `waits`
     uint32_t keeps; // warp.shapes.found: those of whose rows it writes none
+    uint8_t ends;   // ENDS_*
+    bool syncs;     // ends in a BSYNC
 } xblock;
+
+enum { ENDS_OTHERWISE, ENDS_NEXT, ENDS_BRANCH }; // BRANCH: to one target, each lane by itself
 
 typedef struct constant_key {
     uint64_t value;
@@ -86,6 +90,7 @@ typedef struct decoded {
     struct jit *jit;          // its blocks as host code (jit/jit.h); NULL: they are interpreted
     struct jit_block *jitted; // [block]
     uint32_t hot;             // how often a block is interpreted before it is compiled
+    bool wide;                // with AVX-512: code does not read warp.lane
     orr_arena arena;
 } decoded;
 

@@ -156,6 +156,7 @@ typedef struct warp_tally { // counting by block of code (orr_tally)
 typedef struct warp_convergence { // machine code: how its lanes part and meet (sass/converge.c)
     uint32_t has_yielded;         // YIELD before
     uint32_t yielded;             // YIELD since they last met others
+    uint32_t waiting;             // lanes that wait at a BSYNC or WARPSYNC, or have since and not run yet
     uint16_t restored;            // barrier registers that BMOV has written since BSSY did
     bool dropped_lanes;           // lanes that were not there were taken off a barrier
     bool switches;                // it has just yielded: other lanes go on

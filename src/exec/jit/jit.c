@@ -98,8 +98,8 @@ void jit_guarded_call(warp *w, const uop *u) {
     } else if (m) {
         set_exec(w, m);
         u->masked(w, u);
-        if (mask == FULL)
-            w->exec = FULL;
+        if (mask == FULL || w->tb->prog->wide)
+            w->exec = mask;
         else
             set_exec(w, mask);
     } else if (u->traced && w->trace) {
@@ -110,9 +110,10 @@ void jit_guarded_call(warp *w, const uop *u) {
 void jit_call(compiler *c, const uop *u) {
     bool noted = c->kind & JIT_STREAM && u->traced; // an access of nobody is told, too
     uint8_t *nobody = u->guard >= 0 && !noted ? jit_guard(c, u) : NULL;
-    uop_fn *gather = c->as.wide ? jit_gather(u) : NULL;
-    uop_fn *f = gather                ? gather
+    uop_fn *lanes = c->as.wide ? jit_lanes(u) : NULL;
+    uop_fn *f = lanes                 ? lanes
                 : u->guard >= 0        ? jit_guarded_call
+                : c->as.wide && c->kind & JIT_MASKED ? jit_guarded_call // which sees to warp.lane
                 : c->kind & JIT_MASKED ? u->masked
                                        : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));

@@ -170,6 +170,16 @@ static int jit_of(const orr_launch *l) {
     return l->jit;
 }
 
+// How it ends, where that is one of the usual ways.
+static void find_end(const decoded *p, xblock *x) {
+    if (!x->last)
+        x->ends = ENDS_NEXT;
+    else if (p->kernel->code.insts)
+        orr_sass_ends(x);
+    else if (x->last->inst->op == ORR_OP_BRA)
+        x->ends = ENDS_BRANCH;
+}
+
 static bool without_avx512(void) {
     const char *v = getenv("ORRERY_AVX512");
     return v && !strcmp(v, "off");
@@ -177,9 +187,11 @@ static bool without_avx512(void) {
 
 bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     if (!decode(p, l, e)) return false;
+    for (uint32_t n = 0; n < p->kernel->nblocks; n++) find_end(p, &p->blocks[n]);
     int jit = jit_of(l);
     if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p, jit != ORR_JIT_AVX2 && !without_avx512());
     if (p->jit) p->jitted = orr_jit_blocks(p->jit);
+    p->wide = p->jit && orr_jit_is_wide(p->jit);
     p->hot = jit == ORR_JIT_AUTO ? HOT : 1;
     return true;
 }

@@ -109,6 +109,7 @@ static uint32_t meet_at(warp *w, int n) {
 // Can all that f waits for be at its BSYNC? Nearly always some are not there yet.
 static bool may_meet(const warp *w, const frag *f) {
     uint32_t here = 0;
+    if (needs(w, f) & ~w->convergence.waiting) return false;
     for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
         const frag *g = &w->frags[n];
         if (g->state == FRAG_SYNC && g->bar == f->bar && g->pc == f->pc) here |= g->mask;
@@ -161,8 +162,7 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
     frag other = {
         .mask = lanes, .pc = (uint32_t)u->inst->target, .join = -1, .frame = f->frame, .since = f->since};
     f->mask &= ~lanes;
-    const uop *last = w->tb->prog->blocks[u->inst->target].last;
-    bool waits = last && last->inst->sass == ORR_SASS_BSYNC;
+    bool waits = w->tb->prog->blocks[u->inst->target].syncs;
     bool forward =
         (uint32_t)u->inst->target > f->pc && !waits; // (blocks are in the order of their addresses)
     if (orr_popc(lanes) <
@@ -246,7 +246,8 @@ static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
     for (uint32_t m = members; m; m &= m - 1) row[orr_ffs(m)] &= ~lanes;
 }
 
-static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
+static void wait_at(warp *w, frag *f, uint8_t bar, uint32_t need, uint32_t at) {
+    w->convergence.waiting |= f->mask;
     f->state = FRAG_SYNC;
     f->bar = bar;
     f->needed_lanes = need;
@@ -416,7 +417,7 @@ static void sync_lanes(warp *w, frag *f, const xblock *x, const uop *u, uint32_t
             g = orr_warp_part(
                 w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
         g->mask = same;
-        wait_at(g, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
+        wait_at(w, g, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
         g->since = g->blocked = ++w->turn;
     }
     if (ready) f->mask = ready;
@@ -430,7 +431,7 @@ static void sync_one_mask(warp *w, frag *f, const xblock *x, const uop *u, uint3
     f->mask = like_first(row, lanes);
     stay_at(w, f, x, lanes & ~f->mask);
     if (!(need & w->live & ~f->mask)) return;
-    wait_at(f, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
+    wait_at(w, f, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
     f->since = f->blocked = ++w->turn;
 }
 
@@ -446,7 +447,7 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
         left &= ~same;
         if (left) g = orr_warp_part(w, (frag){.pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
         g->mask = same;
-        wait_at(g, bar, 0, here);
+        wait_at(w, g, bar, 0, here);
         g->blocked = w->turn;
         w->convergence.yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
     }
@@ -529,6 +530,7 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
     f->yielded = false;
     uint32_t all = f->mask;
+    w->convergence.waiting &= ~all;
     if (!u) {
         f->pc = (uint32_t)x->next;
         return;
@@ -601,6 +603,12 @@ static void decides(warp *w, const uop *u) { // what it does is done by orr_sass
     (void)u;
 }
 bool orr_sass_decides(const uop *u) { return u->full == decides; }
+
+void orr_sass_ends(xblock *x) {
+    const uop *u = x->last;
+    x->syncs = u->inst->sass == ORR_SASS_BSYNC;
+    if (u->inst->sass == ORR_SASS_BRA && u->inst->sub == BRANCH_PLAIN && u->a.none) x->ends = ENDS_BRANCH;
+}
 
 static uop *decide(translator *m, orr_inst *in, oper a, oper b, oper c) {
     uop *u = m_emit(m, BOTH(decides), 0, 3, OPERS(a, b, c));
