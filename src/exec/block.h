@@ -90,7 +90,6 @@ typedef struct decoded {
     struct jit *jit;          // its blocks as host code (jit/jit.h); NULL: they are interpreted
     struct jit_block *jitted; // [block]
     uint32_t hot;             // how often a block is interpreted before it is compiled
-    bool wide;                // with AVX-512: code does not read warp.lane
     orr_arena arena;
 } decoded;
 

@@ -98,8 +98,8 @@ void jit_guarded_call(warp *w, const uop *u) {
     } else if (m) {
         set_exec(w, m);
         u->masked(w, u);
-        if (mask == FULL || w->tb->prog->wide)
-            w->exec = mask;
+        if (mask == FULL)
+            w->exec = FULL;
         else
             set_exec(w, mask);
     } else if (u->traced && w->trace) {
@@ -113,7 +113,6 @@ void jit_call(compiler *c, const uop *u) {
     uop_fn *lanes = c->as.wide ? jit_lanes(u) : NULL;
     uop_fn *f = lanes                 ? lanes
                 : u->guard >= 0        ? jit_guarded_call
-                : c->as.wide && c->kind & JIT_MASKED ? jit_guarded_call // which sees to warp.lane
                 : c->kind & JIT_MASKED ? u->masked
                                        : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));

@@ -14,23 +14,33 @@
 #define WIDE  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define WITHIN static inline __attribute__((always_inline)) WIDE
 
+enum { FEW_LANES = 8 }; // up to which it is faster to look at one after the other
+
 typedef struct lanes_at { // where the lanes of both halves of a warp are
     uint8_t *at;          // of offset 0
     uint64_t address;     // the device's
     __m512i offset[2];    // in bytes, below 2^31
 } lanes_at;
 
+// 16 words of a row. A handler may have stored them a moment ago, 32 bytes at a time, and a processor that loads
+// 64 would wait until they are in its cache.
+WITHIN __m512i row_at(const void *row) {
+    const char *at = row;
+    __m256i low = _mm256_loadu_si256((const void *)at), high = _mm256_loadu_si256((const void *)(at + 32));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
 WITHIN __mmask16 half_of(uint32_t mask, int half) { return (__mmask16)(mask >> 16 * half); }
 
 // Which of these lanes are not at `first` + [0, most]: rows of 32-bit words, or of words and of high words.
 WITHIN __mmask16 outside(__mmask16 k, const uint32_t *lo, const uint32_t *hi, uint64_t first, uint32_t most,
                          __m512i *offset) {
-    __m512i words = _mm512_loadu_si512(lo), low = _mm512_set1_epi32((int)first);
+    __m512i words = row_at(lo), low = _mm512_set1_epi32((int)first);
     *offset = _mm512_sub_epi32(words, low);
     __mmask16 bad = _mm512_mask_cmpgt_epu32_mask(k, *offset, _mm512_set1_epi32((int)most));
     if (!hi) return bad;
     __mmask16 borrow = _mm512_cmplt_epu32_mask(words, low);
-    __m512i high = _mm512_sub_epi32(_mm512_loadu_si512(hi), _mm512_set1_epi32((int)(first >> 32)));
+    __m512i high = _mm512_sub_epi32(row_at(hi), _mm512_set1_epi32((int)(first >> 32)));
     high = _mm512_mask_sub_epi32(high, borrow, high, _mm512_set1_epi32(1));
     return bad | _mm512_mask_test_epi32_mask(k, high, high);
 }
@@ -38,8 +48,8 @@ WITHIN __mmask16 outside(__mmask16 k, const uint32_t *lo, const uint32_t *hi, ui
 // The same of a row of doublewords.
 WITHIN __mmask16 outside64(__mmask16 k, const uint64_t *row, uint64_t first, uint32_t most, __m512i *offset) {
     __m512i from = _mm512_set1_epi64((long long)first), end = _mm512_set1_epi64(most);
-    __m512i a = _mm512_sub_epi64(_mm512_loadu_si512(row), from);
-    __m512i b = _mm512_sub_epi64(_mm512_loadu_si512(row + 8), from);
+    __m512i a = _mm512_sub_epi64(row_at(row), from);
+    __m512i b = _mm512_sub_epi64(row_at(row + 8), from);
     unsigned bad = _mm512_mask_cmpgt_epu64_mask((__mmask8)k, a, end);
     bad |= (unsigned)_mm512_mask_cmpgt_epu64_mask((__mmask8)(k >> 8), b, end) << 8;
     *offset =
@@ -88,7 +98,7 @@ WITHIN uint32_t begin(warp *w, const uop *u, uint32_t bytes, lanes_at *p) {
     bool told = w->trace && u->traced;
     if (!mask && !told) return 0;
     // How all lanes lie a stream is told in the handler's words.
-    if (!mask || (told && mask == FULL) || !place_lanes(w, u, mask, bytes, p)) {
+    if (orr_popc(mask) <= FEW_LANES || (told && mask == FULL) || !place_lanes(w, u, mask, bytes, p)) {
         jit_guarded_call(w, u);
         return 0;
     }
@@ -105,15 +115,13 @@ WITHIN bool in_steps(__mmask16 k, __m512i offset, int step, int32_t *first) {
     return !_mm512_mask_cmpneq_epi32_mask(k, from, one);
 }
 
-enum { FEW_LANES = 4 }; // up to which it does not pay to look how they lie
-
 WITHIN void load_half(__mmask16 k, uint32_t *d, const uint8_t *at, __m512i offset) {
     uint32_t each[16];
     int32_t first;
-    if (__builtin_popcount(k) > FEW_LANES) {
+    if (k & (k - 1)) {
         if (in_steps(k, offset, 4, &first)) {
             const uint8_t *from = (const uint8_t *)((uintptr_t)at + (uintptr_t)(intptr_t)first);
-            _mm512_storeu_si512(d, _mm512_mask_loadu_epi32(_mm512_loadu_si512(d), k, from));
+            _mm512_storeu_si512(d, _mm512_mask_loadu_epi32(row_at(d), k, from));
             return;
         }
         if (in_steps(k, offset, 0, &first)) {
@@ -124,7 +132,13 @@ WITHIN void load_half(__mmask16 k, uint32_t *d, const uint8_t *at, __m512i offse
         }
     }
     _mm512_storeu_si512(each, offset);
-    for (uint32_t m = k; m; m &= m - 1) memcpy(&d[__builtin_ctz(m)], at + each[__builtin_ctz(m)], 4);
+    __m512i row = row_at(d);
+    for (uint32_t m = k; m; m &= m - 1) {
+        int32_t v;
+        memcpy(&v, at + each[__builtin_ctz(m)], sizeof v);
+        row = _mm512_mask_set1_epi32(row, (__mmask16)(m & -m), v);
+    }
+    _mm512_storeu_si512(d, row);
 }
 
 WITHIN void load(warp *w, const uop *u, int n) {
@@ -138,18 +152,12 @@ WITHIN void load(warp *w, const uop *u, int n) {
 
 // Of lanes that store to one place the last one wins: a scatter writes lane after lane.
 WITHIN void store_half(__mmask16 k, const uint32_t *s, uint8_t *at, __m512i offset) {
-    uint32_t each[16];
     int32_t first;
-    if (__builtin_popcount(k) > FEW_LANES) {
-        __m512i v = _mm512_loadu_si512(s);
-        if (in_steps(k, offset, 4, &first))
-            _mm512_mask_storeu_epi32((void *)((uintptr_t)at + (uintptr_t)(intptr_t)first), k, v);
-        else
-            _mm512_mask_i32scatter_epi32(at, k, offset, v, 1);
-        return;
-    }
-    _mm512_storeu_si512(each, offset);
-    for (uint32_t m = k; m; m &= m - 1) memcpy(at + each[__builtin_ctz(m)], &s[__builtin_ctz(m)], 4);
+    __m512i v = row_at(s);
+    if (in_steps(k, offset, 4, &first))
+        _mm512_mask_storeu_epi32((void *)((uintptr_t)at + (uintptr_t)(intptr_t)first), k, v);
+    else
+        _mm512_mask_i32scatter_epi32(at, k, offset, v, 1);
 }
 
 WITHIN void store(warp *w, const uop *u, int n) {

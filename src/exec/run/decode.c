@@ -191,7 +191,6 @@ bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     int jit = jit_of(l);
     if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p, jit != ORR_JIT_AVX2 && !without_avx512());
     if (p->jit) p->jitted = orr_jit_blocks(p->jit);
-    p->wide = p->jit && orr_jit_is_wide(p->jit);
     p->hot = jit == ORR_JIT_AUTO ? HOT : 1;
     return true;
 }

@@ -498,8 +498,8 @@ static void run_all(warp *w, const xblock *x, uint32_t block, uint32_t mask) {
         run_plain(w, x->first, x->end, mask);
         return;
     }
-    if (mask == FULL || w->tb->prog->wide)
-        w->exec = mask;
+    if (mask == FULL)
+        w->exec = FULL;
     else
         set_exec(w, mask);
     f(w);
