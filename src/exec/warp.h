@@ -220,6 +220,7 @@ struct warp {
     frag frags[ORR_WARP];
     uint32_t used;                // fragments that are not FRAG_FREE, a bit each
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
+    bool came_to_bar;             // some of these may not be NULL
     warp_convergence convergence;
     uint32_t turn;
     warp_polls polls;

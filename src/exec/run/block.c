@@ -187,6 +187,7 @@ bool orr_barrier_arrive(warp *w, frag *f, const uop *u) {
         f->state = FRAG_BAR;
         f->bar = (uint8_t)id;
         w->bar_uop[f - w->frags] = u;
+        w->came_to_bar = true;
     }
     try_release(tb, id);
     return u->inst->sub == ORR_BAR_ARRIVE; // a released fragment was settled already

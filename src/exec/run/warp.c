@@ -704,7 +704,8 @@ void orr_warp_registers(warp *w) {
             w->regs.bytes[c] = need;
         }
         uint32_t zero = code ? p->zeroed[c] * reg_bytes(c) : need;
-        memset(w->regs.at[c], 0, grows || (!code && p->kernel->nfuncs > 1) ? w->regs.bytes[c] : zero);
+        if (grows || (!code && p->kernel->nfuncs > 1)) zero = w->regs.bytes[c];
+        if (zero) memset(w->regs.at[c], 0, zero);
     }
 }
 
@@ -788,7 +789,8 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->bank[BANK_CONST] = p->constants;
     w->fresh = true;
     w->used = 0;
-    memset(w->bar_uop, 0, sizeof w->bar_uop);
+    if (w->came_to_bar) memset(w->bar_uop, 0, sizeof w->bar_uop);
+    w->came_to_bar = false;
     new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
     orr_warp_part(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
 }
