@@ -7,12 +7,12 @@
 #include "exec/lanewise.h"
 
 enum {
-    MOST_LANES = 16,      // of a vector register
-    POOL = 32,            // registers that hold rows, with AVX-512
-    POOL_AVX2 = 12,       // with AVX2; behind them are
-    MASK_SPARE = 12,      // for a mask within an operation
-    MASK_GUARD,           // lanes that the guard lets through
-    MASK_LANES,           // active lanes
+    MOST_LANES = 16, // of a vector register
+    POOL = 32,       // registers that hold rows, with AVX-512
+    POOL_AVX2 = 12,  // with AVX2; behind them are
+    MASK_SPARE = 12, // for a mask within an operation
+    MASK_GUARD,      // lanes that the guard lets through
+    MASK_LANES,      // active lanes
 };
 enum {              // general registers
     REG_WARP = RBX, // the warp, its banks
@@ -51,8 +51,8 @@ typedef struct compiler {
     const xblock *x;
     int kind;               // JIT_*
     const uop *first, *end; // the run of micro-ops that compute lanes by themselves
-    int lanes, slices;           // of a vector register; so many make a warp
-    uint32_t some;               // a bit for each lane of a slice
+    int lanes, slices;      // of a vector register; so many make a warp
+    uint32_t some;          // a bit for each lane of a slice
     int slice;
     held held[POOL];
     int pool;                    // that there are
@@ -79,8 +79,8 @@ void jit_put(compiler *c, oper d, int reg); // the lanes that are written
 void jit_slice_begins(compiler *c, int slice);
 void jit_slice_ends(compiler *c);
 void jit_uop_begins(compiler *c, const uop *u);
-void jit_pred_in(compiler *c, int reg, oper p); // lanes of the slice from bit 0 on; above is anything
-void jit_pred_put(compiler *c, oper p);         // from RAX
+void jit_pred_in(compiler *c, int reg, oper p);   // lanes of the slice from bit 0 on; above is anything
+void jit_pred_put(compiler *c, oper p);           // from RAX
 int jit_pred_register(const compiler *c, oper p); // where it is, -1: in memory
 void jit_vector(compiler *c, int op, int reg, int first, rm x);
 
@@ -89,12 +89,13 @@ bool jit_constant_pred(const compiler *c, oper p, bool *value);
 void jit_mask_of_pred(compiler *c, oper p, int mask); // may use RAX
 void jit_mask_active(compiler *c, int mask);
 void jit_mask_and(compiler *c, int mask, int with);
-bool jit_mask_compare(compiler *c, int mask, unsigned how, int a, rm b); // COMPARE_*; true: the opposite is found
+bool jit_mask_compare(compiler *c, int mask, unsigned how, int a,
+                      rm b); // COMPARE_*; true: the opposite is found
 void jit_mask_compare_f32(compiler *c, int mask, unsigned how, int a, rm b); // HOST_*
 void jit_mask_signs(compiler *c, int mask, int x);
-void jit_flags(compiler *c, int mask, bool opposite); // RAX = the lanes, from bit 0 on
-void jit_blend(compiler *c, int reg, int old, rm x, int mask); // reg = mask ? x : old
-void jit_blend_odd(compiler *c, int reg, int x);               // odd lanes of reg = x's
+void jit_flags(compiler *c, int mask, bool opposite);             // RAX = the lanes, from bit 0 on
+void jit_blend(compiler *c, int reg, int old, rm x, int mask);    // reg = mask ? x : old
+void jit_blend_odd(compiler *c, int reg, int x);                  // odd lanes of reg = x's
 void jit_count_up(compiler *c, int reg, int mask, bool opposite); // one more in these lanes
 
 // memory.c: loads and stores
@@ -104,7 +105,7 @@ uint8_t *jit_guard_parts(compiler *c);
 void jit_call(compiler *c, const uop *u); // jit.c
 // The micro-op for those of the active lanes that its guard lets through.
 void jit_guarded_call(warp *w, const uop *u); // jit.c
-uop_fn *jit_lanes(const uop *u);             // lanes.c: a load or store with AVX-512; NULL: it is no such
+uop_fn *jit_lanes(const uop *u);              // lanes.c: a load or store with AVX-512; NULL: it is no such
 
 // operations.c
 const lanewise_rule *jit_rule(const uop *u); // NULL: it is called

@@ -67,6 +67,14 @@ static bool has_avx512(void) {
 #endif
 }
 
+bool orr_jit_wide_pays(void) {
+#if COMPILES
+    return has_avx512() && __builtin_cpu_supports("avx512vbmi2"); // which came with Ice Lake
+#else
+    return false;
+#endif
+}
+
 struct jit *orr_jit_open(const decoded *p, bool wide) {
     if (!COMPILES) return NULL;
     struct jit *j = orr_calloc(1, sizeof *j);
@@ -111,10 +119,7 @@ void jit_call(compiler *c, const uop *u) {
     bool noted = c->kind & JIT_STREAM && u->traced; // an access of nobody is told, too
     uint8_t *nobody = u->guard >= 0 && !noted ? jit_guard(c, u) : NULL;
     uop_fn *lanes = c->as.wide ? jit_lanes(u) : NULL;
-    uop_fn *f = lanes                 ? lanes
-                : u->guard >= 0        ? jit_guarded_call
-                : c->kind & JIT_MASKED ? u->masked
-                                       : u->full;
+    uop_fn *f = lanes ? lanes : u->guard >= 0 ? jit_guarded_call : c->kind & JIT_MASKED ? u->masked : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));
     as_number(&c->as, RSI, (uint64_t)(uintptr_t)u);
     as_number(&c->as, RAX, (uint64_t)(uintptr_t)f);

@@ -2,8 +2,8 @@
 // are checked at once against the allocation that the instruction touched last.
 //
 // Compiled blocks call these. Whatever they do not know (another allocation, lanes far apart, an address that
-// is none) is left to the handler. Words are loaded one by one: a gather takes longer on many processors (Xeon
-// 8259CL: 34 ns for 32 lanes, 22 ns so). Scatters do not.
+// is none) is left to the handler. Words are loaded one by one: a gather takes longer on many processors
+// (Xeon 8259CL: 34 ns for 32 lanes, 22 ns so). Scatters do not.
 #include <string.h>
 
 #include "exec/jit/compile.h"
@@ -11,7 +11,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define WIDE  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define WIDE   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define WITHIN static inline __attribute__((always_inline)) WIDE
 
 enum { FEW_LANES = 8 }; // up to which it is faster to look at one after the other
@@ -22,8 +22,8 @@ typedef struct lanes_at { // where the lanes of both halves of a warp are
     __m512i offset[2];    // in bytes, below 2^31
 } lanes_at;
 
-// 16 words of a row. A handler may have stored them a moment ago, 32 bytes at a time, and a processor that loads
-// 64 would wait until they are in its cache.
+// 16 words of a row. A handler may have stored them a moment ago, 32 bytes at a time, and a processor that
+// loads 64 would wait until they are in its cache.
 WITHIN __m512i row_at(const void *row) {
     const char *at = row;
     __m256i low = _mm256_loadu_si256((const void *)at), high = _mm256_loadu_si256((const void *)(at + 32));

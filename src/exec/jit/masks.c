@@ -1,5 +1,5 @@
-// Lanes of a slice as a mask, the one thing that AVX2 and AVX-512 do differently: with AVX2 a mask is a vector
-// that holds ~0 for a lane or 0, with AVX-512 a bit of a mask register. What an operation is made of
+// Lanes of a slice as a mask, the one thing that AVX2 and AVX-512 do differently: with AVX2 a mask is a
+// vector that holds ~0 for a lane or 0, with AVX-512 a bit of a mask register. What an operation is made of
 // (operations.c) is written once, with these.
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// What each rule of exec/lanewise.h is in vector instructions; those that AVX2 and AVX-512 have not both are in
-// masks.c.
+// What each rule of exec/lanewise.h is in vector instructions; those that AVX2 and AVX-512 have not both are
+// in masks.c.
 #include <pthread.h>
 #include <stdlib.h>
 
