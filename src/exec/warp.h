@@ -180,6 +180,11 @@ typedef struct warp_tries { // waits for an mbarrier (run/arrive.c)
     bool held, may_go;      // it waits until the phase is over; that is so
 } warp_tries;
 
+typedef struct warp_bars {
+    const uop *waiting[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
+    bool some;                    // may not be NULL
+} warp_bars;
+
 typedef struct warp_joins {
     join *at;
     uint32_t n, cap;
@@ -219,8 +224,7 @@ struct warp {
     warp_tally tally;
     frag frags[ORR_WARP];
     uint32_t used;                // fragments that are not FRAG_FREE, a bit each
-    const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
-    bool came_to_bar;             // some of these may not be NULL
+    warp_bars bars;
     warp_convergence convergence;
     uint32_t turn;
     warp_polls polls;

@@ -105,7 +105,7 @@ uint8_t *jit_guard_parts(compiler *c);
 void jit_call(compiler *c, const uop *u); // jit.c
 // The micro-op for those of the active lanes that its guard lets through.
 void jit_guarded_call(warp *w, const uop *u); // jit.c
-uop_fn *jit_lanes(const uop *u);              // lanes.c: a load or store with AVX-512; NULL: it is no such
+uop_fn *jit_lanes(const uop *u, bool wide);   // lanes.c: of a load or store of words; NULL: it is none
 
 // operations.c
 const lanewise_rule *jit_rule(const uop *u); // NULL: it is called

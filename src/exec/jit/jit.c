@@ -118,7 +118,8 @@ void jit_guarded_call(warp *w, const uop *u) {
 void jit_call(compiler *c, const uop *u) {
     bool noted = c->kind & JIT_STREAM && u->traced; // an access of nobody is told, too
     uint8_t *nobody = u->guard >= 0 && !noted ? jit_guard(c, u) : NULL;
-    uop_fn *lanes = c->as.wide ? jit_lanes(u) : NULL;
+    bool all = !(c->kind & JIT_MASKED) && u->guard < 0;
+    uop_fn *lanes = all && !c->as.wide ? NULL : jit_lanes(u, c->as.wide);
     uop_fn *f = lanes ? lanes : u->guard >= 0 ? jit_guarded_call : c->kind & JIT_MASKED ? u->masked : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));
     as_number(&c->as, RSI, (uint64_t)(uintptr_t)u);

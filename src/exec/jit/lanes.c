@@ -1,20 +1,103 @@
-// Loads and stores of words whose lanes are not side by side, or not all active, with AVX-512: all addresses
-// are checked at once against the allocation that the instruction touched last.
+// Loads and stores of words whose lanes are not side by side, or not all active; compiled blocks call these.
 //
-// Compiled blocks call these. Whatever they do not know (another allocation, lanes far apart, an address that
-// is none) is left to the handler. Words are loaded one by one: a gather takes longer on many processors
-// (Xeon 8259CL: 34 ns for 32 lanes, 22 ns so). Scatters do not.
+// A few lanes are looked at one after the other. With AVX-512 all others are checked at once against the
+// allocation that the instruction touched last. Words are still loaded one by one, which takes less than a
+// gather on Cascade Lake; scatters pay. Whatever is not known here (another allocation, lanes far apart, an
+// address that is none) is left to the handler.
 #include <string.h>
 
 #include "exec/jit/compile.h"
+
+enum { FEW_LANES = 8 }; // up to which they are looked at one after the other
+
+typedef struct few_lanes { // where they are
+    uint8_t *at;           // of offset 0
+    uint64_t address;      // the device's
+    uint64_t offset[FEW_LANES];
+} few_lanes;
+
+// What the instruction touched last; of shared memory the block's.
+static inline range known_range(const warp *w, const uop *u) {
+    bool shared = u->way == WAY_SHARED;
+    return shared ? (range){w->tb->tag, w->tb->prog->shared_bytes} : w->worker->range[u->mem];
+}
+static inline uint8_t *host_of(const warp *w, const uop *u, range r) {
+    return u->way == WAY_SHARED ? w->tb->shared : (uint8_t *)(w->worker->memory + (uintptr_t)r.lo);
+}
+// Bulk copies may be under way to shared memory, or it is that of several blocks: the handler knows.
+static inline bool is_shared_with(const warp *w, const uop *u) {
+    return u->way == WAY_SHARED && (w->tb->flights.n || w->tb->cluster);
+}
+
+static inline bool find_few(const warp *w, const uop *u, uint32_t mask, uint32_t bytes, few_lanes *p) {
+    range r = known_range(w, u);
+    if (is_shared_with(w, u) || r.size < bytes) return false;
+    const uint32_t *lo = SRC_A(w, u, uint32_t), *hi = u->pair ? SRC_N(w, u, u->nsrc - 1, uint32_t) : NULL;
+    const uint64_t *wide = u->way == WAY_WIDE ? SRC_A(w, u, uint64_t) : NULL;
+    uint64_t disp = (uint64_t)(int64_t)u->disp, most = r.size - bytes, bad = 0;
+    int n = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        uint64_t at = wide ? wide[i] + disp
+                      : hi ? ((uint64_t)hi[i] << 32 | lo[i]) + disp
+                           : (uint32_t)(lo[i] + (uint32_t)disp);
+        bad |= (at - r.lo > most ? 1u : 0u) | (at & (bytes - 1));
+        p->offset[n++] = at - r.lo;
+    }
+    p->at = host_of(w, u, r);
+    p->address = r.lo;
+    return !bad;
+}
+
+static void note_few(warp *w, uint32_t mask, const few_lanes *p) {
+    uint64_t addr[ORR_WARP];
+    int n = 0;
+    for (uint32_t m = mask; m; m &= m - 1) addr[orr_ffs(m)] = p->address + p->offset[n++];
+    orr_trace_put_access(w->trace, mask, addr);
+}
+
+static inline bool load_few(warp *w, const uop *u, uint32_t mask, int words) {
+    few_lanes p;
+    if (!find_few(w, u, mask, 4 * (uint32_t)words, &p)) return false;
+    if (w->trace && u->traced) note_few(w, mask, &p);
+    for (int e = 0, n = 0; e < words; e++, n = 0) {
+        uint32_t *d = e ? DST_N(w, u, e, uint32_t) : DST(w, u, uint32_t);
+        for (uint32_t m = mask; m; m &= m - 1) memcpy(&d[orr_ffs(m)], p.at + p.offset[n++] + 4 * e, 4);
+    }
+    return true;
+}
+
+static inline bool store_few(warp *w, const uop *u, uint32_t mask, int words) {
+    few_lanes p;
+    if (!find_few(w, u, mask, 4 * (uint32_t)words, &p)) return false;
+    if (w->trace && u->traced) note_few(w, mask, &p);
+    for (int e = 0, n = 0; e < words; e++, n = 0) {
+        const uint32_t *s = SRC_N(w, u, 1 + e, uint32_t);
+        for (uint32_t m = mask; m; m &= m - 1) memcpy(p.at + p.offset[n++] + 4 * e, &s[orr_ffs(m)], 4);
+    }
+    return true;
+}
+
+// Without AVX-512: few lanes, else the handler.
+#define FEW(name, does, words)                                                                               \
+    static void name(warp *w, const uop *u) {                                                                \
+        uint32_t mask = guarded(w, u, w->exec);                                                              \
+        if (!mask || orr_popc(mask) > FEW_LANES || !does(w, u, mask, words)) jit_guarded_call(w, u);         \
+    }
+FEW(few_load1, load_few, 1)
+FEW(few_load2, load_few, 2)
+FEW(few_load4, load_few, 4)
+FEW(few_store1, store_few, 1)
+FEW(few_store2, store_few, 2)
+FEW(few_store4, store_few, 4)
+static uop_fn *const few_loads[] = {[1] = few_load1, [2] = few_load2, [4] = few_load4};
+static uop_fn *const few_stores[] = {[1] = few_store1, [2] = few_store2, [4] = few_store4};
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define WIDE   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define WITHIN static inline __attribute__((always_inline)) WIDE
-
-enum { FEW_LANES = 8 }; // up to which it is faster to look at one after the other
 
 typedef struct lanes_at { // where the lanes of both halves of a warp are
     uint8_t *at;          // of offset 0
@@ -59,11 +142,8 @@ WITHIN __mmask16 outside64(__mmask16 k, const uint64_t *row, uint64_t first, uin
 
 // False: the handler is to look.
 WITHIN bool place_lanes(warp *w, const uop *u, uint32_t mask, uint32_t bytes, lanes_at *p) {
-    bool shared = u->way == WAY_SHARED;
-    const tblock *tb = w->tb;
-    if (shared && (tb->flights.n || tb->cluster)) return false;
-    range r = shared ? (range){tb->tag, tb->prog->shared_bytes} : w->worker->range[u->mem];
-    if (r.size < bytes) return false;
+    range r = known_range(w, u);
+    if (is_shared_with(w, u) || r.size < bytes) return false;
     uint64_t first = r.lo - (uint64_t)(int64_t)u->disp;
     uint32_t most = r.size - bytes < INT32_MAX ? (uint32_t)(r.size - bytes) : INT32_MAX;
     const uint32_t *hi = u->pair ? SRC_N(w, u, u->nsrc - 1, uint32_t) : NULL;
@@ -79,7 +159,7 @@ WITHIN bool place_lanes(warp *w, const uop *u, uint32_t mask, uint32_t bytes, la
         bad |= _mm512_mask_test_epi32_mask(k, _mm512_add_epi32(p->offset[h], low), align);
     }
     p->address = r.lo;
-    p->at = shared ? tb->shared : (uint8_t *)(w->worker->memory + (uintptr_t)r.lo);
+    p->at = host_of(w, u, r);
     return !bad;
 }
 
@@ -92,13 +172,11 @@ static WIDE __attribute__((noinline)) void note(warp *w, uint32_t mask, const la
     orr_trace_put_access(w->trace, mask, addr);
 }
 
-// The lanes that do it, where they are, and what a stream is told; 0: nothing is left to be done.
-WITHIN uint32_t begin(warp *w, const uop *u, uint32_t bytes, lanes_at *p) {
-    uint32_t mask = guarded(w, u, w->exec);
+// The lanes that are left to be done, and where they are; a stream has been told.
+WITHIN uint32_t begin(warp *w, const uop *u, uint32_t mask, uint32_t bytes, lanes_at *p) {
     bool told = w->trace && u->traced;
-    if (!mask && !told) return 0;
     // How all lanes lie a stream is told in the handler's words.
-    if (orr_popc(mask) <= FEW_LANES || (told && mask == FULL) || !place_lanes(w, u, mask, bytes, p)) {
+    if (!mask || (told && mask == FULL) || !place_lanes(w, u, mask, bytes, p)) {
         jit_guarded_call(w, u);
         return 0;
     }
@@ -143,7 +221,9 @@ WITHIN void load_half(__mmask16 k, uint32_t *d, const uint8_t *at, __m512i offse
 
 WITHIN void load(warp *w, const uop *u, int n) {
     lanes_at p;
-    uint32_t mask = begin(w, u, 4 * (uint32_t)n, &p);
+    uint32_t mask = guarded(w, u, w->exec);
+    if (mask && orr_popc(mask) <= FEW_LANES && load_few(w, u, mask, n)) return;
+    mask = begin(w, u, mask, 4 * (uint32_t)n, &p);
     for (int h = 0; mask && h < 2; h++)
         for (int e = 0; half_of(mask, h) && e < n; e++)
             load_half(half_of(mask, h), (e ? DST_N(w, u, e, uint32_t) : DST(w, u, uint32_t)) + 16 * h,
@@ -162,7 +242,9 @@ WITHIN void store_half(__mmask16 k, const uint32_t *s, uint8_t *at, __m512i offs
 
 WITHIN void store(warp *w, const uop *u, int n) {
     lanes_at p;
-    uint32_t mask = begin(w, u, 4 * (uint32_t)n, &p);
+    uint32_t mask = guarded(w, u, w->exec);
+    if (mask && orr_popc(mask) <= FEW_LANES && store_few(w, u, mask, n)) return;
+    mask = begin(w, u, mask, 4 * (uint32_t)n, &p);
     for (int h = 0; mask && h < 2; h++)
         for (int e = 0; half_of(mask, h) && e < n; e++)
             store_half(half_of(mask, h), SRC_N(w, u, 1 + e, uint32_t) + 16 * h, p.at + 4 * e, p.offset[h]);
@@ -175,9 +257,14 @@ static WIDE void store1(warp *w, const uop *u) { store(w, u, 1); }
 static WIDE void store2(warp *w, const uop *u) { store(w, u, 2); }
 static WIDE void store4(warp *w, const uop *u) { store(w, u, 4); }
 
-uop_fn *jit_lanes(const uop *u) {
-    static uop_fn *const loads[] = {[1] = load1, [2] = load2, [4] = load4},
-                         *const stores[] = {[1] = store1, [2] = store2, [4] = store4};
+static uop_fn *const wide_loads[] = {[1] = load1, [2] = load2, [4] = load4};
+static uop_fn *const wide_stores[] = {[1] = store1, [2] = store2, [4] = store4};
+#else
+#define wide_loads  few_loads
+#define wide_stores few_stores
+#endif
+
+uop_fn *jit_lanes(const uop *u, bool wide) {
     const lanewise_rule *r = jit_rule(u);
     bool is_load = r && r->lane == LANE_LOAD, is_store = r && r->lane == LANE_STORE;
     if ((!is_load && !is_store) || r->arg > 4 || u->way == WAY_LONG) return NULL;
@@ -185,12 +272,6 @@ uop_fn *jit_lanes(const uop *u) {
         oper o = is_load ? u->all[n] : u->all[u->ndst + 1 + n];
         if (o.cls != ORR_W || o.none) return NULL;
     }
-    return (is_load ? loads : stores)[r->arg];
+    if (is_load) return (wide ? wide_loads : few_loads)[r->arg];
+    return (wide ? wide_stores : few_stores)[r->arg];
 }
-
-#else
-uop_fn *jit_lanes(const uop *u) {
-    (void)u;
-    return NULL;
-}
-#endif

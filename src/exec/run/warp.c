@@ -789,8 +789,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->bank[BANK_CONST] = p->constants;
     w->fresh = true;
     w->used = 0;
-    if (w->came_to_bar) memset(w->bar_uop, 0, sizeof w->bar_uop);
-    w->came_to_bar = false;
+    if (w->bars.some) w->bars = (warp_bars){.some = false};
     new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
     orr_warp_part(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
 }
