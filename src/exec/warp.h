@@ -157,6 +157,7 @@ typedef struct warp_convergence { // machine code: how its lanes part and meet (
     uint32_t has_yielded;         // YIELD before
     uint32_t yielded;             // YIELD since they last met others
     uint32_t waiting;             // lanes that wait at a BSYNC or WARPSYNC, or have since and not run yet
+    uint32_t at_bsync;            // fragments that wait at a BSYNC, a bit each
     uint16_t restored;            // barrier registers that BMOV has written since BSSY did
     bool dropped_lanes;           // lanes that were not there were taken off a barrier
     bool switches;                // it has just yielded: other lanes go on
@@ -247,8 +248,10 @@ static inline int next_frag(const warp *w, int n) {
     return left ? n + orr_ffs(left) : ORR_WARP;
 }
 static inline void free_frag(warp *w, frag *f) {
+    uint32_t bit = 1u << (f - w->frags);
     f->state = FRAG_FREE;
-    w->used &= ~(1u << (f - w->frags));
+    w->used &= ~bit;
+    w->convergence.at_bsync &= ~bit;
 }
 
 // Of lanes that sleep for so many nanoseconds, where there is time: the longest counts.

@@ -775,7 +775,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->polls.polled = w->convergence.yielded = w->convergence.has_yielded =
-        w->convergence.restored = w->convergence.waiting = 0;
+        w->convergence.restored = w->convergence.waiting = w->convergence.at_bsync = 0;
     w->polls.only_polled = w->polls.yields = w->convergence.switches = w->convergence.dropped_lanes = false;
     w->tries.paused = NULL;
     w->tries.held = w->tries.may_go = false;

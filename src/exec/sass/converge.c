@@ -50,6 +50,11 @@ static uint32_t *masks_of(const warp *w, uint8_t bar) {
     return (uint32_t *)(void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
 }
 
+static void go_on(warp *w, frag *f) {
+    f->state = FRAG_READY;
+    w->convergence.at_bsync &= ~(1u << (f - w->frags));
+}
+
 static uint32_t needs(const warp *w, const frag *f) {
     if (f->bar == BY_WARP) return f->needed_lanes & w->live;
     return masks_of(w, f->bar)[orr_ffs(f->mask)] & w->live;
@@ -91,7 +96,7 @@ static uint32_t meet_at(warp *w, int n) {
         frag *g = &w->frags[orr_ffs(left)];
         if (!(g->mask & need)) continue;
         if (g->pc != f->pc) { // it goes on at its own place
-            g->state = FRAG_READY;
+            go_on(w, g);
             g->turn = ++w->turn;
             continue;
         }
@@ -100,7 +105,7 @@ static uint32_t meet_at(warp *w, int n) {
     }
     if (f->bar != BY_WARP && w->convergence.restored >> f->bar & 1) pass_by(w, f);
     if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->waits_at, f->mask);
-    f->state = FRAG_READY;
+    go_on(w, f);
     f->turn = ++w->turn;
     w->polls.polled = 0;
     return 0;
@@ -110,9 +115,9 @@ static uint32_t meet_at(warp *w, int n) {
 static bool may_meet(const warp *w, const frag *f) {
     uint32_t here = 0;
     if (needs(w, f) & ~w->convergence.waiting) return false;
-    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
-        const frag *g = &w->frags[n];
-        if (g->state == FRAG_SYNC && g->bar == f->bar && g->pc == f->pc) here |= g->mask;
+    for (uint32_t left = w->convergence.at_bsync; left; left &= left - 1) {
+        const frag *g = &w->frags[orr_ffs(left)];
+        if (g->bar == f->bar && g->pc == f->pc) here |= g->mask;
     }
     return !(needs(w, f) & ~here);
 }
@@ -248,6 +253,7 @@ static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
 
 static void wait_at(warp *w, frag *f, uint8_t bar, uint32_t need, uint32_t at) {
     w->convergence.waiting |= f->mask;
+    if (bar != BY_WARP) w->convergence.at_bsync |= 1u << (f - w->frags);
     f->state = FRAG_SYNC;
     f->bar = bar;
     f->needed_lanes = need;
@@ -288,7 +294,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     }
     forget(w, f->bar, rest);
     orr_warp_again(w, f->waits_at, f->mask);
-    f->state = FRAG_READY;
+    go_on(w, f);
     f->turn = ++w->turn;
     w->polls.polled = 0;
 }
@@ -314,7 +320,7 @@ static frag *pass_sync(warp *w) {
         free_frag(w, g);
     }
     if (!go) return NULL;
-    go->state = FRAG_READY;
+    go_on(w, go);
     go->turn = ++w->turn;
     w->polls.polled = 0;
     return go;
@@ -347,8 +353,8 @@ frag *orr_sass_choose(warp *w, bool yields) {
     for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
         uint32_t since = 0;
-        for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
-            frag *f = &w->frags[n];
+        for (uint32_t left = yields ? w->used : w->used & ~w->convergence.at_bsync; left; left &= left - 1) {
+            frag *f = &w->frags[orr_ffs(left)];
             bool earlier = best && f->turn < best->turn;
             if (f->state == FRAG_READY &&
                 (!best || f->since < best->since || (f->since == best->since && earlier == yields)))
@@ -521,7 +527,7 @@ static void meet_at_bsync(warp *w, frag *f, const xblock *x, uint32_t lanes) {
     else if (needs(w, f) & ~lanes && w->convergence.dropped_lanes)
         meet(w);
     else if (!(needs(w, f) & ~lanes))
-        f->state = FRAG_READY; // all are here, as nearly always
+        go_on(w, f); // all are here, as nearly always
     else if (may_meet(w, f))
         meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
 }
