@@ -1,9 +1,8 @@
 // Loads and stores of words whose lanes are not side by side, or not all active; compiled blocks call these.
 //
 // A few lanes are looked at one after the other. With AVX-512 all others are checked at once against the
-// allocation that the instruction touched last. Words are still loaded one by one, which takes less than a
-// gather on Cascade Lake; scatters pay. Whatever is not known here (another allocation, lanes far apart, an
-// address that is none) is left to the handler.
+// allocation that the instruction touched last, and gathered or scattered. Whatever is not known here
+// (another allocation, lanes far apart, an address that is none) is left to the handler.
 #include <string.h>
 
 #include "exec/jit/compile.h"
@@ -194,28 +193,12 @@ WITHIN bool in_steps(__mmask16 k, __m512i offset, int step, int32_t *first) {
 }
 
 WITHIN void load_half(__mmask16 k, uint32_t *d, const uint8_t *at, __m512i offset) {
-    uint32_t each[16];
     int32_t first;
-    if (k & (k - 1)) {
-        if (in_steps(k, offset, 4, &first)) {
-            const uint8_t *from = (const uint8_t *)((uintptr_t)at + (uintptr_t)(intptr_t)first);
-            _mm512_storeu_si512(d, _mm512_mask_loadu_epi32(row_at(d), k, from));
-            return;
-        }
-        if (in_steps(k, offset, 0, &first)) {
-            uint32_t v;
-            memcpy(&v, at + first, sizeof v);
-            _mm512_mask_storeu_epi32(d, k, _mm512_set1_epi32((int)v));
-            return;
-        }
-    }
-    _mm512_storeu_si512(each, offset);
     __m512i row = row_at(d);
-    for (uint32_t m = k; m; m &= m - 1) {
-        int32_t v;
-        memcpy(&v, at + each[__builtin_ctz(m)], sizeof v);
-        row = _mm512_mask_set1_epi32(row, (__mmask16)(m & -m), v);
-    }
+    if (in_steps(k, offset, 4, &first))
+        row = _mm512_mask_loadu_epi32(row, k, (const void *)((uintptr_t)at + (uintptr_t)(intptr_t)first));
+    else
+        row = _mm512_mask_i32gather_epi32(row, k, offset, at, 1);
     _mm512_storeu_si512(d, row);
 }
 
