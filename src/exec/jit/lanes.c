@@ -183,10 +183,10 @@ WITHIN uint32_t begin(warp *w, const uop *u, uint32_t mask, uint32_t bytes, lane
     return mask;
 }
 
-// Do these lanes lie so many bytes from lane to lane? Then lane 0 is, or would be, at *first.
-WITHIN bool in_steps(__mmask16 k, __m512i offset, int step, int32_t *first) {
+// Are the words of these lanes side by side? Then lane 0's is, or would be, at *first.
+WITHIN bool side_by_side(__mmask16 k, __m512i offset, int32_t *first) {
     __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    __m512i from = _mm512_sub_epi32(offset, _mm512_mullo_epi32(lane, _mm512_set1_epi32(step)));
+    __m512i from = _mm512_sub_epi32(offset, _mm512_slli_epi32(lane, 2));
     __m512i one = _mm512_permutexvar_epi32(_mm512_set1_epi32(__builtin_ctz(k)), from);
     *first = _mm512_cvtsi512_si32(one);
     return !_mm512_mask_cmpneq_epi32_mask(k, from, one);
@@ -195,7 +195,7 @@ WITHIN bool in_steps(__mmask16 k, __m512i offset, int step, int32_t *first) {
 WITHIN void load_half(__mmask16 k, uint32_t *d, const uint8_t *at, __m512i offset) {
     int32_t first;
     __m512i row = row_at(d);
-    if (in_steps(k, offset, 4, &first))
+    if (side_by_side(k, offset, &first))
         row = _mm512_mask_loadu_epi32(row, k, (const void *)((uintptr_t)at + (uintptr_t)(intptr_t)first));
     else
         row = _mm512_mask_i32gather_epi32(row, k, offset, at, 1);
@@ -217,7 +217,7 @@ WITHIN void load(warp *w, const uop *u, int n) {
 WITHIN void store_half(__mmask16 k, const uint32_t *s, uint8_t *at, __m512i offset) {
     int32_t first;
     __m512i v = row_at(s);
-    if (in_steps(k, offset, 4, &first))
+    if (side_by_side(k, offset, &first))
         _mm512_mask_storeu_epi32((void *)((uintptr_t)at + (uintptr_t)(intptr_t)first), k, v);
     else
         _mm512_mask_i32scatter_epi32(at, k, offset, v, 1);
