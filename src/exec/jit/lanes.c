@@ -171,11 +171,20 @@ static WIDE __attribute__((noinline)) void note(warp *w, uint32_t mask, const la
     orr_trace_put_access(w->trace, mask, addr);
 }
 
+// All lanes of PTX are nearly always side by side or at one place, which the handler sees in less time.
+WITHIN bool looks_plain(const warp *w, const uop *u, uint32_t bytes) {
+    if (u->way != WAY_WIDE) return false;
+    const uint64_t *row = SRC_A(w, u, uint64_t);
+    uint64_t step = row[1] - row[0];
+    return (step == 0 || step == bytes) && row[ORR_WARP - 1] - row[0] == (ORR_WARP - 1) * step;
+}
+
 // The lanes that are left to be done, and where they are; a stream has been told.
 WITHIN uint32_t begin(warp *w, const uop *u, uint32_t mask, uint32_t bytes, lanes_at *p) {
     bool told = w->trace && u->traced;
     // How all lanes lie a stream is told in the handler's words.
-    if (!mask || (told && mask == FULL) || !place_lanes(w, u, mask, bytes, p)) {
+    bool by_handler = !mask || (mask == FULL && (told || looks_plain(w, u, bytes)));
+    if (by_handler || !place_lanes(w, u, mask, bytes, p)) {
         jit_guarded_call(w, u);
         return 0;
     }
