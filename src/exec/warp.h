@@ -224,7 +224,7 @@ struct warp {
     orr_trace_out *trace; // NULL: no streams
     warp_tally tally;
     frag frags[ORR_WARP];
-    uint32_t used;                // fragments that are not FRAG_FREE, a bit each
+    uint32_t used; // fragments that are not FRAG_FREE, a bit each
     warp_bars bars;
     warp_convergence convergence;
     uint32_t turn;
