@@ -369,7 +369,8 @@ static void which_blocks_keep_apart(void **state) {
          TWO("ld.global.u32 %r5,[%rd4]; mul.wide.u32 %rd6,%r5,4; add.s64 %rd7,%rd2,%rd6; "
              "red.global.max.s32 [%rd7],%r4;")},
         {false, "a sum that is looked at", TWO("red.global.add.u32 [%rd2],1; ld.global.u32 %r5,[%rd2];")},
-        {false, "what a sum was", TWO("atom.global.add.u32 %r5,[%rd2],1;")},
+        {true, "what a sum was, which nobody reads", TWO("atom.global.add.u32 %r5,[%rd2],1;")},
+        {false, "what a sum was", TWO("atom.global.add.u32 %r5,[%rd2],1; st.global.u32 [%rd4],%r5;")},
         {false, "a sum and a maximum", TWO("red.global.add.u32 [%rd2],1; red.global.max.u32 [%rd1],%r4;")},
         {false, "the least signed and the least unsigned",
          TWO("red.global.min.s32 [%rd2],%r4; red.global.min.u32 [%rd1],%r4;")},
@@ -438,7 +439,7 @@ static void a_race_has_one_outcome(void **state) {
 }
 
 // Reductions of one kind come to the same from any number of host threads: 160 blocks of 64 threads, of which
-// thread i of all reduces word i % 32 with 7 * i + 1.
+// thread i of all reduces word i % 32 with 7 * i + 1, by red and by an atom whose result nobody reads.
 static void reductions_commute(void **state) {
     (void)state;
     static const struct {
@@ -460,11 +461,12 @@ static void reductions_commute(void **state) {
         }
         static const char text[] =
             TWO("and.b32 %r6,%r4,31; mul.wide.u32 %rd6,%r6,4; add.s64 %rd7,%rd1,%rd6;\n"
-                "mad.lo.u32 %r7,%r4,7,1; red.global.WHAT [%rd7],%r7;\n");
+                "mad.lo.u32 %r7,%r4,7,1; WHAT [%rd7],%r7;\n");
         char ptx[2000];
         const char *what = strstr(text, "WHAT");
-        snprintf(ptx, sizeof ptx, "%.*s%s%s", (int)(what - text), text, cases[c].op, what + 4);
         for (int threads = 1; threads <= 4; threads++) {
+            snprintf(ptx, sizeof ptx, "%.*s%s.global.%s%s%s", (int)(what - text), text,
+                     threads % 2 ? "red" : "atom", cases[c].op, threads % 2 ? "" : " %r8,", what + 4);
             bench b;
             open_bench(&b, ptx, "k", 160, 64, 32);
             assert_true(b.launch.kernel->effects.reduces);

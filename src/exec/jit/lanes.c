@@ -7,7 +7,7 @@
 
 #include "exec/jit/compile.h"
 
-enum { FEW_LANES = 8 }; // up to which they are looked at one after the other
+enum { FEW_LANES = 10 }; // up to which they are looked at one after the other
 
 typedef struct few_lanes { // where they are
     uint8_t *at;           // of offset 0
