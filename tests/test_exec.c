@@ -369,7 +369,8 @@ static void which_blocks_keep_apart(void **state) {
          TWO("ld.global.u32 %r5,[%rd4]; mul.wide.u32 %rd6,%r5,4; add.s64 %rd7,%rd2,%rd6; "
              "red.global.max.s32 [%rd7],%r4;")},
         {false, "a sum that is looked at", TWO("red.global.add.u32 [%rd2],1; ld.global.u32 %r5,[%rd2];")},
-        {false, "what a sum was", TWO("atom.global.add.u32 %r5,[%rd2],1;")},
+        {true, "what a sum was, which nobody reads", TWO("atom.global.add.u32 %r5,[%rd2],1;")},
+        {false, "what a sum was", TWO("atom.global.add.u32 %r5,[%rd2],1; st.global.u32 [%rd4],%r5;")},
         {false, "a sum and a maximum", TWO("red.global.add.u32 [%rd2],1; red.global.max.u32 [%rd1],%r4;")},
         {false, "the least signed and the least unsigned",
          TWO("red.global.min.s32 [%rd2],%r4; red.global.min.u32 [%rd1],%r4;")},
@@ -438,7 +439,7 @@ static void a_race_has_one_outcome(void **state) {
 }
 
 // Reductions of one kind come to the same from any number of host threads: 160 blocks of 64 threads, of which
-// thread i of all reduces word i % 32 with 7 * i + 1.
+// thread i of all reduces word i % 32 with 7 * i + 1, by red and by an atom whose result nobody reads.
 static void reductions_commute(void **state) {
     (void)state;
     static const struct {
@@ -460,11 +461,12 @@ static void reductions_commute(void **state) {
         }
         static const char text[] =
             TWO("and.b32 %r6,%r4,31; mul.wide.u32 %rd6,%r6,4; add.s64 %rd7,%rd1,%rd6;\n"
-                "mad.lo.u32 %r7,%r4,7,1; red.global.WHAT [%rd7],%r7;\n");
+                "mad.lo.u32 %r7,%r4,7,1; WHAT [%rd7],%r7;\n");
         char ptx[2000];
         const char *what = strstr(text, "WHAT");
-        snprintf(ptx, sizeof ptx, "%.*s%s%s", (int)(what - text), text, cases[c].op, what + 4);
         for (int threads = 1; threads <= 4; threads++) {
+            snprintf(ptx, sizeof ptx, "%.*s%s.global.%s%s%s", (int)(what - text), text,
+                     threads % 2 ? "red" : "atom", cases[c].op, threads % 2 ? "" : " %r8,", what + 4);
             bench b;
             open_bench(&b, ptx, "k", 160, 64, 32);
             assert_true(b.launch.kernel->effects.reduces);
@@ -473,6 +475,77 @@ static void reductions_commute(void **state) {
             assert_memory_equal(run_bench(&b, threads), want, sizeof want);
             close_bench(&b);
         }
+    }
+}
+
+// Loads and stores of one, two and four words by 1 to 32 lanes (block b: those with 5 * lane % 32 <= b), by a
+// branch and by guards: scattered, side by side, all at one place; interpreted, and compiled both ways. Words
+// 1024 and up hold 3 j + 7. Of lanes that store to one place the last one wins.
+#define ACCESSES(g)                                                                                          \
+    g "ld.global.v4.u32 {%r10,%r11,%r12,%r13},[%rd4+4096];\n" g                                              \
+      "ld.global.v2.u32 {%r14,%r15},[%rd5+4096];\n" g "ld.global.u32 %r16,[%rd6+4096];\n" g                  \
+      "ld.global.u32 %r17,[%rd7+4096];\n" g "ld.global.u32 %r18,[%rd8+4096];\n" g                            \
+      "st.shared.v4.u32 [%r8],{%r10,%r11,%r12,%r13};\n" g "ld.shared.v2.u32 {%r20,%r21},[%r8+8];\n" g        \
+      "st.shared.u32 [%r8],%r9;\n" g "ld.shared.u32 %r22,[%r8];\n" g                                         \
+      "st.global.v4.u32 [%rd9+8192],{%r10,%r14,%r16,%r20};\n" g                                              \
+      "st.global.v2.u32 [%rd9+8200],{%r9,%r22};\n" g "st.global.u32 [%rd7+24576],%r9;\n"
+#define ANYWHERE(skip, g)                                                                                    \
+    KERNEL(                                                                                                  \
+        ".shared .align 16 .b8 s[512];",                                                                     \
+        "mov.u32 %r10,0; mov.u32 %r11,0; mov.u32 %r12,0; mov.u32 %r13,0; mov.u32 %r14,0; mov.u32 %r15,0;\n"  \
+        "mov.u32 %r16,0; mov.u32 %r17,0; mov.u32 %r18,0; mov.u32 %r20,0; mov.u32 %r21,0; mov.u32 %r22,0;\n"  \
+        "mul.lo.u32 %r5,%r9,5; and.b32 %r5,%r5,31; setp.gt.u32 %p1,%r5,%r2;\n"                               \
+        "mul.lo.u32 %r6,%r9,37; mad.lo.u32 %r6,%r2,11,%r6; and.b32 %r6,%r6,127;\n"                           \
+        "mul.wide.u32 %rd4,%r6,16; add.s64 %rd4,%rd4,%rd1; mul.wide.u32 %rd5,%r6,8; add.s64 "                \
+        "%rd5,%rd5,%rd1;\n"                                                                                  \
+        "mul.wide.u32 %rd6,%r6,4; add.s64 %rd6,%rd6,%rd1; mul.wide.u32 %rd7,%r2,4; add.s64 "                 \
+        "%rd7,%rd7,%rd1;\n"                                                                                  \
+        "mul.wide.u32 %rd8,%r9,4; add.s64 %rd8,%rd8,%rd1; mad.lo.u32 %r7,%r2,32,%r5;\n"                      \
+        "mul.wide.u32 %rd9,%r7,16; add.s64 %rd9,%rd9,%rd1;\n"                                                \
+        "mov.u32 %r8,s; mad.lo.u32 %r8,%r5,16,%r8;\n" skip ACCESSES(                                         \
+            g) "SKIP:\n"                                                                                     \
+               "mad.lo.u32 %r1,%r11,3,%r10; mad.lo.u32 %r1,%r12,5,%r1; mad.lo.u32 %r1,%r13,7,%r1;\n"         \
+               "mad.lo.u32 %r1,%r14,11,%r1; mad.lo.u32 %r1,%r15,13,%r1; mad.lo.u32 %r1,%r16,17,%r1;\n"       \
+               "mad.lo.u32 %r1,%r17,19,%r1; mad.lo.u32 %r1,%r18,23,%r1; mad.lo.u32 %r1,%r20,29,%r1;\n"       \
+               "mad.lo.u32 %r1,%r21,31,%r1;\n")
+
+static uint32_t held(uint32_t j) { return 3 * j + 7; } // by word 1024 + j
+
+static void check_anywhere(const uint32_t *out, uint32_t b) {
+    uint32_t last = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t p = lane * 5 % 32, x = (lane * 37 + b * 11) % 128, sum = 0;
+        const uint32_t *to = &out[2048 + (b * 32 + p) * 4];
+        if (p <= b) {
+            sum = held(4 * x) + 3 * held(4 * x + 1) + 5 * held(4 * x + 2) + 7 * held(4 * x + 3) +
+                  11 * held(2 * x) + 13 * held(2 * x + 1) + 17 * held(x) + 19 * held(b) + 23 * held(lane) +
+                  29 * held(4 * x + 2) + 31 * held(4 * x + 3);
+            assert_int_equal(to[0], held(4 * x));
+            assert_int_equal(to[1], held(2 * x));
+            assert_int_equal(to[2], lane);
+            assert_int_equal(to[3], lane);
+            last = lane;
+        } else {
+            for (int n = 0; n < 4; n++) assert_int_equal(to[n], 0);
+        }
+        assert_int_equal(out[b * 32 + lane], sum);
+    }
+    assert_int_equal(out[6144 + b], last);
+}
+
+static void lanes_anywhere(void **state) {
+    (void)state;
+    static const char *const kernels[] = {ANYWHERE("@%p1 bra SKIP;\n", ""), ANYWHERE("", "@!%p1 ")};
+    static const uint8_t ways[] = {ORR_JIT_OFF, ORR_JIT_ON, ORR_JIT_AVX2};
+    for (int n = 0; n < 6; n++) {
+        bench b;
+        open_bench(&b, kernels[n / 3], "k", 32, 32, 6176);
+        b.launch.jit = ways[n % 3];
+        uint32_t *memory = orr_mem_host(b.mem, b.out, 6176 * 4);
+        for (uint32_t j = 0; j < 1024; j++) memory[1024 + j] = held(j);
+        const uint32_t *out = run_bench(&b, 1);
+        for (uint32_t block = 0; block < 32; block++) check_anywhere(out, block);
+        close_bench(&b);
     }
 }
 
@@ -874,6 +947,7 @@ int main(void) {
         cmocka_unit_test(which_kernels_are_regular),
         cmocka_unit_test(a_race_has_one_outcome),
         cmocka_unit_test(reductions_commute),
+        cmocka_unit_test(lanes_anywhere),
         cmocka_unit_test(faults),
         cmocka_unit_test(a_fault_ends_endless_blocks),
         cmocka_unit_test(streams_do_not_depend_on_threads),

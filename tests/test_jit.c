@@ -131,7 +131,7 @@ static registers expected(const uop *u, const registers *r, uint32_t lanes) {
     return out;
 }
 
-static void compare(const lanewise_rule *rule, int round) {
+static void compare(const lanewise_rule *rule, int round, bool wide) {
     static warp w;
     oper all[8];
     orr_inst inst = {.boolop = (uint8_t)(1 + any() % 3)};
@@ -150,8 +150,12 @@ static void compare(const lanewise_rule *rule, int round) {
     orr_kernel kernel = {.nblocks = 1};
     xblock block = {.first = &u, .end = &u + 1};
     decoded p = {.kernel = &kernel, .blocks = &block, .scratch = UINT32_MAX};
-    struct jit *j = orr_jit_open(&p);
+    struct jit *j = orr_jit_open(&p, wide);
     if (!j) skip(); // not on this processor
+    if (wide && !orr_jit_is_wide(j)) {
+        orr_jit_close(j);
+        skip();
+    }
     block_fn *f = orr_jit_compile(j, 0, mask == FULL ? 0 : JIT_MASKED);
     assert_non_null(f);
     use(&w, &r);
@@ -160,23 +164,31 @@ static void compare(const lanewise_rule *rule, int round) {
     f(&w);
     orr_jit_close(j);
     if (memcmp(&r, &want, sizeof r))
-        fail_msg("rule %u, arg %u, imm %x, round %d: not what the handler leaves", rule->lane, rule->arg,
-                 u.imm, round);
+        fail_msg("rule %u, arg %u, imm %x, round %d, %s: not what the handler leaves", rule->lane, rule->arg,
+                 u.imm, round, wide ? "AVX-512" : "AVX2");
 }
 
-static void rules(void **arg) {
-    (void)arg;
+static void rules(bool wide) {
     static lanewise_rules (*const families[])(void) = {
         orr_lanes_int,      orr_lanes_compare,    orr_lanes_float,     orr_lanes_mov,
         orr_lanes_sass_int, orr_lanes_sass_logic, orr_lanes_sass_float};
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         lanewise_rules all = families[f]();
         for (size_t n = 0; n < all.n; n++)
-            for (int round = 0; round < ROUNDS; round++) compare(&all.at[n], round);
+            for (int round = 0; round < ROUNDS; round++) compare(&all.at[n], round, wide);
     }
 }
 
+static void with_avx2(void **arg) {
+    (void)arg;
+    rules(false);
+}
+static void with_avx512(void **arg) {
+    (void)arg;
+    rules(true);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rules)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(with_avx2), cmocka_unit_test(with_avx512)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

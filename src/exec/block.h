@@ -44,7 +44,11 @@ typedef struct xblock {     // a basic block, ready to run
     int32_t next, ipdom;
     oper members;   // of `waits`
     uint32_t keeps; // warp.shapes.found: those of whose rows it writes none
+    uint8_t ends;   // ENDS_*
+    bool syncs;     // ends in a BSYNC
 } xblock;
+
+enum { ENDS_OTHERWISE, ENDS_NEXT, ENDS_BRANCH }; // BRANCH: to one target, each lane by itself
 
 typedef struct constant_key {
     uint64_t value;

@@ -136,7 +136,8 @@ typedef struct orr_launch {
     bool (*turn)(double ns);
     uint8_t jit; // ORR_JIT_*: are blocks of code compiled for the host?
 } orr_launch;
-enum { ORR_JIT_AUTO, ORR_JIT_ON, ORR_JIT_OFF }; // those that are hot, all, none; results are the same
+// Those that are hot, all, none, all without AVX-512. Results are the same.
+enum { ORR_JIT_AUTO, ORR_JIT_ON, ORR_JIT_OFF, ORR_JIT_AVX2 };
 #define ORR_BESIDE_FAILED "kernel '%s' ends, for one that runs beside it has failed"
 
 // What kind of failure of a kernel e->text tells of.

@@ -156,6 +156,8 @@ typedef struct warp_tally { // counting by block of code (orr_tally)
 typedef struct warp_convergence { // machine code: how its lanes part and meet (sass/converge.c)
     uint32_t has_yielded;         // YIELD before
     uint32_t yielded;             // YIELD since they last met others
+    uint32_t waiting;             // lanes that wait at a BSYNC or WARPSYNC, or have since and not run yet
+    uint32_t at_bsync;            // fragments that wait at a BSYNC, a bit each
     uint16_t restored;            // barrier registers that BMOV has written since BSSY did
     bool dropped_lanes;           // lanes that were not there were taken off a barrier
     bool switches;                // it has just yielded: other lanes go on
@@ -178,6 +180,11 @@ typedef struct warp_tries { // waits for an mbarrier (run/arrive.c)
     const uop *paused;      // in front of a try that it waits at; NULL: it does not
     bool held, may_go;      // it waits until the phase is over; that is so
 } warp_tries;
+
+typedef struct warp_bars {
+    const uop *waiting[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
+    bool some;                    // may not be NULL
+} warp_bars;
 
 typedef struct warp_joins {
     join *at;
@@ -217,8 +224,8 @@ struct warp {
     orr_trace_out *trace; // NULL: no streams
     warp_tally tally;
     frag frags[ORR_WARP];
-    uint32_t used;                // fragments that are not FRAG_FREE, a bit each
-    const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
+    uint32_t used; // fragments that are not FRAG_FREE, a bit each
+    warp_bars bars;
     warp_convergence convergence;
     uint32_t turn;
     warp_polls polls;
@@ -241,8 +248,10 @@ static inline int next_frag(const warp *w, int n) {
     return left ? n + orr_ffs(left) : ORR_WARP;
 }
 static inline void free_frag(warp *w, frag *f) {
+    uint32_t bit = 1u << (f - w->frags);
     f->state = FRAG_FREE;
-    w->used &= ~(1u << (f - w->frags));
+    w->used &= ~bit;
+    w->convergence.at_bsync &= ~bit;
 }
 
 // Of lanes that sleep for so many nanoseconds, where there is time: the longest counts.

@@ -27,6 +27,7 @@ static void facts(orr_kernel *k) {
 bool orr_kernel_finish(orr_kernel *k, orr_err *e) {
     if (!orr_cfg_build(k, e)) return false;
     orr_cfg_postdom(k);
+    orr_reductions(k);
     orr_effects(k);
     orr_liveness(k);
     facts(k);

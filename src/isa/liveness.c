@@ -138,6 +138,21 @@ static void find_reductions(const liveness *l) {
     free(live);
 }
 
+static bool has_atomics(const orr_kernel *k, const orr_func *f) {
+    for (uint32_t n = f->first_inst; n < f->first_inst + f->ninsts; n++)
+        if (k->insts[n].op == ORR_OP_ATOM || k->insts[n].op == ORR_OP_RED) return true;
+    return false;
+}
+
+void orr_reductions(orr_kernel *k) {
+    for (uint32_t f = 0; f < k->nfuncs; f++) {
+        liveness l = {.k = k, .f = &k->funcs[f]};
+        if (!has_atomics(k, l.f) || !orr_live_of(&l.live, k, l.f, MAX_CELLS)) continue;
+        find_reductions(&l);
+        orr_live_free(&l.live);
+    }
+}
+
 // ---- sharing --------------------------------------------------------------------------------
 typedef struct interval {
     uint32_t first, last, reg;
@@ -318,7 +333,6 @@ void orr_liveness(orr_kernel *k) {
             continue;
         }
         l.nregs = l.live.base[ORR_CLASSES];
-        find_reductions(&l);
         own[f] = pressure(&l, across);
         // those of ptx/longways.c are written as the machine has them: nothing is missing
         if (orr_long_way(k, f)) own[f] -= own[f] > MISSING ? MISSING : own[f];

@@ -96,7 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     orr_err e = {0};
     orr_module *m = orr_ptx_parse("fuzz.ptx", (const char *)data, n, &e);
     if (!m) return 0;
-    if (run_module(m, ORR_JIT_OFF, print) != run_module(m, ORR_JIT_ON, print)) abort();
+    uint64_t digest = run_module(m, ORR_JIT_OFF, print);
+    if (digest != run_module(m, ORR_JIT_ON, print)) abort();
+    if (digest != run_module(m, ORR_JIT_AVX2, print)) abort(); // without AVX-512
     m->free(m);
     return 0;
 }

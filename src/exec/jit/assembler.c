@@ -1,4 +1,4 @@
-// The assembler (assembler.h): encodings of the x86-64 and AVX2 instructions that compiled blocks use.
+// The assembler (assembler.h): encodings of the instructions that compiled blocks use.
 #include "exec/jit/assembler.h"
 
 #include <string.h>
@@ -21,30 +21,55 @@ void as_bytes(assembler *a, const void *bytes, size_t n) {
 
 static void put32(assembler *a, uint32_t v) { as_bytes(a, &v, 4); }
 
-// ModRM, SIB where the base needs one, and the displacement.
-static void operand(assembler *a, int reg, rm x) {
+// ModRM, SIB where the base needs one, and the displacement, of which a byte says how many times `each`.
+static void operand_of(assembler *a, int reg, rm x, int32_t each) {
     unsigned r = (unsigned)(reg & 7) << 3, b = x.reg & 7u;
     if (!x.memory) {
         as_byte(a, 0xc0 | r | b);
         return;
     }
-    bool small = x.disp >= -128 && x.disp <= 127;
+    int32_t times = x.disp / each;
+    bool small = times * each == x.disp && times >= -128 && times <= 127;
     as_byte(a, (small ? 0x40 : 0x80) | r | b);
     if (b == 4) as_byte(a, 0x24);
     if (small)
-        as_byte(a, (uint8_t)x.disp);
+        as_byte(a, (uint8_t)times);
     else
         put32(a, (uint32_t)x.disp);
 }
+static void operand(assembler *a, int reg, rm x) { operand_of(a, reg, x, 1); }
 
 // ---- vectors --------------------------------------------------------------------------------
-void as_vector(assembler *a, int op, int reg, int first, rm x) {
+static void vex(assembler *a, int op, unsigned length, int reg, int first, rm x) {
     unsigned r = reg > 7 ? 0 : 0x80, b = x.reg > 7 ? 0 : 0x20;
     as_byte(a, 0xc4);
-    as_byte(a, r | 0x40 | b | (unsigned)(op >> 16));
-    as_byte(a, (unsigned)(~first & 15) << 3 | (op == VMOVD ? 0u : 4u) | (unsigned)(op >> 8 & 3));
+    as_byte(a, r | 0x40 | b | (unsigned)(op >> 16 & 15));
+    as_byte(a, (unsigned)(~first & 15) << 3 | length << 2 | (unsigned)(op >> 8 & 3));
     as_byte(a, (unsigned)op & 0xff);
     operand(a, reg, x);
+}
+
+// There are 32 registers: a bit more of each number, inverted like the others.
+void as_masked(assembler *a, int op, int k, int reg, int first, rm x) {
+    unsigned r = reg & 8 ? 0 : 0x80, r16 = reg & 16 ? 0 : 0x10, b = x.reg & 8 ? 0 : 0x20;
+    unsigned x16 = !x.memory && x.reg & 16 ? 0 : 0x40, v16 = first & 16 ? 0 : 8;
+    as_byte(a, 0x62);
+    as_byte(a, r | x16 | b | r16 | (unsigned)(op >> 16 & 15));
+    as_byte(a, (op & EVEX_W ? 0x80u : 0) | (unsigned)(~first & 15) << 3 | 4 | (unsigned)(op >> 8 & 3));
+    as_byte(a, 0x40 | v16 | (unsigned)k);
+    as_byte(a, (unsigned)op & 0xff);
+    operand_of(a, reg, x, op & ONE_WORD ? 4 : 64);
+}
+
+void as_vector(assembler *a, int op, int reg, int first, rm x) {
+    if (a->wide)
+        as_masked(a, op, 0, reg, first, x);
+    else
+        vex(a, op, op != VMOVD, reg, first, x);
+}
+
+void as_mask(assembler *a, int op, int reg, int first, rm x) {
+    vex(a, V(1, 0, op), op == KANDW, reg, first, x);
 }
 
 void as_vector_imm(assembler *a, int op, int reg, int first, rm x, unsigned imm) {
@@ -72,6 +97,13 @@ void as_load_byte(assembler *a, int reg, rm x) {
     rex(a, false, reg, x.reg);
     as_byte(a, 0x0f);
     as_byte(a, 0xb6);
+    operand(a, reg, x);
+}
+
+void as_load_half(assembler *a, int reg, rm x) {
+    rex(a, false, reg, x.reg);
+    as_byte(a, 0x0f);
+    as_byte(a, 0xb7);
     operand(a, reg, x);
 }
 

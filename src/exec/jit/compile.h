@@ -7,13 +7,12 @@
 #include "exec/lanewise.h"
 
 enum {
-    SLICE = 8, // lanes of a vector register
-    SLICES = ORR_WARP / SLICE,
-    POOL = 12,      // registers that hold rows; behind them:
-    YMM_SPARE = 12, // for a mask within an operation
-    YMM_GUARD,      // lanes that the guard lets through
-    YMM_FREE,       // for whatever an operation likes
-    YMM_LANES,      // active lanes
+    MOST_LANES = 16, // of a vector register
+    POOL = 32,       // registers that hold rows, with AVX-512
+    POOL_AVX2 = 12,  // with AVX2; behind them are
+    MASK_SPARE = 12, // for a mask within an operation
+    MASK_GUARD,      // lanes that the guard lets through
+    MASK_LANES,      // active lanes
 };
 enum {              // general registers
     REG_WARP = RBX, // the warp, its banks
@@ -35,7 +34,7 @@ enum {
 
 typedef struct numbers { // that code reads
     uint32_t lane_bit[ORR_WARP];
-    uint32_t nan[SLICE], sign[SLICE], wrap32[SLICE], wrap64[SLICE], ones[SLICE];
+    uint32_t nan[MOST_LANES], sign[MOST_LANES], wrap32[MOST_LANES], wrap64[MOST_LANES], ones[MOST_LANES];
 } numbers;
 #define NUMBER(name) rm_mem(REG_NUMBERS, (int32_t)offsetof(numbers, name))
 
@@ -52,15 +51,18 @@ typedef struct compiler {
     const xblock *x;
     int kind;               // JIT_*
     const uop *first, *end; // the run of micro-ops that compute lanes by themselves
+    int lanes, slices;      // of a vector register; so many make a warp
+    uint32_t some;          // a bit for each lane of a slice
     int slice;
     held held[POOL];
+    int pool;                    // that there are
     uint32_t stamp;              // of the operation
     const uop *u;                // the micro-op at hand
     bool whole;                  // all active lanes pass its guard
-    int mask;                    // register with the lanes it writes; -1: all
+    int mask;                    // MASK_* with the lanes it writes; -1: all
     bool masked;                 // some lanes only
     bool failed;                 // it has more operands than registers, which cannot be
-    uint32_t guard;              // that YMM_GUARD is for, + 1
+    uint32_t guard;              // that MASK_GUARD is for, + 1
     uint32_t written[8];         // predicates that the run writes: offsets in bank P,
     int nwritten;                //   each in a general register
     orr_arena *arena;            // for what code refers to, as long as it is there
@@ -77,16 +79,33 @@ void jit_put(compiler *c, oper d, int reg); // the lanes that are written
 void jit_slice_begins(compiler *c, int slice);
 void jit_slice_ends(compiler *c);
 void jit_uop_begins(compiler *c, const uop *u);
-int jit_expand(compiler *c, oper p, int reg);   // lanes of a predicate as a mask in `reg`
-void jit_pred_in(compiler *c, int reg, oper p); // lanes of the slice in bits 0 to 7; above is anything
-void jit_pred_put(compiler *c, oper p);         // from RAX
+void jit_pred_in(compiler *c, int reg, oper p);   // lanes of the slice from bit 0 on; above is anything
+void jit_pred_put(compiler *c, oper p);           // from RAX
+int jit_pred_register(const compiler *c, oper p); // where it is, -1: in memory
 void jit_vector(compiler *c, int op, int reg, int first, rm x);
+
+// masks.c: MASK_* hold lanes of the slice
+bool jit_constant_pred(const compiler *c, oper p, bool *value);
+void jit_mask_of_pred(compiler *c, oper p, int mask); // may use RAX
+void jit_mask_active(compiler *c, int mask);
+void jit_mask_and(compiler *c, int mask, int with);
+bool jit_mask_compare(compiler *c, int mask, unsigned how, int a,
+                      rm b); // COMPARE_*; true: the opposite is found
+void jit_mask_compare_f32(compiler *c, int mask, unsigned how, int a, rm b); // HOST_*
+void jit_mask_signs(compiler *c, int mask, int x);
+void jit_flags(compiler *c, int mask, bool opposite);             // RAX = the lanes, from bit 0 on
+void jit_blend(compiler *c, int reg, int old, rm x, int mask);    // reg = mask ? x : old
+void jit_blend_odd(compiler *c, int reg, int x);                  // odd lanes of reg = x's
+void jit_count_up(compiler *c, int reg, int mask, bool opposite); // one more in these lanes
 
 // memory.c: loads and stores
 bool jit_access(compiler *c, const uop *u);    // false: nothing was written; it is to be called
 uint8_t *jit_guard(compiler *c, const uop *u); // jit.c
 uint8_t *jit_guard_parts(compiler *c);
 void jit_call(compiler *c, const uop *u); // jit.c
+// The micro-op for those of the active lanes that its guard lets through.
+void jit_guarded_call(warp *w, const uop *u); // jit.c
+uop_fn *jit_lanes(const uop *u, bool wide);   // lanes.c: of a load or store of words; NULL: it is none
 
 // operations.c
 const lanewise_rule *jit_rule(const uop *u); // NULL: it is called

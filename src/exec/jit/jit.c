@@ -23,6 +23,7 @@ struct jit {
     pthread_mutex_t lock;
     uint8_t *write, *run; // the same memory twice: nothing is both written and executed
     size_t used;
+    bool wide; // AVX-512
     orr_arena arena;
     jit_block *blocks;
 };
@@ -47,7 +48,7 @@ static void unmap_room(struct jit *j) {
 static void put_numbers(struct jit *j) {
     numbers *n = (numbers *)(void *)j->write;
     for (int i = 0; i < ORR_WARP; i++) n->lane_bit[i] = lane_bit[i];
-    for (int i = 0; i < SLICE; i++) {
+    for (int i = 0; i < MOST_LANES; i++) {
         n->nan[i] = 0x7fffffff;
         n->sign[i] = 0x80000000;
         n->wrap32[i] = 31;
@@ -57,10 +58,28 @@ static void put_numbers(struct jit *j) {
     j->used = (sizeof *n + 63) & ~(size_t)63;
 }
 
-struct jit *orr_jit_open(const decoded *p) {
+static bool has_avx512(void) {
+#if COMPILES
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return false;
+#endif
+}
+
+bool orr_jit_wide_pays(void) {
+#if COMPILES
+    return has_avx512() && __builtin_cpu_supports("avx512vbmi2"); // which came with Ice Lake
+#else
+    return false;
+#endif
+}
+
+struct jit *orr_jit_open(const decoded *p, bool wide) {
     if (!COMPILES) return NULL;
     struct jit *j = orr_calloc(1, sizeof *j);
     j->p = p;
+    j->wide = wide && has_avx512();
     j->blocks = orr_calloc(p->kernel->nblocks, sizeof *j->blocks);
     pthread_mutex_init(&j->lock, NULL);
     return j;
@@ -76,10 +95,11 @@ void orr_jit_close(struct jit *j) {
 }
 
 jit_block *orr_jit_blocks(struct jit *j) { return j->blocks; }
+bool orr_jit_is_wide(const struct jit *j) { return j->wide; }
 
 // ---- calls ----------------------------------------------------------------------------------
 // A micro-op with a guard, for the lanes in w->exec, which are as they were afterwards.
-static void guarded_call(warp *w, const uop *u) {
+void jit_guarded_call(warp *w, const uop *u) {
     uint32_t mask = w->exec, m = guarded(w, u, mask);
     if (m == FULL) {
         u->full(w, u);
@@ -98,7 +118,9 @@ static void guarded_call(warp *w, const uop *u) {
 void jit_call(compiler *c, const uop *u) {
     bool noted = c->kind & JIT_STREAM && u->traced; // an access of nobody is told, too
     uint8_t *nobody = u->guard >= 0 && !noted ? jit_guard(c, u) : NULL;
-    uop_fn *f = u->guard >= 0 ? guarded_call : c->kind & JIT_MASKED ? u->masked : u->full;
+    bool all = !(c->kind & JIT_MASKED) && u->guard < 0;
+    uop_fn *lanes = all && !c->as.wide ? NULL : jit_lanes(u, c->as.wide);
+    uop_fn *f = lanes ? lanes : u->guard >= 0 ? jit_guarded_call : c->kind & JIT_MASKED ? u->masked : u->full;
     as_general(&c->as, true, 0x8b, RDI, rm_reg(REG_WARP));
     as_number(&c->as, RSI, (uint64_t)(uintptr_t)u);
     as_number(&c->as, RAX, (uint64_t)(uintptr_t)f);
@@ -156,7 +178,7 @@ static void move_predicates(compiler *c, int op) {
 
 static void compile_slices(compiler *c) {
     move_predicates(c, 0x8b);
-    for (int slice = 0; slice < SLICES; slice++) {
+    for (int slice = 0; slice < c->slices; slice++) {
         jit_slice_begins(c, slice);
         for (const uop *u = c->first; u < c->end; u++) jit_operation(c, u, jit_rule(u));
         jit_slice_ends(c);
@@ -281,6 +303,11 @@ static block_fn *compile(struct jit *j, uint32_t block, int kind) {
                   .x = &j->p->blocks[block],
                   .kind = kind,
                   .arena = &j->arena};
+    c.as.wide = j->wide;
+    c.lanes = j->wide ? 16 : 8;
+    c.slices = ORR_WARP / c.lanes;
+    c.some = (1u << c.lanes) - 1;
+    c.pool = j->wide ? POOL : POOL_AVX2;
     c.spots = !begins_copies(c.x);
     compile_block(&c, j);
     if (c.as.full || c.failed) return NULL;

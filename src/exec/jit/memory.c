@@ -50,8 +50,8 @@ static void find(compiler *c, const uop *u) {
     as_call(a, RAX);
 }
 
-static rm row_at(oper o, int slice) {
-    return rm_mem(o.bank == BANK_CONST ? REG_CONST : REG_W, (int32_t)o.off + slice * SLICE * 4);
+static rm row_at(const compiler *c, oper o, int slice) {
+    return rm_mem(o.bank == BANK_CONST ? REG_CONST : REG_W, (int32_t)o.off + slice * c->lanes * 4);
 }
 
 static void note(compiler *c, const uop *u) {
@@ -74,9 +74,9 @@ static void side_by_side(compiler *c, const uop *u, bool load) {
     ends(c, u);
     oper o = load ? u->all[0] : u->all[u->ndst + 1];
     for (int part = 0; part < 2; part++) // loads first, then stores
-        for (int s = 0; s < SLICES; s++) {
-            rm memory = rm_mem(s < SLICES / 2 ? RAX : RCX, u->disp + s % (SLICES / 2) * SLICE * 4);
-            rm row = row_at(o, s), from = load ? memory : row, to = load ? row : memory;
+        for (int s = 0; s < c->slices; s++) {
+            rm memory = rm_mem(s < c->slices / 2 ? RAX : RCX, u->disp + s % (c->slices / 2) * c->lanes * 4);
+            rm row = row_at(c, o, s), from = load ? memory : row, to = load ? row : memory;
             jit_vector(c, part ? VMOVDQU_TO : VMOVDQU, s, 0, part ? to : from);
         }
 }
@@ -89,10 +89,10 @@ static void one_place(compiler *c, const uop *u, const lanewise_rule *r) {
             rm at = rm_mem(half ? RCX : RAX, u->disp + 4 * n);
             if (r->lane == LANE_LOAD) {
                 jit_vector(c, VPBROADCASTD, 0, 0, at);
-                for (int s = 0; s < SLICES / 2; s++)
-                    jit_vector(c, VMOVDQU_TO, 0, 0, row_at(u->all[n], s + half * SLICES / 2));
+                for (int s = 0; s < c->slices / 2; s++)
+                    jit_vector(c, VMOVDQU_TO, 0, 0, row_at(c, u->all[n], s + half * c->slices / 2));
             } else { // the last lane's
-                rm last = row_at(u->all[u->ndst + 1 + n], half * SLICES / 2);
+                rm last = row_at(c, u->all[u->ndst + 1 + n], half * c->slices / 2);
                 last.disp += 15 * 4;
                 as_general(&c->as, false, 0x8b, RDX, last);
                 as_general(&c->as, false, 0x89, RDX, at);

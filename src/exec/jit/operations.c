@@ -1,4 +1,5 @@
-// What each rule of exec/lanewise.h is in instructions of AVX2.
+// What each rule of exec/lanewise.h is in vector instructions; those that AVX2 and AVX-512 have not both are
+// in masks.c.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -60,10 +61,9 @@ static int none(compiler *c) {
     return t;
 }
 
-// RAX = the signs of the lanes; inverted where `invert`.
-static void signs(compiler *c, int x, bool invert) {
-    jit_vector(c, VMOVMSKPS, RAX, 0, rm_reg(x));
-    if (invert) as_group(&c->as, false, 6, RAX, 0xff);
+// RAX = the lanes in which the comparison holds.
+static void compare_words(compiler *c, unsigned how, int a, rm b) {
+    jit_flags(c, MASK_SPARE, jit_mask_compare(c, MASK_SPARE, how, a, b));
 }
 
 // ---- sums -----------------------------------------------------------------------------------
@@ -120,11 +120,9 @@ static void least(compiler *c, const uop *u, unsigned arg) {
 // ---- 64 bits --------------------------------------------------------------------------------
 // lo, hi += cl, ch; hi is a temporary, and is changed. (There are twelve registers, and masks need two.)
 static void add_wide(compiler *c, int *lo, int hi, oper cl, oper ch) {
-    int low = jit_in(c, cl), s = two(c, VPADDD, *lo, rm_reg(low)), kept = two(c, VPMAXUD, s, rm_reg(low));
-    jit_vector(c, VPCMPEQD, kept, s, rm_reg(kept)); // -1 where the sum is not less than cl
+    int low = jit_in(c, cl), s = two(c, VPADDD, *lo, rm_reg(low));
     jit_vector(c, VPADDD, hi, hi, jit_in_rm(c, ch));
-    jit_vector(c, VPADDD, hi, hi, rm_reg(kept));
-    jit_vector(c, VPSUBD, hi, hi, NUMBER(ones));
+    jit_count_up(c, hi, MASK_SPARE, jit_mask_compare(c, MASK_SPARE, COMPARE_LT, s, rm_reg(low)));
     *lo = s;
 }
 
@@ -151,13 +149,13 @@ static void wide_multiply(compiler *c, const uop *u, unsigned arg) {
     int op = arg & 1 ? VPMULDQ : VPMULUDQ, a = A, b = B;
     int lo = two(c, op, a, rm_reg(b)), x = odd(c, a), y = odd(c, b), hi = odd(c, lo);
     jit_vector(c, op, x, x, rm_reg(y)); // of the odd lanes
-    as_vector_imm(&c->as, VPBLENDD, hi, hi, rm_reg(x), 0xaa);
+    jit_blend_odd(c, hi, x);
     if (arg & 4) {
         jit_put(c, u->d, hi);
         return;
     }
     as_vector_imm(&c->as, VPSHUFD, x, 0, rm_reg(x), 0xa0);
-    as_vector_imm(&c->as, VPBLENDD, lo, lo, rm_reg(x), 0xaa);
+    jit_blend_odd(c, lo, x);
     c->held[x].row = c->held[y].row = ROW_NONE; // they are free
     if (arg & 2) add_wide(c, &lo, hi, u->c, u->all[u->ndst + 3]);
     jit_put(c, u->all[0], lo);
@@ -166,26 +164,30 @@ static void wide_multiply(compiler *c, const uop *u, unsigned arg) {
 
 // ---- carries --------------------------------------------------------------------------------
 static void carry_out(compiler *c, const uop *u, unsigned minus) {
-    int a = A, s = two(c, minus ? VPSUBD : VPADDD, a, rm_reg(B));
-    int most = minus ? two(c, VPMAXUD, a, rm_reg(B)) : two(c, VPMAXUD, s, rm_reg(a));
-    int eq = two(c, VPCMPEQD, most, rm_reg(minus ? a : s)); // a - b: a >= b; a + b: the sum >= a
+    int a = A, b = B, s = two(c, minus ? VPSUBD : VPADDD, a, rm_reg(b));
+    if (minus)
+        compare_words(c, COMPARE_GE, a, rm_reg(b));
+    else
+        compare_words(c, COMPARE_LT, s, rm_reg(a));
     jit_put(c, u->d, s);
-    signs(c, eq, !minus);
     jit_pred_put(c, u->all[1]);
 }
 
 static void carry_in(compiler *c, const uop *u, const lanewise_rule *r) {
-    int a = A, b = B, in = jit_expand(c, u->c, YMM_SPARE);
+    int a = A, b = B;
     if (r->arg) b = inverted(c, b);
-    int s = two(c, VPSUBD, two(c, VPADDD, a, rm_reg(b)), rm_reg(in));
+    int s = two(c, VPADDD, a, rm_reg(b));
+    jit_mask_of_pred(c, u->c, MASK_SPARE);
+    jit_count_up(c, s, MASK_SPARE, false);
     if (r->lane == LANE_CARRY_IN) {
         jit_put(c, u->d, s);
         return;
     }
     int some = two(c, VPANDN, s, rm_reg(two(c, VPOR, a, rm_reg(b))));
     int out = two(c, VPOR, some, rm_reg(two(c, VPAND, a, rm_reg(b))));
+    jit_mask_signs(c, MASK_SPARE, out);
+    jit_flags(c, MASK_SPARE, false);
     jit_put(c, u->d, s);
-    signs(c, out, false);
     jit_pred_put(c, u->all[1]);
 }
 
@@ -212,29 +214,15 @@ static void put_flags(compiler *c, const uop *u, int op) {
 }
 
 static void compare(compiler *c, const uop *u, unsigned how) {
-    bool sign = how & COMPARE_SIGNED, invert = false;
-    int a = A, t;
-    how &= 7;
-    if (how <= COMPARE_NE) {
-        t = two(c, VPCMPEQD, a, jit_in_rm(c, u->b));
-        invert = how == COMPARE_NE;
-    } else if (sign) {
-        bool less = how == COMPARE_LT || how == COMPARE_GE;
-        t = less ? two(c, VPCMPGTD, B, rm_reg(a)) : two(c, VPCMPGTD, a, jit_in_rm(c, u->b));
-        invert = how == COMPARE_GE || how == COMPARE_LE;
-    } else {
-        bool most = how == COMPARE_GE || how == COMPARE_LT;
-        t = two(c, VPCMPEQD, a, rm_reg(two(c, most ? VPMAXUD : VPMINUD, a, jit_in_rm(c, u->b))));
-        invert = how == COMPARE_LT || how == COMPARE_GT;
-    }
-    signs(c, t, invert);
+    int a = A;
+    compare_words(c, how, a, jit_in_rm(c, u->b));
     put_flags(c, u, u->ndst == 1 ? ORR_BOOL_NONE : (int)u->imm);
 }
 
 static void compare_f32(compiler *c, const uop *u, unsigned how) {
-    int a = A, t = jit_temporary(c);
-    as_vector_imm(&c->as, VCMPPS, t, a, jit_in_rm(c, u->b), how);
-    signs(c, t, false);
+    int a = A;
+    jit_mask_compare_f32(c, MASK_SPARE, how, a, jit_in_rm(c, u->b));
+    jit_flags(c, MASK_SPARE, false);
     put_flags(c, u, u->nsrc > 2 ? u->inst->boolop : ORR_BOOL_NONE);
 }
 
@@ -249,7 +237,7 @@ static void predicates(compiler *c, const uop *u, const lanewise_rule *r) {
 
 static void test(compiler *c, const uop *u) {
     int t = two(c, VPAND, A, jit_in_rm(c, u->b));
-    signs(c, two(c, VPCMPEQD, t, rm_reg(none(c))), true);
+    compare_words(c, COMPARE_NE, t, rm_reg(none(c)));
     jit_pred_put(c, u->d);
 }
 
@@ -289,8 +277,20 @@ static int normal_form(compiler *c, const uop *u, unsigned table) {
     return hi == ALL_ZERO ? lo : apart(c, lo, both(c, A, hi));
 }
 
+// AVX-512 has the three-input function as one instruction.
+static void any_logic(compiler *c, const uop *u, unsigned table) {
+    int b = B, t = loaded(c, jit_in_rm(c, u->a));
+    as_vector_imm(&c->as, VPTERNLOGD, t, b, jit_in_rm(c, u->c), table);
+    jit_put(c, u->d, t);
+}
+
 static void logic(compiler *c, const uop *u, unsigned table) {
     int t;
+    bool by_c = ((table >> 1 ^ table) & 0x55) != 0;
+    if (c->as.wide && by_c) {
+        any_logic(c, u, table);
+        return;
+    }
     switch (table) {
     case 0xfc: t = two(c, VPOR, A, jit_in_rm(c, u->b)); break;
     case 0x30: t = two(c, VPANDN, B, jit_in_rm(c, u->a)); break;
@@ -300,7 +300,8 @@ static void logic(compiler *c, const uop *u, unsigned table) {
     }
     if (t < 0) {
         int v = jit_temporary(c);
-        jit_vector(c, t == ALL_ONE ? VPCMPEQD : VPXOR, v, v, rm_reg(v));
+        jit_vector(c, VMOVDQU, v, 0, NUMBER(ones));
+        if (t == ALL_ZERO) jit_vector(c, VPXOR, v, v, rm_reg(v));
         t = v;
     } else if (c->held[t].row != ROW_TEMPORARY) { // a source itself
         t = loaded(c, rm_reg(t));
@@ -311,8 +312,8 @@ static void logic(compiler *c, const uop *u, unsigned table) {
 // ---- floats ---------------------------------------------------------------------------------
 // What is not a number becomes the GPU's.
 static void put_float(compiler *c, const uop *u, int t) {
-    as_vector_imm(&c->as, VCMPPS, YMM_SPARE, t, rm_reg(t), HOST_NAN);
-    as_vector_imm(&c->as, VPBLENDVB, t, t, NUMBER(nan), YMM_SPARE << 4);
+    jit_mask_compare_f32(c, MASK_SPARE, HOST_NAN, t, rm_reg(t));
+    jit_blend(c, t, t, NUMBER(nan), MASK_SPARE);
     jit_put(c, u->d, t);
 }
 static void fadd(compiler *c, const uop *u, unsigned minus) {
@@ -345,14 +346,14 @@ static void thread_index(compiler *c, const uop *u) {
     as_general(&c->as, true, 0x01, RAX, rm_reg(RCX));
     as_shift_general(&c->as, 4, RAX, 1);
     as_general(&c->as, true, 0x01, RAX, rm_reg(RCX));
-    jit_put(c, u->d, loaded(c, rm_mem(RCX, c->slice * SLICE * 4)));
+    jit_put(c, u->d, loaded(c, rm_mem(RCX, c->slice * c->lanes * 4)));
 }
 
 static void choose(compiler *c, const uop *u) {
     int b = B, t = jit_temporary(c);
     rm a = jit_in_rm(c, u->a);
-    jit_expand(c, u->c, YMM_SPARE);
-    as_vector_imm(&c->as, VPBLENDVB, t, b, a, YMM_SPARE << 4);
+    jit_mask_of_pred(c, u->c, MASK_SPARE);
+    jit_blend(c, t, b, a, MASK_SPARE);
     jit_put(c, u->d, t);
 }
 

@@ -3,7 +3,7 @@
 // A row is loaded when it is first used and stored when the slice ends or its register is needed: of several
 // writes the last one is stored. Scratch rows of machine code that nobody reads behind the run are not. A
 // predicate that the run writes is in a general register from the run's beginning to its end, all 32 lanes; a
-// slice changes its eight bits.
+// slice changes its own bits.
 #include <string.h>
 
 #include "exec/jit/compile.h"
@@ -15,7 +15,7 @@ static uint32_t key_of(oper o) { return ROW_FIRST + (o.off << 3 | o.bank); }
 static rm place_of(const compiler *c, uint32_t key) {
     uint32_t at = key - ROW_FIRST;
     int base = (at & 7) == BANK_CONST ? REG_CONST : REG_W;
-    return rm_mem(base, (int32_t)(at >> 3) + c->slice * SLICE * 4);
+    return rm_mem(base, (int32_t)(at >> 3) + c->slice * c->lanes * 4);
 }
 
 static bool reads(const uop *u, uint32_t key) {
@@ -48,7 +48,7 @@ static void store(compiler *c, int reg) {
 }
 
 static int find(const compiler *c, uint32_t key) {
-    for (int n = 0; n < POOL; n++)
+    for (int n = 0; n < c->pool; n++)
         if (c->held[n].row == key) return n;
     return -1;
 }
@@ -56,7 +56,7 @@ static int find(const compiler *c, uint32_t key) {
 // The register that was used longest ago, by none of this operation's.
 static int take(compiler *c, uint32_t row) {
     int best = -1;
-    for (int n = 0; n < POOL; n++) {
+    for (int n = 0; n < c->pool; n++) {
         const held *h = &c->held[n];
         if (h->row == ROW_NONE) {
             best = n;
@@ -99,7 +99,7 @@ void jit_put(compiler *c, oper d, int reg) {
     uint32_t key = key_of(d);
     if (c->mask >= 0) {
         int old = jit_in(c, d);
-        as_vector_imm(&c->as, VPBLENDVB, reg, old, rm_reg(reg), (unsigned)c->mask << 4);
+        jit_blend(c, reg, old, rm_reg(reg), c->mask);
     }
     int old = find(c, key);
     if (old >= 0) c->held[old] = (held){.row = ROW_NONE};
@@ -107,41 +107,41 @@ void jit_put(compiler *c, oper d, int reg) {
 }
 
 // ---- predicates -----------------------------------------------------------------------------
-static int register_of(const compiler *c, oper p) {
+int jit_pred_register(const compiler *c, oper p) {
     static const int8_t registers[] = {RSI, RDI, R8, R9, R10};
     for (int n = 0; n < c->nwritten; n++)
         if (p.bank == BANK_P && c->written[n] == p.off) return registers[n];
     return -1;
 }
 
-static bool constant(const compiler *c, oper p, bool *value) {
-    uint32_t v;
-    if (p.bank != BANK_CONST) return false;
-    memcpy(&v, c->p->constants + p.off, sizeof v);
-    *value = (v != 0) != p.neg;
-    return true;
+// RDX, RAX, ... = the lanes of the slice in a word of 32.
+static void load_lanes(compiler *c, int reg, int base, int32_t at) {
+    if (c->lanes == 16)
+        as_load_half(&c->as, reg, rm_mem(base, at + 2 * c->slice));
+    else
+        as_load_byte(&c->as, reg, rm_mem(base, at + c->slice));
 }
 
 void jit_pred_in(compiler *c, int reg, oper p) {
     bool value;
-    if (constant(c, p, &value)) {
-        as_number(&c->as, reg, value ? 0xff : 0);
+    if (jit_constant_pred(c, p, &value)) {
+        as_number(&c->as, reg, value ? c->some : 0);
         return;
     }
-    int from = register_of(c, p);
+    int from = jit_pred_register(c, p);
     if (from >= 0) {
         as_general(&c->as, false, 0x8b, reg, rm_reg(from));
-        as_shift_general(&c->as, 5, reg, (unsigned)(c->slice * SLICE));
+        as_shift_general(&c->as, 5, reg, (unsigned)(c->slice * c->lanes));
     } else {
-        as_load_byte(&c->as, reg, rm_mem(REG_P, (int32_t)p.off + c->slice));
+        load_lanes(c, reg, REG_P, (int32_t)p.off);
     }
     if (p.neg) as_group(&c->as, false, 6, reg, ~0u);
 }
 
 void jit_pred_put(compiler *c, oper p) {
     if (p.none) return;
-    int to = register_of(c, p);
-    unsigned by = (unsigned)(c->slice * SLICE);
+    int to = jit_pred_register(c, p);
+    unsigned by = (unsigned)(c->slice * c->lanes);
     if (c->masked) {
         as_general(&c->as, false, 0x8b, RDX, rm_reg(REG_ACTIVE));
         as_shift_general(&c->as, 4, RDX, by);
@@ -149,34 +149,12 @@ void jit_pred_put(compiler *c, oper p) {
         as_general(&c->as, false, 0x21, RDX, rm_reg(to)); // to &= edx
         as_general(&c->as, false, 0x21, REG_ACTIVE, rm_reg(RAX));
     } else {
-        as_group(&c->as, false, 4, to, ~(0xffu << by));
-        as_group(&c->as, false, 4, RAX, 0xff);
+        as_group(&c->as, false, 4, to, ~(c->some << by));
+        as_group(&c->as, false, 4, RAX, c->some);
     }
     as_shift_general(&c->as, 4, RAX, by);
     as_general(&c->as, false, 0x09, RAX, rm_reg(to));
     if (c->guard && (c->guard - 1) >> 1 == p.off) c->guard = 0;
-}
-
-int jit_expand(compiler *c, oper p, int reg) {
-    bool value;
-    rm bits = rm_mem(REG_NUMBERS, (int32_t)offsetof(numbers, lane_bit) + c->slice * SLICE * 4);
-    if (constant(c, p, &value)) {
-        jit_vector(c, value ? VPCMPEQD : VPXOR, reg, reg, rm_reg(reg));
-        return reg;
-    }
-    int from = register_of(c, p);
-    if (from >= 0) {
-        jit_vector(c, VMOVD, reg, 0, rm_reg(from));
-        jit_vector(c, VPBROADCASTD, reg, 0, rm_reg(reg));
-    } else {
-        jit_vector(c, VPBROADCASTD, reg, 0, rm_mem(REG_P, (int32_t)p.off));
-    }
-    if (p.neg) { // where the bit is not set
-        jit_vector(c, VPXOR, reg, reg, NUMBER(ones));
-    }
-    jit_vector(c, VPAND, reg, reg, bits);
-    jit_vector(c, VPCMPEQD, reg, reg, bits);
-    return reg;
 }
 
 // ---- which lanes ----------------------------------------------------------------------------
@@ -188,13 +166,13 @@ static bool is_whole(const uop *u, const lanewise_rule *r) {
 // The lanes of the slice in REG_ACTIVE, for predicates.
 static void active(compiler *c, const uop *u, oper guard) {
     bool some = c->kind & JIT_MASKED;
-    if (some) as_load_byte(&c->as, REG_ACTIVE, rm_mem(REG_WARP, (int32_t)offsetof(warp, exec) + c->slice));
+    if (some) load_lanes(c, REG_ACTIVE, REG_WARP, (int32_t)offsetof(warp, exec));
     if (u->guard < 0 || c->whole) return;
     jit_pred_in(c, some ? RAX : REG_ACTIVE, guard);
     if (some)
         as_general(&c->as, false, 0x21, RAX, rm_reg(REG_ACTIVE));
     else
-        as_group(&c->as, false, 4, REG_ACTIVE, 0xff);
+        as_group(&c->as, false, 4, REG_ACTIVE, c->some);
 }
 
 void jit_uop_begins(compiler *c, const uop *u) {
@@ -202,7 +180,7 @@ void jit_uop_begins(compiler *c, const uop *u) {
     bool some = c->kind & JIT_MASKED, whole = is_whole(u, r), rows = false, preds = false;
     c->u = u;
     c->stamp++;
-    for (int n = 0; n < POOL; n++)
+    for (int n = 0; n < c->pool; n++)
         if (c->held[n].row == ROW_TEMPORARY) c->held[n].row = ROW_NONE;
     c->masked = !whole && (some || (u->guard >= 0 && !c->whole));
     c->mask = -1;
@@ -214,13 +192,13 @@ void jit_uop_begins(compiler *c, const uop *u) {
     oper guard = {.off = (uint32_t)u->guard, .bank = BANK_P, .cls = ORR_P, .neg = u->guard_neg};
     if (preds) active(c, u, guard);
     if (!rows) return;
-    c->mask = YMM_LANES;
+    c->mask = MASK_LANES;
     if (u->guard < 0 || c->whole) return;
-    c->mask = YMM_GUARD;
+    c->mask = MASK_GUARD;
     uint32_t key = ((uint32_t)u->guard << 1 | u->guard_neg) + 1;
     if (c->guard == key) return;
-    jit_expand(c, guard, YMM_GUARD);
-    if (some) jit_vector(c, VPAND, YMM_GUARD, YMM_GUARD, rm_reg(YMM_LANES));
+    jit_mask_of_pred(c, guard, MASK_GUARD);
+    if (some) jit_mask_and(c, MASK_GUARD, MASK_LANES);
     c->guard = key;
 }
 
@@ -228,12 +206,10 @@ void jit_slice_begins(compiler *c, int slice) {
     memset(c->held, 0, sizeof c->held);
     c->slice = slice;
     c->guard = 0;
-    if (c->kind & JIT_MASKED)
-        jit_vector(c, VMOVDQU, YMM_LANES, 0,
-                   rm_mem(REG_WARP, (int32_t)offsetof(warp, lane) + slice * SLICE * 4));
+    if (c->kind & JIT_MASKED) jit_mask_active(c, MASK_LANES);
 }
 
 void jit_slice_ends(compiler *c) {
-    for (int n = 0; n < POOL; n++)
+    for (int n = 0; n < c->pool; n++)
         if (c->held[n].dirty && !is_dead(c, c->held[n].row)) store(c, n);
 }

@@ -51,20 +51,26 @@ static inline void find_extent(const uint32_t *lo, row_shape *s) {
     s->low = low;
 }
 
+// Do high words differ (bit 0), and do low words go on from lane 0 and from lane 16 in other steps than these
+// (bit 1)? One loop, which becomes vector code.
+static inline int differ(const uint32_t *lo, const uint32_t *hi, uint32_t step) {
+    uint32_t far = 0, off = 0, first = lo[0], second = lo[16], h = hi ? hi[0] : 0;
+    for (uint32_t i = 0; i < 16; i++) {
+        off |= (lo[i] ^ (first + i * step)) | (lo[i + 16] ^ (second + i * step));
+        if (hi) far |= (hi[i] ^ h) | (hi[i + 16] ^ h);
+    }
+    return (far != 0) | (off != 0) << 1;
+}
+
 static inline void find_shape(const uint32_t *lo, const uint32_t *hi, row_shape *s) {
-    uint32_t first = lo[0], step = lo[1] - first, off = 0;
+    uint32_t first = lo[0], second = lo[16], step = lo[1] - first;
+    int differs = hi ? differ(lo, hi, step) : differ(lo, NULL, step);
     s->first = first;
     s->step = step;
-    s->high = 0;
-    if (hi) {
-        uint32_t h = hi[0], far = 0;
-        for (int i = 0; i < ORR_WARP; i++) far |= hi[i] ^ h;
-        s->high = (uint64_t)h << 32;
-        s->kind = SHAPE_FAR;
-        if (far) return;
-    }
-    for (uint32_t i = 0; i < ORR_WARP; i++) off |= lo[i] ^ (first + i * step);
-    if (!off && steps_fit(first, step, 31)) {
+    s->high = hi ? (uint64_t)hi[0] << 32 : 0;
+    s->kind = SHAPE_FAR;
+    if (differs & 1) return;
+    if (!differs && second == first + 16 * step && steps_fit(first, step, 31)) {
         uint32_t last = lo[ORR_WARP - 1];
         s->kind = SHAPE_REGULAR;
         s->least = first < last ? first : last;
@@ -72,11 +78,7 @@ static inline void find_shape(const uint32_t *lo, const uint32_t *hi, row_shape 
         s->low = step;
         return;
     }
-    uint32_t second = lo[16];
-    off = 0;
-    for (uint32_t i = 0; i < 16; i++)
-        off |= (lo[i] ^ (first + i * step)) | (lo[i + 16] ^ (second + i * step));
-    s->kind = off || !steps_fit(first, step, 15) || !steps_fit(second, step, 15) ? SHAPE_ANY : SHAPE_ROWS;
+    s->kind = differs || !steps_fit(first, step, 15) || !steps_fit(second, step, 15) ? SHAPE_ANY : SHAPE_ROWS;
     s->down = (int64_t)second - first;
     if (s->kind == SHAPE_ANY) {
         find_extent(lo, s);

@@ -101,7 +101,7 @@ static void deliver(warp *w, const frag *f, const uop *u, const barrier *b) {
     }
 }
 
-static const uop *waiting_at(const warp *w, const frag *f) { return w->bar_uop[f - w->frags]; }
+static const uop *waiting_at(const warp *w, const frag *f) { return w->bars.waiting[f - w->frags]; }
 
 // Clocks (orr_tally): who waited has the latest of those who came.
 static void meet(tblock *tb, const barrier *b, uint32_t id) {
@@ -146,8 +146,8 @@ static bool try_release(tblock *tb, uint32_t id) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         for (int x = next_frag(w, 0); x < ORR_WARP; x = next_frag(w, x + 1))
-            if (w->frags[x].state == FRAG_READY && w->bar_uop[x]) {
-                w->bar_uop[x] = NULL;
+            if (w->frags[x].state == FRAG_READY && w->bars.waiting[x]) {
+                w->bars.waiting[x] = NULL;
                 orr_warp_settle(w, &w->frags[x]);
             }
     }
@@ -186,7 +186,8 @@ bool orr_barrier_arrive(warp *w, frag *f, const uop *u) {
     if (u->inst->sub != ORR_BAR_ARRIVE) {
         f->state = FRAG_BAR;
         f->bar = (uint8_t)id;
-        w->bar_uop[f - w->frags] = u;
+        w->bars.waiting[f - w->frags] = u;
+        w->bars.some = true;
     }
     try_release(tb, id);
     return u->inst->sub == ORR_BAR_ARRIVE; // a released fragment was settled already

@@ -170,12 +170,29 @@ static int jit_of(const orr_launch *l) {
     return l->jit;
 }
 
+// How it ends, where that is one of the usual ways.
+static void find_end(const decoded *p, xblock *x) {
+    if (!x->last)
+        x->ends = ENDS_NEXT;
+    else if (p->kernel->code.insts)
+        orr_sass_ends(x);
+    else if (x->last->inst->op == ORR_OP_BRA)
+        x->ends = ENDS_BRANCH;
+}
+
+static bool wants_avx512(int jit) {
+    const char *v = getenv("ORRERY_AVX512");
+    if (jit == ORR_JIT_AVX2 || (v && !strcmp(v, "off"))) return false;
+    return jit == ORR_JIT_ON || (v && !strcmp(v, "on")) || orr_jit_wide_pays();
+}
+
 bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     if (!decode(p, l, e)) return false;
+    for (uint32_t n = 0; n < p->kernel->nblocks; n++) find_end(p, &p->blocks[n]);
     int jit = jit_of(l);
-    if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p);
+    if (jit != ORR_JIT_OFF) p->jit = orr_jit_open(p, wants_avx512(jit));
     if (p->jit) p->jitted = orr_jit_blocks(p->jit);
-    p->hot = jit == ORR_JIT_ON ? 1 : HOT;
+    p->hot = jit == ORR_JIT_AUTO ? HOT : 1;
     return true;
 }
 

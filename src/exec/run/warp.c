@@ -553,6 +553,25 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     }
 }
 
+// All lanes go on at one place, as they nearly always do. False: run_last has to see.
+static inline bool goes_straight(warp *w, frag *f, const xblock *x) {
+    const uop *u = x->last;
+    uint32_t to = (uint32_t)x->next;
+    if (x->ends == ENDS_OTHERWISE) return false;
+    if (x->ends == ENDS_BRANCH) {
+        uint32_t lanes = guarded(w, u, f->mask);
+        if (!u->c.none && u->c.cls == ORR_P) lanes &= pred_of(w, u->c);
+        if (lanes && lanes != f->mask) return false;
+        if (lanes) to = (uint32_t)u->inst->target;
+    }
+    if (f->join >= 0 && w->joins.at[f->join].pc == to) return false;
+    f->yielded = false;
+    f->pc = to;
+    w->exec = f->mask;
+    w->convergence.waiting &= ~f->mask;
+    return true;
+}
+
 frag *orr_warp_choose(warp *w, bool yields) { return choose(w, yields); }
 void orr_warp_banks(warp *w, const frag *f) { set_banks(w, &w->frames.at[f->frame]); }
 void orr_warp_last(warp *w, frag *f, const xblock *x) { run_last(w, f, x); }
@@ -685,7 +704,8 @@ void orr_warp_registers(warp *w) {
             w->regs.bytes[c] = need;
         }
         uint32_t zero = code ? p->zeroed[c] * reg_bytes(c) : need;
-        memset(w->regs.at[c], 0, grows || (!code && p->kernel->nfuncs > 1) ? w->regs.bytes[c] : zero);
+        if (grows || (!code && p->kernel->nfuncs > 1)) zero = w->regs.bytes[c];
+        if (zero) memset(w->regs.at[c], 0, zero);
     }
 }
 
@@ -709,7 +729,7 @@ int orr_warp_run(warp *w) {
             set_banks(w, &w->frames.at[f->frame]); // machine code has one set of registers
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
-            if (!w->tries.paused && !orr_warp_meets(w, f)) break;
+            if (x->waits && !w->tries.paused && !orr_warp_meets(w, f)) break;
             f->waited = false;
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
@@ -721,8 +741,10 @@ int orr_warp_run(warp *w) {
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
             }
             if (!run_block(w, f, x)) return RUN_HELD;
-            run_last(w, f, x);
+            bool straight = goes_straight(w, f, x);
+            if (!straight) run_last(w, f, x);
             if (w->tb->faulted || gives_up(w, x, mask, &limit, most)) return RUN_FAULT;
+            if (straight && !x->polls) continue;
             bool polled = x->polls && orr_warp_polled(w, f, x, x->only_polls ? POLL_QUANTUM : 1);
             if (w->convergence.switches && !polled) {
                 w->convergence.switches = false;
@@ -753,7 +775,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->polls.polled = w->convergence.yielded = w->convergence.has_yielded =
-        w->convergence.restored = 0;
+        w->convergence.restored = w->convergence.waiting = w->convergence.at_bsync = 0;
     w->polls.only_polled = w->polls.yields = w->convergence.switches = w->convergence.dropped_lanes = false;
     w->tries.paused = NULL;
     w->tries.held = w->tries.may_go = false;
@@ -767,7 +789,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->bank[BANK_CONST] = p->constants;
     w->fresh = true;
     w->used = 0;
-    memset(w->bar_uop, 0, sizeof w->bar_uop);
+    if (w->bars.some) w->bars = (warp_bars){.some = false};
     new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
     orr_warp_part(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
 }

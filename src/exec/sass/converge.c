@@ -50,6 +50,11 @@ static uint32_t *masks_of(const warp *w, uint8_t bar) {
     return (uint32_t *)(void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
 }
 
+static void go_on(warp *w, frag *f) {
+    f->state = FRAG_READY;
+    w->convergence.at_bsync &= ~(1u << (f - w->frags));
+}
+
 static uint32_t needs(const warp *w, const frag *f) {
     if (f->bar == BY_WARP) return f->needed_lanes & w->live;
     return masks_of(w, f->bar)[orr_ffs(f->mask)] & w->live;
@@ -91,7 +96,7 @@ static uint32_t meet_at(warp *w, int n) {
         frag *g = &w->frags[orr_ffs(left)];
         if (!(g->mask & need)) continue;
         if (g->pc != f->pc) { // it goes on at its own place
-            g->state = FRAG_READY;
+            go_on(w, g);
             g->turn = ++w->turn;
             continue;
         }
@@ -100,7 +105,7 @@ static uint32_t meet_at(warp *w, int n) {
     }
     if (f->bar != BY_WARP && w->convergence.restored >> f->bar & 1) pass_by(w, f);
     if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->waits_at, f->mask);
-    f->state = FRAG_READY;
+    go_on(w, f);
     f->turn = ++w->turn;
     w->polls.polled = 0;
     return 0;
@@ -109,9 +114,10 @@ static uint32_t meet_at(warp *w, int n) {
 // Can all that f waits for be at its BSYNC? Nearly always some are not there yet.
 static bool may_meet(const warp *w, const frag *f) {
     uint32_t here = 0;
-    for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
-        const frag *g = &w->frags[n];
-        if (g->state == FRAG_SYNC && g->bar == f->bar && g->pc == f->pc) here |= g->mask;
+    if (needs(w, f) & ~w->convergence.waiting) return false;
+    for (uint32_t left = w->convergence.at_bsync; left; left &= left - 1) {
+        const frag *g = &w->frags[orr_ffs(left)];
+        if (g->bar == f->bar && g->pc == f->pc) here |= g->mask;
     }
     return !(needs(w, f) & ~here);
 }
@@ -161,8 +167,7 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
     frag other = {
         .mask = lanes, .pc = (uint32_t)u->inst->target, .join = -1, .frame = f->frame, .since = f->since};
     f->mask &= ~lanes;
-    const uop *last = w->tb->prog->blocks[u->inst->target].last;
-    bool waits = last && last->inst->sass == ORR_SASS_BSYNC;
+    bool waits = w->tb->prog->blocks[u->inst->target].syncs;
     bool forward =
         (uint32_t)u->inst->target > f->pc && !waits; // (blocks are in the order of their addresses)
     if (orr_popc(lanes) <
@@ -246,7 +251,9 @@ static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
     for (uint32_t m = members; m; m &= m - 1) row[orr_ffs(m)] &= ~lanes;
 }
 
-static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
+static void wait_at(warp *w, frag *f, uint8_t bar, uint32_t need, uint32_t at) {
+    w->convergence.waiting |= f->mask;
+    if (bar != BY_WARP) w->convergence.at_bsync |= 1u << (f - w->frags);
     f->state = FRAG_SYNC;
     f->bar = bar;
     f->needed_lanes = need;
@@ -287,7 +294,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     }
     forget(w, f->bar, rest);
     orr_warp_again(w, f->waits_at, f->mask);
-    f->state = FRAG_READY;
+    go_on(w, f);
     f->turn = ++w->turn;
     w->polls.polled = 0;
 }
@@ -313,7 +320,7 @@ static frag *pass_sync(warp *w) {
         free_frag(w, g);
     }
     if (!go) return NULL;
-    go->state = FRAG_READY;
+    go_on(w, go);
     go->turn = ++w->turn;
     w->polls.polled = 0;
     return go;
@@ -346,8 +353,8 @@ frag *orr_sass_choose(warp *w, bool yields) {
     for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
         uint32_t since = 0;
-        for (int n = next_frag(w, 0); n < ORR_WARP; n = next_frag(w, n + 1)) {
-            frag *f = &w->frags[n];
+        for (uint32_t left = yields ? w->used : w->used & ~w->convergence.at_bsync; left; left &= left - 1) {
+            frag *f = &w->frags[orr_ffs(left)];
             bool earlier = best && f->turn < best->turn;
             if (f->state == FRAG_READY &&
                 (!best || f->since < best->since || (f->since == best->since && earlier == yields)))
@@ -416,7 +423,7 @@ static void sync_lanes(warp *w, frag *f, const xblock *x, const uop *u, uint32_t
             g = orr_warp_part(
                 w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
         g->mask = same;
-        wait_at(g, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
+        wait_at(w, g, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
         g->since = g->blocked = ++w->turn;
     }
     if (ready) f->mask = ready;
@@ -430,7 +437,7 @@ static void sync_one_mask(warp *w, frag *f, const xblock *x, const uop *u, uint3
     f->mask = like_first(row, lanes);
     stay_at(w, f, x, lanes & ~f->mask);
     if (!(need & w->live & ~f->mask)) return;
-    wait_at(f, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
+    wait_at(w, f, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
     f->since = f->blocked = ++w->turn;
 }
 
@@ -446,7 +453,7 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
         left &= ~same;
         if (left) g = orr_warp_part(w, (frag){.pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
         g->mask = same;
-        wait_at(g, bar, 0, here);
+        wait_at(w, g, bar, 0, here);
         g->blocked = w->turn;
         w->convergence.yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
     }
@@ -520,7 +527,7 @@ static void meet_at_bsync(warp *w, frag *f, const xblock *x, uint32_t lanes) {
     else if (needs(w, f) & ~lanes && w->convergence.dropped_lanes)
         meet(w);
     else if (!(needs(w, f) & ~lanes))
-        f->state = FRAG_READY; // all are here, as nearly always
+        go_on(w, f); // all are here, as nearly always
     else if (may_meet(w, f))
         meet_at(w, (int)(f - w->frags)); // nothing has changed for the others
 }
@@ -529,6 +536,7 @@ void orr_sass_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
     f->yielded = false;
     uint32_t all = f->mask;
+    w->convergence.waiting &= ~all;
     if (!u) {
         f->pc = (uint32_t)x->next;
         return;
@@ -601,6 +609,12 @@ static void decides(warp *w, const uop *u) { // what it does is done by orr_sass
     (void)u;
 }
 bool orr_sass_decides(const uop *u) { return u->full == decides; }
+
+void orr_sass_ends(xblock *x) {
+    const uop *u = x->last;
+    x->syncs = u->inst->sass == ORR_SASS_BSYNC;
+    if (u->inst->sass == ORR_SASS_BRA && u->inst->sub == BRANCH_PLAIN && u->a.none) x->ends = ENDS_BRANCH;
+}
 
 static uop *decide(translator *m, orr_inst *in, oper a, oper b, oper c) {
     uop *u = m_emit(m, BOTH(decides), 0, 3, OPERS(a, b, c));

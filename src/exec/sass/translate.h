@@ -138,6 +138,7 @@ bool orr_sass_slopes(warp *w, const uop *u, uint32_t lanes, const char *name);
 // ---- running --------------------------------------------------------------------------------
 bool orr_sass_translate(decoded *p, orr_err *e);       // orr_decode for machine code: uops, blocks, constants
 bool orr_sass_decides(const uop *u);                   // is it one that says where to go on?
+void orr_sass_ends(xblock *x);                         // what is known of its last micro-op
 void orr_sass_last(warp *w, frag *f, const xblock *x); // the last micro-op of a block: afterwards f may be
                                                        // gone, waiting or elsewhere
 
