@@ -615,22 +615,18 @@ static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when, uint32_t at) {
 // Of the access's next lines those that are there with all that it loads of them, up to the first that is
 // not. Nothing else happens with these, and a load to many lines has many of them. *at: the place of that
 // one.
-static uint32_t pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
+static void pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
     const orr_coalesced *x = &a->lines;
     uint32_t first = a->next_line, n = first, sectors = 0;
     if (a->i->flags & (ORR_TF_ATOMIC | ORR_TF_STORE | ORR_TF_BYPASS) || a->live || c->launch->perfect ||
         (!a->local && !c->spec->cost.global))
-        return 0;
-    for (; n < x->again && n < x->lines; n++) {
-        *at = orr_cache_find(&c->tags, x->line[n].line);
-        if (*at == ORR_NO_LINE || x->line[n].sectors & ~c->tags.line[*at].valid) break;
+        return;
+    uint32_t end = x->again < x->lines ? x->again : x->lines;
+    for (; n < end && orr_cache_hit(&c->tags, x->line[n].line, x->line[n].sectors, at); n++)
         sectors += (uint32_t)orr_popc(x->line[n].sectors);
-        orr_cache_touch(&c->tags, *at);
-        *at = NOT_LOOKED;
-    }
     if (n > first) l1_count(c, a, sectors, sectors, 0);
+    if (n == end) *at = NOT_LOOKED;
     a->next_line = n;
-    return n - first;
 }
 
 bool l1_lookup(l1_cache *c, l1_access *a) {
@@ -643,26 +639,12 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
             orr_cache_prefetch_set(&c->tags,
                                    a->lines.line[n].line); // the host's caches seldom have many of them
     }
-    // Line n is looked up n * cost / lines later: a quotient and what is left of it go on together.
-    uint32_t lines = a->lines.lines, cost = a->cost, each = lines > 1 ? cost / lines : 0;
-    uint32_t over = cost - each * lines, later = 0, left = 0;
-    if (a->next_line && lines) {
-        later = a->next_line * cost / lines;
-        left = a->next_line * cost % lines;
-    }
-    for (; a->next_line < lines; a->next_line++) {
+    for (uint32_t lines = a->lines.lines; a->next_line < lines; a->next_line++) {
         uint32_t at = NOT_LOOKED;
-        for (uint32_t hits = pass_hits(c, a, &at); hits > 0; hits--) {
-            later += each;
-            left += over;
-            if (left >= lines) left -= lines, later++;
-        }
+        pass_hits(c, a, &at);
         if (a->next_line == lines) break;
-        uint64_t t = when + later, missed = a->missed * s->miss_interval;
-        if (!lookup_line(c, a, latest(t, when + missed), at)) return false;
-        later += each;
-        left += over;
-        if (left >= lines) left -= lines, later++;
+        uint64_t missed = a->missed * s->miss_interval, later = a->next_line * a->cost / lines;
+        if (!lookup_line(c, a, when + latest(later, missed), at)) return false;
     }
     l1_read_later(c, a);
     use_banks(c, a);

@@ -77,32 +77,16 @@ static uint16_t *signatures(const orr_cache *c, uint32_t set) {
     return (uint16_t *)(void *)(c->head + (size_t)set * c->stride);
 }
 
-static uint8_t *order_of(const orr_cache *c, uint32_t set) {
-    uint8_t *order = c->head + (size_t)set * c->stride + c->order_at;
-    if (c->ways > 1 && order[0] == order[1]) // its first use
-        for (uint32_t w = 0; w < c->ways; w++) order[w] = (uint8_t)w;
-    return order;
-}
-
-// A way to the front of the order. Eight places at a time: the order begins at a multiple of eight bytes.
-static void forward(uint8_t *order, uint32_t way) {
-    uint32_t k = 0;
+void orr_cache_forward_far(uint8_t *order, uint32_t way) {
     uint64_t eight, in = way;
-    for (;; k += 8) {
-        memcpy(&eight, order + k, 8);
-        uint64_t x = eight ^ way * 0x0101010101010101ull;
-        x = (x - 0x0101010101010101ull) & ~x &
-            0x8080808080808080ull; // the lowest bit: the first byte that is 0
-        if (!x) continue;
-        k += (uint32_t)__builtin_ctzll(x) / 8;
-        break;
-    }
     for (uint32_t at = 0;; at += 8) {
         memcpy(&eight, order + at, 8);
-        uint64_t upto = k - at < 7 ? (1ull << 8 * (k - at + 1)) - 1 : UINT64_MAX, out = eight >> 56;
+        uint64_t x = eight ^ way * 0x0101010101010101ull;
+        x = (x - 0x0101010101010101ull) & ~x & 0x8080808080808080ull;
+        uint64_t upto = x ? x ^ (x - 1) : UINT64_MAX, out = eight >> 56;
         eight = (eight & ~upto) | (eight << 8 & upto) | in;
         memcpy(order + at, &eight, 8);
-        if (k - at < 8) return;
+        if (x) return;
         in = out;
     }
 }
@@ -166,7 +150,7 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
 void orr_cache_touch(orr_cache *c, uint32_t i) {
     uint32_t s = i / c->ways;
     if (c->head) {
-        forward(order_of(c, s), i - s * c->ways);
+        orr_cache_forward(orr_cache_order(c, s), i - s * c->ways);
     } else if (c->link[i].newer) {
         unlink_use(c, &c->set[s], i + 1);
         make_newest(c, &c->set[s], i + 1);
@@ -176,7 +160,7 @@ void orr_cache_touch(orr_cache *c, uint32_t i) {
 // The slot that is to be taken from set s and whether it holds a line.
 static uint32_t oldest(const orr_cache *c, uint32_t s, bool idle, bool *holds) {
     if (c->head) {
-        const uint8_t *order = order_of(c, s);
+        const uint8_t *order = orr_cache_order(c, s);
         for (uint32_t k = c->ways; k-- > 0;) {
             uint32_t way = order[k], i = s * c->ways + way;
             *holds = signatures(c, s)[way] != 0;
@@ -200,7 +184,7 @@ static uint32_t next_in_turn(orr_cache *c) {
     for (;;) {
         uint32_t s = c->hand;
         c->hand = (s + c->step) % c->sets;
-        const uint8_t *order = order_of(c, s);
+        const uint8_t *order = orr_cache_order(c, s);
         for (uint32_t k = c->ways; k-- > 0;)
             if (signatures(c, s)[order[k]]) return s * c->ways + order[k];
     }
@@ -233,7 +217,7 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = orr_cache_signature(orr_cache_mix(tag));
-        forward(order_of(c, s), way);
+        orr_cache_forward(orr_cache_order(c, s), way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         if (i == s * c->ways + set->n) // its first use
@@ -254,7 +238,7 @@ void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
     if (!c->head) return;
     uint32_t s = orr_cache_set_of(c, tag),
              way = orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
-    if (way == c->ways) way = order_of(c, s)[c->ways - 1];
+    if (way == c->ways) way = orr_cache_order(c, s)[c->ways - 1];
     __builtin_prefetch(&c->line[s * c->ways + way], 1);
     if (c->partial) __builtin_prefetch(&c->partial[s * c->ways + way], 1);
 }
@@ -265,7 +249,7 @@ uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const 
     *n = 0;
     if (c->head) { // both ways the newest first
         for (uint32_t k = 0; k < c->ways; k++) {
-            uint32_t way = order_of(c, s)[k], i = s * c->ways + way;
+            uint32_t way = orr_cache_order(c, s)[k], i = s * c->ways + way;
             if (signatures(c, s)[way] && is(&c->line[i])) found = i, ++*n;
         }
         return found;
@@ -291,7 +275,7 @@ void orr_cache_drop(orr_cache *c, uint32_t i) {
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = 0;
-        to_back(order_of(c, s), c->ways, way);
+        to_back(orr_cache_order(c, s), c->ways, way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         unlink_bucket(c, i + 1);

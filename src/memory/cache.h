@@ -104,19 +104,75 @@ static inline uint32_t orr_cache_like(const orr_cache *c, uint32_t set, uint16_t
 }
 static inline uint16_t orr_cache_signature(uint64_t mix) { return (uint16_t)(mix | 1); }
 
+// In a packed set: which way holds `tag`; c->ways: none.
+static inline uint32_t orr_cache_way(const orr_cache *c, uint32_t set, uint64_t tag) {
+    uint16_t sought = orr_cache_signature(orr_cache_mix(tag));
+    const orr_cache_line *first = c->line + (size_t)set * c->ways;
+    if (c->ways <= 4) { // all of them at once: a place that differs in nothing is left with its highest bit
+        const uint64_t low = 0x7fff7fff7fff7fffull;
+        uint64_t four;
+        memcpy(&four, c->head + (size_t)set * c->stride, 8);
+        four ^= sought * 0x0001000100010001ull;
+        for (four = ~(((four & low) + low) | four | low); four; four &= four - 1) {
+            uint32_t w = (uint32_t)__builtin_ctzll(four) / 16;
+            if (first[w].tag == tag) return w;
+        }
+        return c->ways;
+    }
+    uint32_t w = 0;
+    while ((w = orr_cache_like(c, set, sought, w)) < c->ways && first[w].tag != tag) w++;
+    return w;
+}
+
 // Which line holds `tag`, or ORR_NO_LINE. Does not count as use.
 static inline uint32_t orr_cache_find(const orr_cache *c, uint64_t tag) {
-    uint64_t mix = orr_cache_mix(tag);
     if (c->head) {
-        uint32_t set = orr_cache_set_of(c, tag), first = set * c->ways;
-        uint16_t sought = orr_cache_signature(mix);
-        for (uint32_t w = 0; (w = orr_cache_like(c, set, sought, w)) < c->ways; w++)
-            if (c->line[first + w].tag == tag) return first + w;
-        return ORR_NO_LINE;
+        uint32_t set = orr_cache_set_of(c, tag), w = orr_cache_way(c, set, tag);
+        return w < c->ways ? set * c->ways + w : ORR_NO_LINE;
     }
-    uint32_t i = c->bucket[mix & (c->buckets - 1)];
+    uint32_t i = c->bucket[orr_cache_mix(tag) & (c->buckets - 1)];
     while (i && c->line[i - 1].tag != tag) i = c->link[i - 1].chain;
     return i - 1; // 0 - 1 is ORR_NO_LINE
+}
+
+// The ways of a packed set by use. Its first use puts them in any order.
+static inline uint8_t *orr_cache_order(const orr_cache *c, uint32_t set) {
+    uint8_t *order = c->head + (size_t)set * c->stride + c->order_at;
+    if (c->ways > 1 && order[0] == order[1])
+        for (uint32_t w = 0; w < c->ways; w++) order[w] = (uint8_t)w;
+    return order;
+}
+// A way to the front of the order. Eight places at a time: the order begins at a multiple of eight bytes.
+void orr_cache_forward_far(uint8_t *order, uint32_t way);
+static inline void orr_cache_forward(uint8_t *order, uint32_t way) {
+    uint64_t eight;
+    memcpy(&eight, order, 8);
+    uint64_t x = eight ^ way * 0x0101010101010101ull;
+    x = (x - 0x0101010101010101ull) & ~x & 0x8080808080808080ull; // the lowest bit: the first byte that is 0
+    if (!x) {
+        orr_cache_forward_far(order, way);
+        return;
+    }
+    uint64_t upto = x ^ (x - 1); // up to that byte
+    eight = (eight & ~upto) | (eight << 8 & upto) | way;
+    memcpy(order, &eight, 8);
+}
+
+void orr_cache_touch(orr_cache *c, uint32_t line); // used now
+// Whether the line is there with all of these sectors; if so it is used now. *at: where it is, ORR_NO_LINE:
+// it is not.
+static inline bool orr_cache_hit(orr_cache *c, uint64_t tag, uint8_t sectors, uint32_t *at) {
+    if (!c->head) {
+        *at = orr_cache_find(c, tag);
+        if (*at == ORR_NO_LINE || sectors & ~c->line[*at].valid) return false;
+        orr_cache_touch(c, *at);
+        return true;
+    }
+    uint32_t set = orr_cache_set_of(c, tag), w = orr_cache_way(c, set, tag);
+    *at = w < c->ways ? set * c->ways + w : ORR_NO_LINE;
+    if (w == c->ways || sectors & ~c->line[*at].valid) return false;
+    orr_cache_forward(orr_cache_order(c, set), w);
+    return true;
 }
 // The tag will be looked for: the host fetches its set (orr_cache_prefetch), and when that has come, its
 // line.
@@ -136,7 +192,6 @@ static inline void orr_cache_prefetch_set(const orr_cache *c, uint64_t tag) {
     __builtin_prefetch(&c->line[set * c->ways], 1);
 }
 
-void orr_cache_touch(orr_cache *c, uint32_t line); // used now
 // The least recently used line of those in the set of `tag` for which `is` holds; ORR_NO_LINE: there is none.
 // *n is set to how many there are.
 uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const orr_cache_line *),

@@ -99,8 +99,24 @@ static uint32_t add_crossing(const orr_access *a, uint32_t mask, uint32_t bytes,
     return n;
 }
 
+// A full warp whose lanes are each in a line of its own, in rising order, as lanes that walk rows are. False:
+// it is not like that. Loops of a known length are vector code.
+static bool add_apart(const orr_access *a, uint32_t bytes, orr_coalesced *out) {
+    uint64_t beyond = 0, rises = 1;
+    for (int i = 0; i < ORR_WARP; i++) beyond |= (a->addr[i] % ORR_SECTOR + bytes - 1) / ORR_SECTOR;
+    for (int i = 1; i < ORR_WARP; i++) rises &= a->addr[i] / ORR_LINE > a->addr[i - 1] / ORR_LINE;
+    if (beyond || !rises) return false;
+    orr_line_access *to = out->line + out->lines;
+    for (int i = 0; i < ORR_WARP; i++)
+        to[i] = (orr_line_access){a->addr[i] / ORR_LINE, (uint8_t)(1u << a->addr[i] / ORR_SECTOR % 4)};
+    out->sectors += ORR_WARP;
+    out->lines += ORR_WARP;
+    out->requests++;
+    return true;
+}
+
 static void add_group(const orr_access *a, uint32_t mask, uint32_t bytes, orr_coalesced *out) {
-    if (!mask) return;
+    if (!mask || (mask == 0xffffffffu && add_apart(a, bytes, out))) return;
     uint64_t at[ORR_WARP], sector[ORR_WARP], crossing = 0, falling = 0;
     uint32_t n = active(a, mask, at);
     for (uint32_t i = 0; i < n; i++) {
@@ -307,6 +323,12 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     if (words < 1) words = 1;
     uint32_t lanes = 32; // in a phase: as many as bring 32 words
     while (lanes * words > 32) lanes /= 2;
+    if (words == 1 && !atomic && a->mask == 0xffffffffu) {
+        uint32_t first[ORR_WARP];
+        for (int i = 0; i < ORR_WARP; i++) first[i] = (uint32_t)(a->addr[i] / 4);
+        if (is_strided(first, &r.passes)) return (orr_banked){1, r.passes, r.passes - 1};
+        r.passes = 0;
+    }
     if (kind == ORR_BANKS_LOAD && lanes < 32 && in_pairs(a)) lanes *= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
         uint64_t at[ORR_WARP];
