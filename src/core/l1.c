@@ -40,11 +40,13 @@ void l1_init(l1_cache *c, const l1_spec *s, const core_launch *launch, sm_port *
              uint32_t nwarps) {
     *c = (l1_cache){.spec = s, .launch = launch, .port = port, .pipe = pipe, .clock = port->clock};
     c->warp = orr_pages(nwarps, sizeof *c->warp);
+    c->partial_lines = orr_pages(PART_LINES, sizeof *c->partial_lines);
 }
 
 void l1_free(l1_cache *c) {
     if (c->bytes) orr_cache_free(&c->tags);
     orr_pages_free(c->warp);
+    orr_pages_free(c->partial_lines);
     free(c->filled.at);
     free(c->loads.at);
     free(c->mshrs.at);
@@ -56,13 +58,18 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     if (p->tag_ways) {
         // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
         // footprint, docs/archive/h200/l1.md).
-        orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
-        orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
+        if (c->bytes) {
+            orr_cache_flush(&c->tags);
+        } else {
+            orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
+            orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
+        }
         orr_cache_limit(&c->tags, (uint32_t)(bytes / ORR_LINE));
     } else {
         // The sets stay, the ways follow what shared memory leaves.
         uint64_t sets = p->ways ? p->size / ORR_LINE / p->ways : 1;
         uint64_t ways = bytes / ORR_LINE / (sets ? sets : 1);
+        if (c->bytes) orr_cache_free(&c->tags);
         orr_cache_init(&c->tags, bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), p->hashed, false);
     }
 }
@@ -71,7 +78,6 @@ void l1_reset(l1_cache *c) {
     uint64_t bytes = c->launch->l1_bytes;
     if (bytes < ORR_LINE) bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (c->bytes != bytes) {
-        if (c->bytes) orr_cache_free(&c->tags);
         make_tags(c, bytes);
         c->filled.n = 0;
     } else if (c->spec->policy.flush) {
@@ -79,6 +85,7 @@ void l1_reset(l1_cache *c) {
         c->filled.n = 0;
     }
     c->loads.n = c->mshrs.n = c->waiters.n = 0;
+    if (c->has_partial_lines) memset(c->partial_lines, 0, PART_LINES * sizeof *c->partial_lines);
     *c = (l1_cache){.spec = c->spec,
                     .launch = c->launch,
                     .port = c->port,
@@ -92,6 +99,7 @@ void l1_reset(l1_cache *c) {
                     .loads = c->loads,
                     .mshrs = c->mshrs,
                     .waiters = c->waiters,
+                    .partial_lines = c->partial_lines,
                     .free_load = NOBODY,
                     .free_mshr = NOBODY,
                     .free_waiter = NOBODY,

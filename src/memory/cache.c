@@ -54,6 +54,7 @@ void orr_cache_fold(orr_cache *c, const int64_t *turns, int n) {
 }
 
 void orr_cache_limit(orr_cache *c, uint32_t lines) {
+    c->max_lines = 0;
     if (!c->head || lines >= c->sets * c->ways) return;
     c->max_lines = lines ? lines : 1;
     c->step = c->sets * 2 / 7 + 1;

@@ -69,8 +69,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 // For each of the lowest n bits of a line's number, the bits of its set that it turns over; what is above is
 // taken as if it came again from bit 0 on. Nothing changes where a set would not exist. Before the first use.
 void orr_cache_fold(orr_cache *c, const int64_t *turns, int n);
-// Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
-// to ORR_CACHE_PACKED ways only.
+// Room for no more than `lines` of them at a time, whatever set they are in. Before the first use, or while it
+// is empty; sets of up to ORR_CACHE_PACKED ways only.
 void orr_cache_limit(orr_cache *c, uint32_t lines);
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten

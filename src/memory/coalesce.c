@@ -295,6 +295,9 @@ static uint32_t degree_of_words(const uint32_t *word, uint32_t n) {
 }
 
 static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
+    uint32_t banks = 0;
+    for (uint32_t i = 0; i < n; i++) banks |= 1u << word[i] % 32;
+    if ((uint32_t)orr_popc(banks) == n) return 1; // each has a bank of its own
     if (n <= 4) return degree_of_few(word, n, atomic);
     return atomic ? degree_of_atomics(word, n) : degree_of_words(word, n);
 }

@@ -447,8 +447,9 @@ static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
     }
 }
 
-// What scheduler `n` does in this cycle; returns when to try again.
-static uint64_t schedule(sm *s, uint32_t n) {
+// What scheduler `n` does in this cycle; returns when to try again. In the window, which lasts until `until`, it
+// does not look for somebody in a cycle in which nobody can be awake.
+static uint64_t schedule(sm *s, uint32_t n, uint64_t until) {
     scheduler *q = &s->sched[n];
     const cycle *c = s->c;
     uint64_t now = s->clock.now, later;
@@ -465,7 +466,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     }
     uint32_t slot = scheduler_pick(q, can);
     issue_some(s, n, slot, room);
-    return q->next_issue = now + q->operand_wait + q->spec->interval;
+    q->next_issue = now + q->operand_wait + q->spec->interval;
+    return q->awake || q->next_issue >= until ? q->next_issue : latest(q->next_issue, q->next);
 }
 
 // ---- what components report ---------------------------------------------------------------------
@@ -551,7 +553,7 @@ static void fetch_sm(const sm *s) {
     }
     fetch_state(s->operands, c->nsched / c->sched_per_sub * sizeof *s->operands);
     fetch_state(s->units.free, c->core.units.npools * sizeof *s->units.free);
-    fetch_state(&s->l1, offsetof(l1_cache, partial_lines));
+    fetch_state(&s->l1, sizeof s->l1);
     fetch_state(&s->lsu, offsetof(lsu, head));
 }
 
@@ -576,7 +578,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
             scheduler *q = &s->sched[n];
             if (q->wake > t) continue;
             q->wake = NEVER; // what happens from here on may lower it
-            uint64_t again = schedule(s, n);
+            uint64_t again = schedule(s, n, until);
             if (again < q->wake) q->wake = again;
             if (q->wake <= t) q->wake = t + 1;
         }
