@@ -485,9 +485,9 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
     }
 }
 
-void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram) {
-    *l2 = *dram = 0;
-    EACH_L2(m, p) {
+void orr_memsys_sectors(const orr_memsys *m, int part, uint64_t *l2, uint64_t *dram) {
+    const orr_l2 *end = m->part[part].l2 + m->halves;
+    for (const orr_l2 *p = m->part[part].l2; p < end; p++) {
         const orr_memsys_stats *s = &p->stats;
         for (int k = 0; k < ORR_FROMS; k++) *l2 += s->read[k] + s->write[k];
         *l2 += s->atomics.n + s->far.read + s->far.write + s->far.atomic + s->notified;

@@ -152,8 +152,9 @@ void orr_memsys_warm(orr_memsys *m, int sm, const orr_touched *t);
 void orr_memsys_flush(orr_memsys *m); // L2 empty; dirty data forgotten; nothing may be under way, or restart
 void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart
-// Of these statistics only the sectors of L2, looked up in both halves, and of DRAM.
-void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram);
+// Of these statistics only the sectors of L2, looked up in both halves, and of DRAM, of partition p; they are
+// added.
+void orr_memsys_sectors(const orr_memsys *m, int p, uint64_t *l2, uint64_t *dram);
 // What the barriers take that SMs send when a kernel ends, to every slice that they have asked for something
 // (see orr_memsys_stats.asked): all of them at once, so that a slice has one of each SM, and three for lines
 // of the other half, one after the other (l2.fence_interval); to the other half it is half of l2.far_latency.

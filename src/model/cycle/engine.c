@@ -76,6 +76,14 @@ static void start_blocks(void *arg, int worker, uint32_t i) {
     cyc_block_start(s, x->from);
 }
 
+// Other host threads have written what is looked at of each SM between two windows.
+static void fetch_slots(const cycle *c) {
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        __builtin_prefetch(&c->sms[n], 1);
+        __builtin_prefetch(&c->sms[n].tb, 1);
+    }
+}
+
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
@@ -105,6 +113,7 @@ static void deal(engine *x) {
     for (uint32_t n = 0; n < c->nsms; n++)
         if (c->sms[n].tb.stock) x->busy[x->nbusy++] = n;
     cyc_crew_run(x->crew, x->nbusy, start_blocks, x);
+    if (x->nbusy) fetch_slots(c);
     cyc_share_out(x);
     some = true;
     for (uint32_t round = 0; some && !x->no_more_blocks; round++) { // in stock, as many as it may need
@@ -151,6 +160,7 @@ static void notice_ends(engine *x) {
 
 static void collect_blocks(engine *x, orr_progress *progress) {
     bool notices = x->c->gpu->launch_fill_interval > 0;
+    fetch_slots(x->c);
     if (x->clock < x->from * 256) x->clock = x->from * 256;
     for (uint32_t n = 0; n < x->c->nsms; n++) {
         sm *s = &x->c->sms[n];
@@ -311,15 +321,6 @@ static void run_partition(void *arg, int worker, uint32_t p) {
         cyc_crossbar_deal_answers(x->c, p, &x->replies[p], &x->answers[(size_t)p * x->c->crossbar.ngpcs]);
 }
 
-// Between SMs and partitions each host thread carries for some of them: number k of as many as there are.
-typedef struct share {
-    uint32_t first, n;
-} share;
-static share share_of(const engine *x, uint32_t k, uint32_t all) {
-    uint32_t crew = (uint32_t)cyc_crew_size(x->crew), first = all * k / crew;
-    return (share){first, all * (k + 1) / crew - first};
-}
-
 // Requests to partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else
 // each time. Of several host threads each has a list for each partition (engine.sent), which come there in
 // that order.
@@ -327,7 +328,7 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
-    share from = share_of(x, k, c->nsms);
+    engine_share from = cyc_share_of(x, k, c->nsms);
     uint32_t turn = (uint32_t)(x->until / c->window * 37 % c->nsms);
     request_list *to =
         cyc_crew_size(x->crew) > 1 ? &x->sent[(size_t)k * (size_t)orr_memsys_partitions(c->mem)] : x->in;
@@ -348,7 +349,7 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
-    share to = share_of(x, k, c->nsms);
+    engine_share to = cyc_share_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
@@ -647,6 +648,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     x->sent = orr_calloc((partitions(c) + 1) * (size_t)cyc_crew_size(x->crew), sizeof *x->sent);
+    x->sums = orr_calloc((size_t)cyc_crew_size(x->crew), sizeof *x->sums);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
     x->threads = threads;
@@ -668,6 +670,7 @@ static void close_engine(engine *x) {
     free(x->sent);
     free(x->replies);
     free(x->in);
+    free(x->sums);
     free(x->busy);
     free(x->first_order);
     free(x->refill_order);
