@@ -266,6 +266,7 @@ typedef struct orr_l2 {
     const orr_l2_spec *spec;
     orr_l2_slice *slice;
     orr_dram *channel;
+    uint64_t *dram_next;       // [channel] when it does something next (orr_dram_next)
     uint32_t slices, channels; // each slice uses all of them
     uint32_t words;            // of a slice's `users`
     ORR_VEC(orr_l2_waiter) waiters;
@@ -292,7 +293,7 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in orde
 void orr_l2_return(orr_l2 *p, const orr_l2_event *e);                 // one of the other half's `returns`
 uint64_t orr_l2_next(const orr_l2 *p);                                // UINT64_MAX: nothing is to be done
 void orr_l2_prefetch(const orr_l2 *p); // what its events will look at, into the host's caches
-void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
+uint64_t orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);     // returns orr_l2_next
 // Without time: sectors are there now; are there as if somebody had loaded them; or had stored to them; and
 // the copy that the other half has of them.
 void orr_l2_preload(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);

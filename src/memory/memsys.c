@@ -18,6 +18,7 @@ typedef struct partition {
     orr_l2 l2[2];               // of each half; only the first, where there are no copies
     orr_l2_crossings to[2][2];  // what is on its way to a half from the other, but stores; stores
     size_t taken[2][2];         // so many of them have come
+    uint64_t next[2];           // when a half has something to do next, or earlier
     ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
     ORR_VEC(key) keys;
     ORR_VEC(key) scratch;
@@ -244,13 +245,17 @@ static void deliver(partition *p, uint32_t half, uint64_t until) {
     while ((a = next_to(p, half, &kind)) && a->r.time < until) {
         orr_l2_push(&p->l2[half], a->slice, &a->r);
         p->taken[half][kind]++;
+        p->next[half] = 0;
     }
 }
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // What a half has sent to the other. Stores wait for their way there (l2.far_sector), others go by them;
 // where a partition has several slices those of one may be later than those of the next.
 static void exchange(partition *p, uint32_t half) {
     orr_l2 *from = &p->l2[half], *to = &p->l2[!half];
+    if (!from->crossing.n && !from->returns.n) return;
     for (int k = 0; k < 2; k++) { // those that have come leave the list, when they are half of it
         orr_l2_crossings *list = &p->to[!half][k];
         size_t gone = p->taken[!half][k];
@@ -267,22 +272,27 @@ static void exchange(partition *p, uint32_t half) {
         for (; at > first && list->at[at - 1].r.time > a->r.time; at--) list->at[at] = list->at[at - 1];
         list->at[at] = *a;
     }
-    for (size_t i = 0; i < from->returns.n; i++) orr_l2_return(to, &from->returns.at[i]);
+    for (size_t i = 0; i < from->returns.n; i++) {
+        p->next[!half] = least(p->next[!half], from->returns.at[i].time);
+        orr_l2_return(to, &from->returns.at[i]);
+    }
     from->crossing.n = from->returns.n = 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-static uint64_t next_of(const orr_memsys *m, const partition *p) {
-    uint64_t t = orr_l2_next(&p->l2[0]);
-    if (m->halves == 1) return t;
-    t = least(t, orr_l2_next(&p->l2[1]));
+// When the first thing crosses to a half that has not come there.
+static uint64_t next_crossing(const partition *p) {
+    uint64_t t = UINT64_MAX;
     int kind = 0;
     for (uint32_t k = 0; k < 2; k++) {
         const orr_l2_crossing *a = next_to(p, k, &kind);
         if (a) t = least(t, a->r.time);
     }
     return t;
+}
+
+static uint64_t next_of(const orr_memsys *m, const partition *p) {
+    uint64_t t = orr_l2_next(&p->l2[0]);
+    return m->halves == 1 ? t : least(t, least(orr_l2_next(&p->l2[1]), next_crossing(p)));
 }
 
 // Requests of a window: the first `held` are those that came before and wait (partition.later).
@@ -298,12 +308,13 @@ static const orr_request *request_of(const partition *p, const window *w, size_t
     return i < w->held ? &p->later.at[i] : &w->r[i - w->held];
 }
 
-// Both halves up to `until`.
+// Both halves up to `until`. One that has nothing to do before the other can disturb it is left alone.
 static void run_halves(orr_memsys *m, partition *p, const window *w, uint64_t until, orr_replies *out) {
     key *keys = w->keys;
     size_t at = 0, k = w->n;
+    for (uint32_t h = 0; h < 2; h++) p->next[h] = orr_l2_next(&p->l2[h]);
     for (;;) {
-        uint64_t next = next_of(m, p);
+        uint64_t next = least(least(p->next[0], p->next[1]), next_crossing(p));
         if (at < k) next = least(next, keys[at].time);
         if (next >= until) break;
         uint64_t to = until - next > m->l2.halves.latency ? next + m->l2.halves.latency : until;
@@ -313,12 +324,14 @@ static void run_halves(orr_memsys *m, partition *p, const window *w, uint64_t un
             deliver(p, 0, q->time + 1);
             deliver(p, 1, q->time + 1);
             add(m, p, q, &keys[at]);
+            p->next[keys[at].index] = 0;
         }
         for (; first < at; first++)
             orr_cache_prefetch_line(&p->l2[keys[first].index].slice[keys[first].slice].cache,
                                     keys[first].time);
         for (uint32_t h = 0; h < 2; h++) deliver(p, h, to);
-        for (uint32_t h = 0; h < 2; h++) orr_l2_run(&p->l2[h], to, out);
+        for (uint32_t h = 0; h < 2; h++)
+            if (p->next[h] < to) p->next[h] = orr_l2_run(&p->l2[h], to, out);
         for (uint32_t h = 0; h < 2; h++) exchange(p, h);
     }
     for (uint32_t h = 0; h < 2; h++) p->l2[h].until = until;
