@@ -627,10 +627,11 @@ static void pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
     const orr_coalesced *x = &a->lines;
     uint32_t first = a->next_line, n = first, sectors = 0;
     if (a->i->flags & (ORR_TF_ATOMIC | ORR_TF_STORE | ORR_TF_BYPASS) || a->live || c->launch->perfect ||
-        (!a->local && !c->spec->cost.global))
+        (!a->local && !c->spec->cost.global) || !c->tags.head)
         return;
     uint32_t end = x->again < x->lines ? x->again : x->lines;
-    for (; n < end && orr_cache_hit(&c->tags, x->line[n].line, x->line[n].sectors, at); n++)
+    const orr_cache tags = c->tags; // of which nothing changes meanwhile
+    for (; n < end && orr_cache_hit(&tags, x->line[n].line, x->line[n].sectors, at); n++)
         sectors += (uint32_t)orr_popc(x->line[n].sectors);
     if (n > first) l1_count(c, a, sectors, sectors, 0);
     if (n == end) *at = NOT_LOOKED;

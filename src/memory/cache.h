@@ -159,15 +159,9 @@ static inline void orr_cache_forward(uint8_t *order, uint32_t way) {
 }
 
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now
-// Whether the line is there with all of these sectors; if so it is used now. *at: where it is, ORR_NO_LINE:
-// it is not.
-static inline bool orr_cache_hit(orr_cache *c, uint64_t tag, uint8_t sectors, uint32_t *at) {
-    if (!c->head) {
-        *at = orr_cache_find(c, tag);
-        if (*at == ORR_NO_LINE || sectors & ~c->line[*at].valid) return false;
-        orr_cache_touch(c, *at);
-        return true;
-    }
+// Of a cache with packed sets: whether the line is there with all of these sectors; if so it is used now. *at:
+// where it is, ORR_NO_LINE: it is not.
+static inline bool orr_cache_hit(const orr_cache *c, uint64_t tag, uint8_t sectors, uint32_t *at) {
     uint32_t set = orr_cache_set_of(c, tag), w = orr_cache_way(c, set, tag);
     *at = w < c->ways ? set * c->ways + w : ORR_NO_LINE;
     if (w == c->ways || sectors & ~c->line[*at].valid) return false;

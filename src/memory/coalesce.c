@@ -295,9 +295,6 @@ static uint32_t degree_of_words(const uint32_t *word, uint32_t n) {
 }
 
 static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
-    uint32_t banks = 0;
-    for (uint32_t i = 0; i < n; i++) banks |= 1u << word[i] % 32;
-    if ((uint32_t)orr_popc(banks) == n) return 1; // each has a bank of its own
     if (n <= 4) return degree_of_few(word, n, atomic);
     return atomic ? degree_of_atomics(word, n) : degree_of_words(word, n);
 }
@@ -319,6 +316,20 @@ static bool in_pairs(const orr_access *a) {
     return true;
 }
 
+// Lanes of a word each want one word of a bank, or all of them the same.
+static bool banks_apart(const orr_access *a) {
+    uint32_t first[32], used = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint32_t word = (uint32_t)(a->addr[orr_ffs(m)] / 4), bank = word % 32;
+        if (!(used >> bank & 1))
+            first[bank] = word;
+        else if (first[bank] != word)
+            return false;
+        used |= 1u << bank;
+    }
+    return true;
+}
+
 orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     orr_banked r = {0, 0, 0};
     bool atomic = kind == ORR_BANKS_ATOMIC;
@@ -332,6 +343,7 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
         if (is_strided(first, &r.passes)) return (orr_banked){1, r.passes, r.passes - 1};
         r.passes = 0;
     }
+    if (words == 1 && !atomic && a->mask && banks_apart(a)) return (orr_banked){1, 1, 0};
     if (kind == ORR_BANKS_LOAD && lanes < 32 && in_pairs(a)) lanes *= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
         uint64_t at[ORR_WARP];

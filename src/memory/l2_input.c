@@ -41,7 +41,9 @@ static void lane_push(orr_l2_slice *s, uint32_t lane, const orr_l2_request *r) {
 static void lane_pop(orr_l2_slice *s, uint32_t lane) {
     orr_l2_lane *in = &s->lane[lane];
     in->head = (in->head + 1) & (in->cap - 1);
-    if (!--in->n) s->input.busy_lanes &= ~(1u << lane);
+    if (--in->n) return;
+    in->head = 0; // which the host's caches have
+    s->input.busy_lanes &= ~(1u << lane);
 }
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.
