@@ -17,6 +17,7 @@ typedef struct dispatched {
     uint32_t mask;         // lanes that its warp had
     bool predicated_off;   // no lane takes part
     bool behind_yield;     // the instruction before was a YIELD
+    uint8_t plain;         // cycle.plain
     orr_step_access *live; // what it does to memory, if it is executed as it is timed
     uint64_t start;        // cycles from issue until it is in its unit
     uint64_t lost;         // of them those that its operands, or a queue, cost
@@ -306,6 +307,11 @@ static void next_grid(sm *s, warp *w, const dispatched *d) {
 
 static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
+    if (d->plain) {
+        if (d->plain == PLAIN_RESULT)
+            cyc_warp_result(s, w, i, s->clock.now + d->start + i->latency + s->c->branch.writeback);
+        return;
+    }
     switch (i->kind) {
     case ORR_TK_SYNCS:
     case ORR_TK_MEM: access_memory(s, w, d); break;
@@ -364,6 +370,10 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (!w->memory.inflight) cyc_block_warp_ended(s, w);
         return false;
     }
+    if (d->plain) {
+        if (!c->core.fetch.perfect) wait_for_code(s, w);
+        return true;
+    }
     bool behind = i->tclass == ORR_TC_BRANCH && right_behind(c, d->inst, w->pc.at);
     if (c->branch.jump && i->kind == ORR_TK_BRANCH &&
         (!behind || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
@@ -384,7 +394,8 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
                     .inst = w->pc.at,
                     .mask = w->pc.mask,
                     .predicated_off = w->pc.predicated_off,
-                    .behind_yield = w->yielded};
+                    .behind_yield = w->yielded,
+                    .plain = c->plain[w->pc.at]};
     uint64_t now = s->clock.now;
     if (!again) {
         cyc_warp_account(s, w, now);
@@ -413,7 +424,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
         through_banks(s, q, w, &d);
     execute(s, q, w, &d);
     if (!advance(s, q, w, &d)) return false;
-    if (d.i->kind == ORR_TK_BARRIER && !d.predicated_off) {
+    if (!d.plain && d.i->kind == ORR_TK_BARRIER && !d.predicated_off) {
         s->n.barriers++;
         if (d.i->imm == CLUSTER_BARRIER)
             cyc_cluster_barrier(s, w, d.i);

@@ -184,6 +184,8 @@ static inline bool by_queue(const orr_tinst *i) {
     return i->tclass == ORR_TC_CONST || i->sass == ORR_SASS_S2R;
 }
 
+enum { PLAIN = 1, PLAIN_RESULT }; // cycle.plain; 0: it is not
+
 typedef struct sm_use { // of an SM's room, by thread blocks
     uint32_t blocks, warps;
     int64_t registers, shared;
@@ -298,6 +300,8 @@ typedef struct cycle {     // one GPU, from launch to launch
     core_launch launch; // what SMs know of the launch
     network net;        // what SMs know of the network and the memory
     fetch_code code;    // the program's
+    uint8_t *plain;     // [instruction] its result comes after a fixed time, and nothing else happens
+    uint32_t plain_cap;
     kernel_traits traits;
     bool timeline;
     bool perfect;
