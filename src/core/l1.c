@@ -282,7 +282,7 @@ static void ask(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors,
                      .kind = ORR_REQ_READ,
                      .from = from_of(a->local)};
     if (a->live && a->load != NOBODY) r.live = perform_load(c->port->ops, a->live, line);
-    pipe_hold(c->pipe, port_ask(c->port, r, when));
+    pipe_hold(c->pipe, port_ask(c->port, &r, when));
 }
 
 // The next request for some of these sectors of a line: all of them together, or one by one (xbar.sectors),
@@ -377,7 +377,7 @@ static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when)
     r.from = from_of(victim->tag >= ORR_LOCAL_LINES);
     for (int n = 0; n < 4; n++)
         if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
-    pipe_hold(c->pipe, port_send(c->port, r, when, port_store_packet(c->port, r.sectors, r.bytes)));
+    pipe_hold(c->pipe, port_send(c->port, &r, when, port_store_packet(c->port, r.sectors, r.bytes)));
 }
 
 // L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,

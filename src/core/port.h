@@ -131,9 +131,9 @@ static inline bool port_counts_stores(const sm_port *p) { return p->net->fences 
 
 // ---- sending. All return the cycle before which L1 takes nothing because of it, 0: it is not held up.
 // A packet of `bytes` leaves in cycle `when` at the earliest.
-uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes);
+uint64_t port_send(sm_port *p, const orr_request *r, uint64_t when, uint32_t bytes);
 // A request for sectors of a line.
-uint64_t port_ask(sm_port *p, orr_request r, uint64_t when);
+uint64_t port_ask(sm_port *p, const orr_request *r, uint64_t when);
 // A store of an instruction of so many lines, merged or not. *behind: an earlier one to its line has not
 // left.
 uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines);

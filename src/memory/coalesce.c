@@ -299,12 +299,14 @@ static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
     return atomic ? degree_of_atomics(word, n) : degree_of_words(word, n);
 }
 
-// 32 words at one stride: lanes whose distance times the stride is a multiple of 32 meet on a bank, so
+// A full warp at one stride: lanes whose distance times the stride is a multiple of 32 words meet on a bank, so
 // gcd(stride, 32) of them; at stride 0 all want the same word.
-static bool is_strided(const uint32_t *word, uint32_t *passes) {
-    uint32_t stride = word[1] - word[0], off = 0;
-    for (uint32_t i = 0; i < 31; i++) off |= (word[i + 1] - word[i]) ^ stride;
-    uint32_t gcd = stride & (0 - stride);
+static bool is_strided(const orr_access *a, uint32_t *passes) {
+    uint32_t word[ORR_WARP], off = 0;
+    if (a->mask != 0xffffffffu) return false;
+    for (int i = 0; i < ORR_WARP; i++) word[i] = (uint32_t)(a->addr[i] / 4);
+    uint32_t stride = word[1] - word[0], gcd = stride & (0 - stride);
+    for (int i = 0; i < ORR_WARP - 1; i++) off |= (word[i + 1] - word[i]) ^ stride;
     *passes = stride == 0 ? 1 : gcd > 32 ? 32 : gcd;
     return off == 0;
 }
@@ -316,18 +318,27 @@ static bool in_pairs(const orr_access *a) {
     return true;
 }
 
-// Lanes of a word each want one word of a bank, or all of them the same.
-static bool banks_apart(const orr_access *a) {
-    uint32_t first[32], used = 0;
+// The passes for lanes of a word each: as many as there are different words on the fullest bank. A bank's words
+// are in a list, by the lane that came first with each; the last one is behind itself.
+static uint32_t passes_of_words(const orr_access *a) {
+    uint32_t word[ORR_WARP], used = 0, most = 1;
+    uint8_t first[32], behind[ORR_WARP], words[32];
     for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint32_t word = (uint32_t)(a->addr[orr_ffs(m)] / 4), bank = word % 32;
-        if (!(used >> bank & 1))
-            first[bank] = word;
-        else if (first[bank] != word)
-            return false;
-        used |= 1u << bank;
+        uint8_t lane = (uint8_t)orr_ffs(m), k;
+        uint32_t w = word[lane] = (uint32_t)(a->addr[lane] / 4), bank = w % 32;
+        behind[lane] = lane;
+        if (!(used >> bank & 1)) {
+            used |= 1u << bank;
+            first[bank] = lane;
+            words[bank] = 1;
+            continue;
+        }
+        for (k = first[bank]; word[k] != w && behind[k] != k;) k = behind[k];
+        if (word[k] == w) continue;
+        behind[k] = lane;
+        most = ++words[bank] > most ? words[bank] : most;
     }
-    return true;
+    return most;
 }
 
 orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
@@ -337,13 +348,11 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     if (words < 1) words = 1;
     uint32_t lanes = 32; // in a phase: as many as bring 32 words
     while (lanes * words > 32) lanes /= 2;
-    if (words == 1 && !atomic && a->mask == 0xffffffffu) {
-        uint32_t first[ORR_WARP];
-        for (int i = 0; i < ORR_WARP; i++) first[i] = (uint32_t)(a->addr[i] / 4);
-        if (is_strided(first, &r.passes)) return (orr_banked){1, r.passes, r.passes - 1};
-        r.passes = 0;
+    if (words == 1 && !atomic && a->mask) {
+        uint32_t passes;
+        if (!is_strided(a, &passes)) passes = passes_of_words(a);
+        return (orr_banked){1, passes, passes - 1};
     }
-    if (words == 1 && !atomic && a->mask && banks_apart(a)) return (orr_banked){1, 1, 0};
     if (kind == ORR_BANKS_LOAD && lanes < 32 && in_pairs(a)) lanes *= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
         uint64_t at[ORR_WARP];
@@ -356,11 +365,8 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
             most = w > most ? w : most;
         }
         r.phases++;
-        uint32_t passes;
         if (!atomic && most - least + words <= 32 && most - least < 32) {
             r.passes++; // words this close together are all on different banks
-        } else if (!atomic && n == 32 && is_strided(first, &passes)) {
-            r.passes += passes;
         } else {
             uint32_t word[64], k = 0;
             for (uint32_t i = 0; i < n; i++)

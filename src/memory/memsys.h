@@ -45,11 +45,12 @@ typedef struct orr_request {
     bool same_packet;    // ATOMIC, REDUCE: it travels in the packet of the pass before, of the same line
     bool wants_ack;      // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool after_atomic;   // READ: its SM's last request was an atomic on the line (l2.atomic_then_load)
+    bool strong;         // for the sender: it waits for no stores of its GPC
     uint32_t partition;  // for the sender, who has to know where it goes
     uint32_t merge_wait; // ticks for which it waits to be merged with others
-    bool strong;         // for the sender: it waits for no stores of its GPC
     uint32_t live;       // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
+_Static_assert(sizeof(orr_request) == 64, "as large as a line of the host's caches");
 
 typedef struct orr_reply {
     uint64_t time; // ticks: when its last sector has left the slice's port
