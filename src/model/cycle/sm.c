@@ -539,11 +539,15 @@ static void handle(sm *s, const event *e) {
 }
 
 // ---- the loop -----------------------------------------------------------------------------------
-uint64_t cyc_sm_next(const sm *s) {
-    uint64_t t = events_next(&s->clock);
-    for (uint32_t n = 0; n < s->c->nsched; n++)
-        if (s->sched[n].wake < t) t = s->sched[n].wake;
+static uint64_t next_wake(const sm *s) {
+    uint64_t t = NEVER;
+    for (uint32_t n = 0; n < s->c->nsched; n++) t = s->sched[n].wake < t ? s->sched[n].wake : t;
     return t;
+}
+
+uint64_t cyc_sm_next(const sm *s) {
+    uint64_t wake = next_wake(s), event = events_next(&s->clock);
+    return event < wake ? event : wake;
 }
 
 // An SM's turn comes once in a window, and what the others have has driven its own out of the host's caches:
@@ -576,12 +580,15 @@ void cyc_sm_run(sm *s, uint64_t until) {
     fetch_sm(s);
     l1_prefetch_fills(&s->l1);
     while (!s->bad_trace && !s->out_of_blocks) {
-        uint64_t t = cyc_sm_next(s);
+        uint64_t wake = next_wake(s), due = events_next(clock), t = due < wake ? due : wake;
         if (t >= until) break;
         if (t > clock->now) clock->now = t;
-        while (events_next(clock) <= clock->now) {
-            event e = events_take(clock);
-            handle(s, &e);
+        if (due <= clock->now) {
+            do {
+                event e = events_take(clock);
+                handle(s, &e);
+            } while (events_next(clock) <= clock->now);
+            if (next_wake(s) > clock->now) continue;
         }
         uint32_t n = lsu_first(&s->lsu);
         t = clock->now;
