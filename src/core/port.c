@@ -152,6 +152,7 @@ uint64_t port_send(sm_port *p, const orr_request *request, uint64_t when, uint32
     r->partition = (uint32_t)orr_memsys_partition_of(mem, r->line);
     uint64_t behind = slice_free(p, r);
     bool part = r->kind == ORR_REQ_WRITE && counts_as_part(p, r->sectors, r->bytes);
+    p->has_stores |= r->kind == ORR_REQ_WRITE;
     if (!part) t = wait_for_slice(p, t, behind);
     p->send_free = t + bytes * s->request_byte;
     p->n.sent_bytes += bytes;
@@ -375,8 +376,9 @@ void port_next_epoch(sm_port *p) {
 // ---- windows ------------------------------------------------------------------------------------
 void port_handed_over(sm_port *p, uint64_t until) {
     size_t n = 0;
-    if (!p->spec->merge || !p->out.n) {
+    if (!p->spec->merge || !p->has_stores) {
         p->out.n = 0;
+        p->has_stores = false;
         return;
     }
     memset(p->stores.at, 0, sizeof p->stores.at);
@@ -386,4 +388,5 @@ void port_handed_over(sm_port *p, uint64_t until) {
         *store_place(p, p->out.at[n - 1].line) = (uint32_t)n;
     }
     p->out.n = n;
+    p->has_stores = n;
 }

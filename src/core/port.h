@@ -101,6 +101,7 @@ typedef struct sm_port {
     port_warp *warp;      // by number
     parked_store *parked; // a ring of STORE_PLACES
     request_list out;
+    bool has_stores;  // in `out`
     perform_ops *ops; // what its requests do, where they are performed as they are served; NULL: they are not
     bool strong; // other threads may be polling what the access at hand writes, or it polls: it is sent at
                  // once

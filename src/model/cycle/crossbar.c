@@ -120,7 +120,7 @@ static const orr_timed *gather_keys(const store_network *port, gpc_stores *own, 
     own->keys.all.n = 0;
     for (uint32_t n = own->first; n < own->first + own->n; n++) {
         const sm *s = &c->sms[port->sms[n]];
-        for (size_t i = 0; i < s->port.out.n; i++) {
+        for (size_t i = 0; i < s->port.out.n && s->port.has_stores; i++) {
             const orr_request *r = &s->port.out.at[i];
             if (!cyc_crossbar_passes(c, r, port->until)) continue;
             *ORR_PUSH(&own->keys.all) = (orr_timed){r->time, (uint32_t)i, port->sms[n]};
