@@ -1,8 +1,8 @@
 // Thread blocks for the SMs (supply.h).
 //
 // With more than one host thread the source is read ahead by a thread of its own: executing or parsing the
-// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too. Where
-// the source comes in parts (orr_source.part) and the launch is large, several threads read: each has every
+// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too; who has
+// read so far goes on when half of it has been taken, and is not woken for each block. Where the source comes in parts (orr_source.part) and the launch is large, several threads read: each has every
 // n-th piece of the grid, and a list of its own, from which blocks are taken in grid order.
 #include "model/cycle/supply.h"
 
@@ -83,6 +83,14 @@ static void copy(block_traces *b, const orr_tb *tb, uint32_t nblocks) {
     b->next = NULL;
 }
 
+// A reader of so many blocks and bytes is to stop, or to go on.
+static bool is_ahead(uint32_t queued, size_t bytes, uint32_t readers) {
+    return queued && (queued >= AHEAD_BLOCKS / readers || bytes >= AHEAD_BYTES / readers);
+}
+static bool is_behind(uint32_t queued, size_t bytes, uint32_t readers) {
+    return queued <= AHEAD_BLOCKS / readers / 2 && bytes <= AHEAD_BYTES / readers / 2;
+}
+
 static void give(block_traces **list, block_traces *b) {
     b->next = *list;
     *list = b;
@@ -118,8 +126,7 @@ static void *read_part(void *arg) {
     supply *s = r->supply;
     for (bool more = true; more;) {
         pthread_mutex_lock(&r->lock);
-        while (!r->stop && r->queued &&
-               (r->queued >= AHEAD_BLOCKS / s->nreaders || r->bytes >= AHEAD_BYTES / s->nreaders))
+        while (!r->stop && is_ahead(r->queued, r->bytes, s->nreaders))
             pthread_cond_wait(&r->changed, &r->lock);
         more = !r->stop;
         pthread_mutex_unlock(&r->lock);
@@ -187,7 +194,7 @@ static block_traces *take_from(supply *s, reader *r) {
         b->next = NULL;
         r->bytes -= b->used;
         r->queued--;
-        pthread_cond_signal(&r->changed);
+        if (is_behind(r->queued, r->bytes, s->nreaders)) pthread_cond_signal(&r->changed);
     }
     pthread_mutex_unlock(&r->lock);
     if (!b) s->err = r->err;
@@ -230,7 +237,7 @@ static void *read_all(void *arg) {
     bool more = true;
     while (more) {
         pthread_mutex_lock(&s->lock);
-        while (!s->stop && s->queued && (s->queued >= AHEAD_BLOCKS || s->bytes >= AHEAD_BYTES))
+        while (!s->stop && is_ahead(s->queued, s->bytes, 1))
             pthread_cond_wait(&s->changed, &s->lock);
         more = !s->stop;
         block_traces *b = take(&s->spare);
@@ -245,13 +252,12 @@ static void *read_all(void *arg) {
         if (more) {
             *s->last = b;
             s->last = &b->next;
-            s->queued++;
             s->bytes += b->used;
         } else {
             give(&s->spare, b);
             s->ended = true;
         }
-        pthread_cond_broadcast(&s->changed);
+        if (!more || !s->queued++) pthread_cond_broadcast(&s->changed); // who waits has found none
         pthread_mutex_unlock(&s->lock);
         pthread_mutex_unlock(&s->reading);
     }
@@ -291,7 +297,7 @@ static block_traces *unlink_first(supply *s) {
     b->next = NULL;
     s->queued--;
     s->bytes -= b->used;
-    pthread_cond_broadcast(&s->changed);
+    if (is_behind(s->queued, s->bytes, 1)) pthread_cond_broadcast(&s->changed);
     return b;
 }
 
