@@ -39,7 +39,9 @@ struct supply {
     void *arg;
     orr_profile *places;
     orr_arena arena;
-    block_traces *back; // returned: come first
+    block_traces *back;               // returned: come first, in order
+    ORR_VEC(block_traces *) returned; // that are not in `back` yet,
+    ORR_VEC(block_traces *) numbers;  // by number, to put them in order
     block_traces *spare;
     // read ahead
     bool ahead;
@@ -276,8 +278,48 @@ supply *cyc_supply_open(orr_source *source, int threads, bool skips) {
     return s;
 }
 
+// There are as many as SMs have in stock, with numbers close together.
+void cyc_supply_return(supply *s, block_traces *list) {
+    for (; list; list = list->next) *ORR_PUSH(&s->returned) = list;
+}
+
+static int by_index(const void *a, const void *b) {
+    uint64_t x = (*(block_traces *const *)a)->index, y = (*(block_traces *const *)b)->index;
+    return (x > y) - (x < y);
+}
+
+// What has been returned goes to what was before.
+static void put_back(supply *s) {
+    if (!s->returned.n) return;
+    cyc_supply_return(s, s->back);
+    block_traces **at = &s->back, **all = s->returned.at;
+    size_t n = s->returned.n;
+    uint64_t first = all[0]->index, last = first;
+    for (size_t i = 1; i < n; i++) {
+        first = all[i]->index < first ? all[i]->index : first;
+        last = all[i]->index > last ? all[i]->index : last;
+    }
+    if (last - first < 8 * n) { // a place for each number
+        s->numbers.n = 0;
+        for (uint64_t i = first; i <= last; i++) *ORR_PUSH(&s->numbers) = NULL;
+        for (size_t i = 0; i < n; i++) s->numbers.at[all[i]->index - first] = all[i];
+        all = s->numbers.at;
+        n = s->numbers.n;
+    } else {
+        qsort(all, n, sizeof *all, by_index);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!all[i]) continue;
+        *at = all[i];
+        at = &all[i]->next;
+    }
+    *at = NULL;
+    s->returned.n = 0;
+}
+
 static block_traces *take_new(supply *s);
 block_traces *cyc_supply_take(supply *s) {
+    put_back(s);
     block_traces *b = s->back;
     if (b) {
         s->back = b->next;
@@ -323,20 +365,6 @@ static block_traces *take_new(supply *s) {
     return b;
 }
 
-// There are few of them: as many as SMs have in stock. An SM's are in order.
-void cyc_supply_return(supply *s, block_traces *list) {
-    block_traces **at = &s->back;
-    for (uint64_t last = 0; list; at = &(*at)->next) {
-        block_traces *b = list;
-        list = b->next;
-        if (b->index < last) at = &s->back;
-        last = b->index;
-        while (*at && (*at)->index < b->index) at = &(*at)->next;
-        b->next = *at;
-        *at = b;
-    }
-}
-
 void cyc_supply_done(supply *s, block_traces *list) {
     if (!list) return;
     pthread_mutex_lock(&s->lock);
@@ -348,7 +376,10 @@ void cyc_supply_done(supply *s, block_traces *list) {
     pthread_mutex_unlock(&s->lock);
 }
 
-uint64_t cyc_supply_next(supply *s) { return s->back ? s->back->index : s->next; }
+uint64_t cyc_supply_next(supply *s) {
+    put_back(s);
+    return s->back ? s->back->index : s->next;
+}
 
 // A block that has been read is left out. Its lines, if they are wanted.
 static bool leave_out(supply *s, const orr_tb *tb) {
@@ -373,6 +404,7 @@ bool cyc_supply_skip(supply *s, uint64_t warm, uint64_t to, orr_touch *touch, vo
     s->touch = touch;
     s->arg = arg;
     bool ok = true;
+    put_back(s);
     while (ok && s->back && s->back->index < to) {
         block_traces *b = s->back;
         s->back = b->next;
@@ -427,9 +459,12 @@ bool cyc_supply_close(supply *s, orr_err *e) {
         pthread_join(s->thread, NULL);
     }
     close_readers(s);
+    put_back(s);
     free_list(s->back);
     free_list(s->first);
     free_list(s->spare);
+    free(s->returned.at);
+    free(s->numbers.at);
     orr_arena_free(&s->arena);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->reading);
