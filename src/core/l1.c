@@ -638,15 +638,16 @@ static void pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
     a->next_line = n;
 }
 
+void l1_prefetch_lines(const l1_cache *c, const orr_coalesced *x) {
+    for (uint32_t n = 0; n < x->lines; n++) orr_cache_prefetch_set(&c->tags, x->line[n].line);
+}
+
 bool l1_lookup(l1_cache *c, l1_access *a) {
     const l1_spec *s = c->spec;
     uint64_t when = c->pipe->start + c->pipe->delay + s->latency;
     if (!a->next_line) { // not one that is tried again
         a->noted = false;
         if (a->i->flags & ORR_TF_STORE) note_bytes(a);
-        for (uint32_t n = 0; n < a->lines.lines; n++)
-            orr_cache_prefetch_set(&c->tags,
-                                   a->lines.line[n].line); // the host's caches seldom have many of them
     }
     for (uint32_t lines = a->lines.lines; a->next_line < lines; a->next_line++) {
         uint32_t at = NOT_LOOKED;

@@ -166,6 +166,8 @@ static inline void l1_start_warp(l1_cache *c, uint32_t warp) { c->warp[warp].fir
 
 // ---- an instruction
 uint32_t l1_expect(l1_cache *c, uint32_t warp, uint32_t inst); // somebody will wait for what it loads: a load
+// These lines will be looked up: the host's caches seldom have many of their tags.
+void l1_prefetch_lines(const l1_cache *c, const orr_coalesced *x);
 // The cycles that the pipe is busy with the access, whose lines are known. *lag: how much later than an
 // access of one pass the last word comes.
 uint32_t l1_cost(l1_cache *c, l1_access *a, uint32_t *lag);
