@@ -627,7 +627,7 @@ static void pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
     const orr_coalesced *x = &a->lines;
     uint32_t first = a->next_line, n = first, sectors = 0;
     if (a->i->flags & (ORR_TF_ATOMIC | ORR_TF_STORE | ORR_TF_BYPASS) || a->live || c->launch->perfect ||
-        (!a->local && !c->spec->cost.global) || !c->tags.head)
+        (!a->local && !c->spec->cost.global) || c->tags.bucket)
         return;
     uint32_t end = x->again < x->lines ? x->again : x->lines;
     const orr_cache tags = c->tags; // of which nothing changes meanwhile
