@@ -287,7 +287,13 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     lane_push(s, lane, &to);
     s->lane[lane].partial_stores += is_partial_store(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
+    if (to.far) orr_cache_prefetch(&s->cache, tag);
+}
+
+// What a request of an SM will look at is fetched by the host.
+void orr_l2_expect(const orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t sm) {
+    const orr_l2_slice *s = &p->slice[slice];
     orr_cache_prefetch(&s->cache, tag);
-    if (to.kind == ORR_REQ_WRITE) __builtin_prefetch(&s->stores[tag % ORR_L2_STORES], 1);
-    if (!to.far && p->spec->merge.max_loads > 1) orr_l2_merge_prefetch(p, s, &to);
+    __builtin_prefetch(&s->stores[tag % ORR_L2_STORES], 1);
+    if (p->spec->merge.max_loads > 1) orr_l2_merge_prefetch(p, s, tag, sm);
 }
