@@ -287,7 +287,6 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     lane_push(s, lane, &to);
     s->lane[lane].partial_stores += is_partial_store(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
-    if (to.far) orr_cache_prefetch(&s->cache, tag);
 }
 
 // What a request of an SM will look at is fetched by the host.

@@ -249,6 +249,7 @@ static void deliver(partition *p, uint32_t half, uint64_t until) {
     const orr_l2_crossing *a;
     int kind = 0;
     while ((a = next_to(p, half, &kind)) && a->r.time < until) {
+        orr_cache_prefetch_line(&p->l2[half].slice[a->slice].cache, a->r.line);
         orr_l2_push(&p->l2[half], a->slice, &a->r);
         p->taken[half][kind]++;
         p->next[half] = 0;
@@ -277,6 +278,7 @@ static void exchange(partition *p, uint32_t half) {
         (void)ORR_PUSH(list);
         for (; at > first && list->at[at - 1].r.time > a->r.time; at--) list->at[at] = list->at[at - 1];
         list->at[at] = *a;
+        orr_cache_prefetch(&to->slice[a->slice].cache, a->r.line);
     }
     for (size_t i = 0; i < from->returns.n; i++) {
         p->next[!half] = least(p->next[!half], from->returns.at[i].time);
