@@ -151,7 +151,7 @@ typedef struct l1_cache {
     ORR_VEC(l1_waiter) waiters;
     uint32_t free_load, free_mshr, free_waiter, open_mshrs;
     l1_readout out;
-    uint64_t filled_until; // when the last sector that was waited for is in the registers (l1.fill_interval)
+    uint64_t filled_until;  // when the last sector that was waited for is in the registers (l1.fill_interval)
     l1_part *partial_lines; // [PART_LINES] hashed by line
     bool has_partial_lines; // a line has been written in part
     l1_counters n;

@@ -127,7 +127,7 @@ static void hold(const orr_cache *c, uint32_t set, uint32_t way, uint64_t tag) {
 }
 static void let_go(const orr_cache *c, uint32_t set, uint32_t way) {
     if (c->few)
-        c->few[set] &= (uint16_t)~(256u << way);
+        c->few[set] &= (uint16_t) ~(256u << way);
     else
         signatures(c, set)[way] = 0;
 }
@@ -271,8 +271,8 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
 void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
     if (c->bucket) return;
     uint32_t s = orr_cache_set_of(c, tag);
-    uint32_t way = c->few ? orr_cache_way(c, s, tag)
-                          : orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
+    uint32_t way =
+        c->few ? orr_cache_way(c, s, tag) : orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
     if (way == c->ways) way = by_use(c, s, c->ways - 1);
     __builtin_prefetch(&c->line[s * c->ways + way], 1);
     if (c->partial) __builtin_prefetch(&c->partial[s * c->ways + way], 1);

@@ -41,8 +41,9 @@ typedef struct orr_cache {
     uint32_t set_mask;    // sets - 1 when that is a mask, else 0
     bool hashed;          // set index: bits folded, not plain
     const uint16_t *fold; // what each bit of a line's number adds to its set's; NULL: not so (orr_cache_fold)
-    // Few ways: for each set the ways by use, two bits each, the newest lowest (all 0: in any order), and from
-    // bit 8 on which of them hold a line. A set's lines are one host cache line, so that is all a hit touches.
+    // Few ways: for each set the ways by use, two bits each, the newest lowest (all 0: in any order), and
+    // from bit 8 on which of them hold a line. A set's lines are one host cache line, so that is all a hit
+    // touches.
     uint16_t *few;
     // Packed: for each set the ways' signatures (0: empty, and a few more of those), then the ways by use,
     // newest first (all 0: in any order), and how many of these are protected.
@@ -73,8 +74,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 // For each of the lowest n bits of a line's number, the bits of its set that it turns over; what is above is
 // taken as if it came again from bit 0 on. Nothing changes where a set would not exist. Before the first use.
 void orr_cache_fold(orr_cache *c, const int64_t *turns, int n);
-// Room for no more than `lines` of them at a time, whatever set they are in. Before the first use, or while it
-// is empty; sets of up to ORR_CACHE_PACKED ways only.
+// Room for no more than `lines` of them at a time, whatever set they are in. Before the first use, or while
+// it is empty; sets of up to ORR_CACHE_PACKED ways only.
 void orr_cache_limit(orr_cache *c, uint32_t lines);
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten

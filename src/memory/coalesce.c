@@ -299,8 +299,8 @@ static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
     return atomic ? degree_of_atomics(word, n) : degree_of_words(word, n);
 }
 
-// A full warp at one stride: lanes whose distance times the stride is a multiple of 32 words meet on a bank, so
-// gcd(stride, 32) of them; at stride 0 all want the same word.
+// A full warp at one stride: lanes whose distance times the stride is a multiple of 32 words meet on a bank,
+// so gcd(stride, 32) of them; at stride 0 all want the same word.
 static bool is_strided(const orr_access *a, uint32_t *passes) {
     uint32_t word[ORR_WARP], off = 0;
     if (a->mask != 0xffffffffu) return false;
@@ -318,8 +318,8 @@ static bool in_pairs(const orr_access *a) {
     return true;
 }
 
-// The passes for lanes of a word each: as many as there are different words on the fullest bank. A bank's words
-// are in a list, by the lane that came first with each; the last one is behind itself.
+// The passes for lanes of a word each: as many as there are different words on the fullest bank. A bank's
+// words are in a list, by the lane that came first with each; the last one is behind itself.
 static uint32_t passes_of_words(const orr_access *a) {
     uint32_t word[ORR_WARP], used = 0, most = 1;
     uint8_t first[32], behind[ORR_WARP], words[32];

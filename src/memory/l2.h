@@ -291,10 +291,10 @@ void orr_l2_free(orr_l2 *p);
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
 void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in order of time; r->line is a tag
 void orr_l2_expect(const orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t sm); // such a one will be
-void orr_l2_return(orr_l2 *p, const orr_l2_event *e);                 // one of the other half's `returns`
-uint64_t orr_l2_next(const orr_l2 *p);                                // UINT64_MAX: nothing is to be done
-void orr_l2_prefetch(const orr_l2 *p); // what its events will look at, into the host's caches
-uint64_t orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);     // returns orr_l2_next
+void orr_l2_return(orr_l2 *p, const orr_l2_event *e); // one of the other half's `returns`
+uint64_t orr_l2_next(const orr_l2 *p);                // UINT64_MAX: nothing is to be done
+void orr_l2_prefetch(const orr_l2 *p);                // what its events will look at, into the host's caches
+uint64_t orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out); // returns orr_l2_next
 // Without time: sectors are there now; are there as if somebody had loaded them; or had stored to them; and
 // the copy that the other half has of them.
 void orr_l2_preload(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);

@@ -316,8 +316,8 @@ static const orr_request *request_of(const partition *p, const window *w, size_t
     return i < w->held ? &p->later.at[i] : &w->r[i - w->held];
 }
 
-// Where they go. What they will look at is asked for at once: the tags of a large L2, and much else, are seldom
-// in the host's caches.
+// Where they go. What they will look at is asked for at once: the tags of a large L2, and much else, are
+// seldom in the host's caches.
 static void find_places(const orr_memsys *m, partition *p, const window *w) {
     for (size_t at = 0; at < w->n; at++) {
         const orr_request *q = request_of(p, w, at);

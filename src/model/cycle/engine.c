@@ -232,7 +232,8 @@ static void end_unit(engine *x, uint64_t now) {
         x->unit.nblocks = p->nblocks;
     }
     orr_piece *one = ORR_PUSH(&u->unit);
-    *one = (orr_piece){now - x->unit.cycles, x->last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
+    *one =
+        (orr_piece){now - x->unit.cycles, x->counted.last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
     for (uint32_t b = 0; b < p->nblocks; b++) {
         uint64_t n = 0;
         for (int k = 0; k < x->c->host.n; k++)
@@ -242,7 +243,7 @@ static void end_unit(engine *x, uint64_t now) {
         x->unit.issued[b] = n;
     }
     x->unit.cycles = now;
-    x->unit.insts = x->last.insts;
+    x->unit.insts = x->counted.last.insts;
 }
 
 // ---- the two halves of a window -----------------------------------------------------------------
@@ -545,7 +546,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         collect_blocks(x, progress);
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
-        if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
+        if (x->out->pieces && x->counted.last.insts - x->unit.insts >= x->out->pieces->size)
+            end_unit(x, x->until);
         if (c->live && (orr_step_failed(c->live, e) || !orr_step_turn(c->live, x->until, e))) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].bad_trace)
@@ -648,7 +650,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     x->sent = orr_calloc((partitions(c) + 1) * (size_t)cyc_crew_size(x->crew), sizeof *x->sent);
-    x->sums = orr_calloc((size_t)cyc_crew_size(x->crew), sizeof *x->sums);
+    x->counted.share = orr_calloc((size_t)cyc_crew_size(x->crew), sizeof *x->counted.share);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
     x->threads = threads;
@@ -670,7 +672,7 @@ static void close_engine(engine *x) {
     free(x->sent);
     free(x->replies);
     free(x->in);
-    free(x->sums);
+    free(x->counted.share);
     free(x->busy);
     free(x->first_order);
     free(x->refill_order);
@@ -753,7 +755,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     }
     if (x.end_noticed / 256 > out->cycles) out->cycles = x.end_noticed / 256;
     if (ok && !c->perfect) drain(&x);
-    if (ok && out->pieces && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
+    if (ok && out->pieces && x.counted.last.insts > x.unit.insts) end_unit(&x, out->cycles);
     orr_err read = {0};
     if (c->grids ? !cyc_grids_close(c->grids, &read) : !cyc_supply_close(x.supply, &read)) {
         if (ok) orr_fail(e, read.status, "%s", read.text);

@@ -64,11 +64,11 @@ static uint8_t plainness(const cycle *c, const orr_tinst *i) {
 
 static void fit_plain(cycle *c) {
     const orr_program *p = c->program;
-    if (c->plain_cap < p->ninsts) {
-        c->plain_cap = p->ninsts + p->ninsts / 2 + 64;
-        c->plain = orr_realloc(c->plain, c->plain_cap);
+    if (c->traits.ninsts < p->ninsts) {
+        c->traits.ninsts = p->ninsts + p->ninsts / 2 + 64;
+        c->traits.plain = orr_realloc(c->traits.plain, c->traits.ninsts);
     }
-    for (uint32_t n = 0; n < p->ninsts; n++) c->plain[n] = plainness(c, &p->insts[n]);
+    for (uint32_t n = 0; n < p->ninsts; n++) c->traits.plain[n] = plainness(c, &p->insts[n]);
 }
 
 static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }

@@ -47,7 +47,7 @@ static void sum_share(void *arg, int worker, uint32_t k) {
     engine_share parts = cyc_share_of(x, k, c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem));
     for (uint32_t p = parts.first; p < parts.first + parts.n; p++)
         orr_memsys_sectors(c->mem, (int)p, &now.l2_sectors, &now.dram_sectors);
-    x->sums[k] = now;
+    x->counted.share[k] = now;
 }
 
 void cyc_sample(engine *x) {
@@ -56,13 +56,13 @@ void cyc_sample(engine *x) {
     orr_sample now = {0};
     uint32_t crew = (uint32_t)cyc_crew_size(x->crew);
     cyc_crew_run(x->crew, crew, sum_share, x);
-    for (uint32_t k = 0; k < crew; k++) add_sample(&now, &x->sums[k], &none);
+    for (uint32_t k = 0; k < crew; k++) add_sample(&now, &x->counted.share[k], &none);
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
     while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
     uint64_t at = (x->until - 1) / r->sample_cycles;
     if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
-    add_sample(&r->samples[at], &now, &x->last);
-    x->last = now;
+    add_sample(&r->samples[at], &now, &x->counted.last);
+    x->counted.last = now;
 }
 
 bool cyc_in_same_sample(const engine *x, uint64_t until) {

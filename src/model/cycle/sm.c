@@ -17,7 +17,7 @@ typedef struct dispatched {
     uint32_t mask;         // lanes that its warp had
     bool predicated_off;   // no lane takes part
     bool behind_yield;     // the instruction before was a YIELD
-    uint8_t plain;         // cycle.plain
+    uint8_t plain;         // kernel_traits.plain
     orr_step_access *live; // what it does to memory, if it is executed as it is timed
     uint64_t start;        // cycles from issue until it is in its unit
     uint64_t lost;         // of them those that its operands, or a queue, cost
@@ -395,7 +395,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
                     .mask = w->pc.mask,
                     .predicated_off = w->pc.predicated_off,
                     .behind_yield = w->yielded,
-                    .plain = c->plain[w->pc.at]};
+                    .plain = c->traits.plain[w->pc.at]};
     uint64_t now = s->clock.now;
     if (!again) {
         cyc_warp_account(s, w, now);
@@ -458,8 +458,8 @@ static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
     }
 }
 
-// What scheduler `n` does in this cycle; returns when to try again. In the window, which lasts until `until`, it
-// does not look for somebody in a cycle in which nobody can be awake.
+// What scheduler `n` does in this cycle; returns when to try again. In the window, which lasts until `until`,
+// it does not look for somebody in a cycle in which nobody can be awake.
 static uint64_t schedule(sm *s, uint32_t n, uint64_t until) {
     scheduler *q = &s->sched[n];
     const cycle *c = s->c;

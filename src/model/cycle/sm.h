@@ -184,8 +184,6 @@ static inline bool by_queue(const orr_tinst *i) {
     return i->tclass == ORR_TC_CONST || i->sass == ORR_SASS_S2R;
 }
 
-enum { PLAIN = 1, PLAIN_RESULT }; // cycle.plain; 0: it is not
-
 typedef struct sm_use { // of an SM's room, by thread blocks
     uint32_t blocks, warps;
     int64_t registers, shared;
@@ -198,7 +196,7 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     block_traces *done;                            // blocks that have ended: their buffers go back
     uint64_t free;                                 // when the next block may start
     uint32_t n, resident;                          // slots; in use
-    uint32_t wave;        // blocks that an empty SM has room for: n, or less with launch.warp_room
+    uint32_t wave; // blocks that an empty SM has room for: n, or less with launch.warp_room
     uint32_t stocked, started, started_last; // in this window, in the one before
     // what only the SM looks at
     block *slot;
@@ -278,7 +276,10 @@ typedef struct kernel_traits {
     bool strong;       // it has accesses that are sent at once
     bool in_order;     // accesses are used in the order of the stream
     bool arrives_only; // warps arrive at barriers whose number is in a register, and do not wait there
+    uint8_t *plain;    // [instruction] PLAIN: its result comes after a fixed time, and nothing else happens
+    uint32_t ninsts;   // that it has room for
 } kernel_traits;
+enum { PLAIN = 1, PLAIN_RESULT }; // the same, but something may look at when its result comes
 
 typedef struct warp_room { // what each warp has room for
     uint32_t places;       // registers
@@ -300,8 +301,6 @@ typedef struct cycle {     // one GPU, from launch to launch
     core_launch launch; // what SMs know of the launch
     network net;        // what SMs know of the network and the memory
     fetch_code code;    // the program's
-    uint8_t *plain;     // [instruction] its result comes after a fixed time, and nothing else happens
-    uint32_t plain_cap;
     kernel_traits traits;
     bool timeline;
     bool perfect;

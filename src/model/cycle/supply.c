@@ -1,9 +1,10 @@
 // Thread blocks for the SMs (supply.h).
 //
 // With more than one host thread the source is read ahead by a thread of its own: executing or parsing the
-// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too; who has
-// read so far goes on when half of it has been taken, and is not woken for each block. Where the source comes in parts (orr_source.part) and the launch is large, several threads read: each has every
-// n-th piece of the grid, and a list of its own, from which blocks are taken in grid order.
+// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too; who
+// has read so far goes on when half of it has been taken, and is not woken for each block. Where the source
+// comes in parts (orr_source.part) and the launch is large, several threads read: each has every n-th piece
+// of the grid, and a list of its own, from which blocks are taken in grid order.
 #include "model/cycle/supply.h"
 
 #include <pthread.h>
@@ -239,8 +240,7 @@ static void *read_all(void *arg) {
     bool more = true;
     while (more) {
         pthread_mutex_lock(&s->lock);
-        while (!s->stop && is_ahead(s->queued, s->bytes, 1))
-            pthread_cond_wait(&s->changed, &s->lock);
+        while (!s->stop && is_ahead(s->queued, s->bytes, 1)) pthread_cond_wait(&s->changed, &s->lock);
         more = !s->stop;
         block_traces *b = take(&s->spare);
         pthread_mutex_unlock(&s->lock);

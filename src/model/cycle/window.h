@@ -6,6 +6,11 @@
 #include "model/cycle/engine.h"
 #include "model/cycle/supply.h"
 
+typedef struct sample_sums { // the counters
+    orr_sample last;         // at the last sample
+    orr_sample *share;       // [host thread] of its share of SMs and partitions, for the next one
+} sample_sums;
+
 typedef struct engine {
     cycle *c;
     supply *supply;
@@ -31,7 +36,7 @@ typedef struct engine {
     store_network *stores; // with xbar.store_bandwidth
     request_list *in;      // by partition
     request_list *sent;    // [host thread][partition], on the way there
-    orr_sample last, *sums; // at the last sample; [host thread] of its share, for the next one
+    sample_sums counted;
     run *out;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
     ORR_VEC(uint64_t) ends;  // of a window's blocks
