@@ -6,10 +6,11 @@
 // it.
 //
 // Sectors have valid, dirty and pending bits; `partial` masks of partly written sectors are kept by those
-// caches that need them. A set of up to ORR_CACHE_PACKED ways has a compact head: sixteen bits of each tag,
-// and the ways in order of use, next to each other, so that most lookups touch one host cache line and the
-// line itself. Wider sets find their lines through a hash table and keep them in a list. Memory is not
-// touched before it is needed, however large the cache is.
+// caches that need them. The lines of a set of up to ORR_CACHE_FEW ways are looked through as they are. A set
+// of up to ORR_CACHE_PACKED ways has a compact head: sixteen bits of each tag, and the ways in order of use,
+// next to each other, so that most lookups touch one host cache line and the line itself. Wider sets find
+// their lines through a hash table and keep them in a list. Memory is not touched before it is needed,
+// however large the cache is.
 #ifndef ORR_CACHE_H
 #define ORR_CACHE_H
 
