@@ -446,16 +446,18 @@ static void reset_parts(const cycle *c, sm *s) {
 }
 
 // An SM that had no block in the launch before needs nothing: a short launch costs what its own SMs cost.
-// `resized`: L1 has another size than then.
+// `resized`: L1 has another size than then, which nothing else knows of.
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
     reset_slots(c, &s->tb, occ);
     s->out_of_blocks = false;
     s->cluster.out.n = s->cluster.in.n = 0;
     s->cluster = (cluster_messages){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    if (!s->unused || resized) {
+    if (!s->unused) {
         memset(&s->n, 0, sizeof s->n);
         memset(s->stalls, 0, sizeof s->stalls);
         reset_parts(c, s);
+    } else if (resized) {
+        l1_reset(&s->l1);
     }
     s->unused = true;
     s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
