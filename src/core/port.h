@@ -9,8 +9,9 @@
 // only so many of them may be on their way (xbar.partial_stores); further ones are parked and merged until
 // one is acknowledged.
 //
-// Invariants: `out` is in the order in which requests were sent, not of their time; a line has at most one
-// store in `out` that others may still be merged with, and store_at finds it; `unacked` is the number of
+// Invariants: `out` is in the order in which requests were sent, not of their time; `has_stores` is set where
+// one of them is a store; a line has at most one store in `out` that others may still be merged with, and
+// store_at finds it; `unacked` is the number of
 // stores of each epoch that have been sent, or parked, and not been acknowledged.
 //
 // The component knows the memory's partitions (orr_memsys, as addresses) and how far they were behind at the
