@@ -167,8 +167,8 @@ static void as_a_list(void **state) {
     static const struct {
         uint32_t lines, ways;
         bool hashed;
-    } t[] = {{16, 16, false}, {48, 24, true}, {20, 5, false}, {96, 32, true},
-             {40, 40, false}, {1, 1, false},  {132, 33, true}};
+    } t[] = {{16, 16, false}, {48, 24, true},  {20, 5, false}, {96, 32, true}, {40, 40, false},
+             {1, 1, false},   {132, 33, true}, {64, 4, true},  {12, 3, false}, {16, 2, true}};
     for (size_t k = 0; k < sizeof t / sizeof *t; k++) {
         orr_cache c;
         orr_cache_init(&c, (uint64_t)t[k].lines * 128, 128, t[k].ways, t[k].hashed, false);
@@ -205,8 +205,13 @@ static void as_a_list(void **state) {
                 orr_cache_drop(&c, i);
                 remove_at(set, at);
             } else if (what < 10) {
+                uint32_t found = i;
                 assert_int_equal(c.line[i].tag, tag);
-                orr_cache_touch(&c, i);
+                if (what < 5 && !c.bucket) // a line of which nothing is wanted is there
+                    assert_true(orr_cache_hit(&c, tag, 0, &found));
+                else
+                    orr_cache_touch(&c, i);
+                assert_int_equal(found, i);
                 remove_at(set, at);
                 put_first(set, tag);
             } else if (what == 10 && random_below(100) == 0) {
@@ -253,6 +258,16 @@ static void room(void **state) {
         assert_false(victim.flags);
         orr_cache_flush(&c); // the second time it is as new
     }
+    orr_cache_limit(&c, 4); // there is room for all
+    for (uint64_t tag = 0; tag < 4; tag++) {
+        orr_cache_take(&c, tag, &victim, NULL);
+        assert_false(victim.flags);
+    }
+    uint32_t at;
+    assert_false(orr_cache_hit(&c, 4, 0, &at));
+    assert_int_equal(at, ORR_NO_LINE);
+    assert_false(orr_cache_hit(&c, 2, 1, &at)); // it is there without the sector
+    assert_int_equal(c.line[at].tag, 2);
     orr_cache_free(&c);
 }
 

@@ -92,7 +92,8 @@ static void test_port_packets(void **state) {
     (void)state;
     static rig r;
     rig_open(&r, GPU("xbar.request=32"));
-    for (int n = 0; n < 2; n++) assert_int_equal(port_send(&r.port, store_of(1, 1), 10, 64), 0);
+    orr_request store = store_of(1, 1);
+    for (int n = 0; n < 2; n++) assert_int_equal(port_send(&r.port, &store, 10, 64), 0);
     assert_int_equal(r.port.out.at[0].time, (10 + WAY) * ORR_TICKS);
     assert_int_equal(r.port.out.at[1].time, (12 + WAY) * ORR_TICKS);
     assert_int_equal(r.port.n.sent_bytes, 128);
@@ -410,7 +411,8 @@ static void test_fence_rounds(void **state) {
     r.net.fences = true;
     assert_int_equal(fence_issue(&f, 0, 0), 10);
     assert_int_equal(fence_issue(&f, 0, 2), 100);
-    port_send(&r.port, store_of(1, 1), 0, 40);
+    orr_request store = store_of(1, 1);
+    port_send(&r.port, &store, 0, 40);
     assert_int_equal(r.port.unacked[0], 1);
     assert_int_equal(fence_issue(&f, 0, 2), NEVER);
     r.clock.now = 20;

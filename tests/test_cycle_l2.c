@@ -202,6 +202,7 @@ static void test_store_turns(void **state) {
     for (uint32_t n = 0; n < 4; n++) {
         line.sm = n < 3 ? 0 : 4;
         *ORR_PUSH(&c->sms[line.sm].port.out) = line;
+        c->sms[line.sm].port.has_stores = true;
     }
     store_network *port = cyc_store_network_new(c);
     crew *one = cyc_crew_new(1);

@@ -40,11 +40,13 @@ void l1_init(l1_cache *c, const l1_spec *s, const core_launch *launch, sm_port *
              uint32_t nwarps) {
     *c = (l1_cache){.spec = s, .launch = launch, .port = port, .pipe = pipe, .clock = port->clock};
     c->warp = orr_pages(nwarps, sizeof *c->warp);
+    c->partial_lines = orr_pages(PART_LINES, sizeof *c->partial_lines);
 }
 
 void l1_free(l1_cache *c) {
     if (c->bytes) orr_cache_free(&c->tags);
     orr_pages_free(c->warp);
+    orr_pages_free(c->partial_lines);
     free(c->filled.at);
     free(c->loads.at);
     free(c->mshrs.at);
@@ -56,13 +58,18 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     if (p->tag_ways) {
         // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
         // footprint, docs/archive/h200/l1.md).
-        orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
-        orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
+        if (c->bytes) {
+            orr_cache_flush(&c->tags);
+        } else {
+            orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
+            orr_cache_fold(&c->tags, p->set_hash.at, p->set_hash.n);
+        }
         orr_cache_limit(&c->tags, (uint32_t)(bytes / ORR_LINE));
     } else {
         // The sets stay, the ways follow what shared memory leaves.
         uint64_t sets = p->ways ? p->size / ORR_LINE / p->ways : 1;
         uint64_t ways = bytes / ORR_LINE / (sets ? sets : 1);
+        if (c->bytes) orr_cache_free(&c->tags);
         orr_cache_init(&c->tags, bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), p->hashed, false);
     }
 }
@@ -71,7 +78,6 @@ void l1_reset(l1_cache *c) {
     uint64_t bytes = c->launch->l1_bytes;
     if (bytes < ORR_LINE) bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (c->bytes != bytes) {
-        if (c->bytes) orr_cache_free(&c->tags);
         make_tags(c, bytes);
         c->filled.n = 0;
     } else if (c->spec->policy.flush) {
@@ -79,6 +85,7 @@ void l1_reset(l1_cache *c) {
         c->filled.n = 0;
     }
     c->loads.n = c->mshrs.n = c->waiters.n = 0;
+    if (c->has_partial_lines) memset(c->partial_lines, 0, PART_LINES * sizeof *c->partial_lines);
     *c = (l1_cache){.spec = c->spec,
                     .launch = c->launch,
                     .port = c->port,
@@ -92,6 +99,7 @@ void l1_reset(l1_cache *c) {
                     .loads = c->loads,
                     .mshrs = c->mshrs,
                     .waiters = c->waiters,
+                    .partial_lines = c->partial_lines,
                     .free_load = NOBODY,
                     .free_mshr = NOBODY,
                     .free_waiter = NOBODY,
@@ -274,7 +282,7 @@ static void ask(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors,
                      .kind = ORR_REQ_READ,
                      .from = from_of(a->local)};
     if (a->live && a->load != NOBODY) r.live = perform_load(c->port->ops, a->live, line);
-    pipe_hold(c->pipe, port_ask(c->port, r, when));
+    pipe_hold(c->pipe, port_ask(c->port, &r, when));
 }
 
 // The next request for some of these sectors of a line: all of them together, or one by one (xbar.sectors),
@@ -369,7 +377,7 @@ static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when)
     r.from = from_of(victim->tag >= ORR_LOCAL_LINES);
     for (int n = 0; n < 4; n++)
         if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
-    pipe_hold(c->pipe, port_send(c->port, r, when, port_store_packet(c->port, r.sectors, r.bytes)));
+    pipe_hold(c->pipe, port_send(c->port, &r, when, port_store_packet(c->port, r.sectors, r.bytes)));
 }
 
 // L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
@@ -615,22 +623,23 @@ static bool lookup_line(l1_cache *c, l1_access *a, uint64_t when, uint32_t at) {
 // Of the access's next lines those that are there with all that it loads of them, up to the first that is
 // not. Nothing else happens with these, and a load to many lines has many of them. *at: the place of that
 // one.
-static uint32_t pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
+static void pass_hits(l1_cache *c, l1_access *a, uint32_t *at) {
     const orr_coalesced *x = &a->lines;
     uint32_t first = a->next_line, n = first, sectors = 0;
     if (a->i->flags & (ORR_TF_ATOMIC | ORR_TF_STORE | ORR_TF_BYPASS) || a->live || c->launch->perfect ||
-        (!a->local && !c->spec->cost.global))
-        return 0;
-    for (; n < x->again && n < x->lines; n++) {
-        *at = orr_cache_find(&c->tags, x->line[n].line);
-        if (*at == ORR_NO_LINE || x->line[n].sectors & ~c->tags.line[*at].valid) break;
+        (!a->local && !c->spec->cost.global) || c->tags.bucket)
+        return;
+    uint32_t end = x->again < x->lines ? x->again : x->lines;
+    const orr_cache tags = c->tags; // of which nothing changes meanwhile
+    for (; n < end && orr_cache_hit(&tags, x->line[n].line, x->line[n].sectors, at); n++)
         sectors += (uint32_t)orr_popc(x->line[n].sectors);
-        orr_cache_touch(&c->tags, *at);
-        *at = NOT_LOOKED;
-    }
     if (n > first) l1_count(c, a, sectors, sectors, 0);
+    if (n == end) *at = NOT_LOOKED;
     a->next_line = n;
-    return n - first;
+}
+
+void l1_prefetch_lines(const l1_cache *c, const orr_coalesced *x) {
+    for (uint32_t n = 0; n < x->lines; n++) orr_cache_prefetch_set(&c->tags, x->line[n].line);
 }
 
 bool l1_lookup(l1_cache *c, l1_access *a) {
@@ -639,30 +648,13 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
     if (!a->next_line) { // not one that is tried again
         a->noted = false;
         if (a->i->flags & ORR_TF_STORE) note_bytes(a);
-        for (uint32_t n = 0; n < a->lines.lines; n++)
-            orr_cache_prefetch_set(&c->tags,
-                                   a->lines.line[n].line); // the host's caches seldom have many of them
     }
-    // Line n is looked up n * cost / lines later: a quotient and what is left of it go on together.
-    uint32_t lines = a->lines.lines, cost = a->cost, each = lines > 1 ? cost / lines : 0;
-    uint32_t over = cost - each * lines, later = 0, left = 0;
-    if (a->next_line && lines) {
-        later = a->next_line * cost / lines;
-        left = a->next_line * cost % lines;
-    }
-    for (; a->next_line < lines; a->next_line++) {
+    for (uint32_t lines = a->lines.lines; a->next_line < lines; a->next_line++) {
         uint32_t at = NOT_LOOKED;
-        for (uint32_t hits = pass_hits(c, a, &at); hits > 0; hits--) {
-            later += each;
-            left += over;
-            if (left >= lines) left -= lines, later++;
-        }
+        pass_hits(c, a, &at);
         if (a->next_line == lines) break;
-        uint64_t t = when + later, missed = a->missed * s->miss_interval;
-        if (!lookup_line(c, a, latest(t, when + missed), at)) return false;
-        later += each;
-        left += over;
-        if (left >= lines) left -= lines, later++;
+        uint64_t missed = a->missed * s->miss_interval, later = a->next_line * a->cost / lines;
+        if (!lookup_line(c, a, when + latest(later, missed), at)) return false;
     }
     l1_read_later(c, a);
     use_banks(c, a);

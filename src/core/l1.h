@@ -151,9 +151,9 @@ typedef struct l1_cache {
     ORR_VEC(l1_waiter) waiters;
     uint32_t free_load, free_mshr, free_waiter, open_mshrs;
     l1_readout out;
-    uint64_t filled_until; // when the last sector that was waited for is in the registers (l1.fill_interval)
-    l1_part partial_lines[PART_LINES]; // hashed by line
-    bool has_partial_lines;            // a line has been written in part
+    uint64_t filled_until;  // when the last sector that was waited for is in the registers (l1.fill_interval)
+    l1_part *partial_lines; // [PART_LINES] hashed by line
+    bool has_partial_lines; // a line has been written in part
     l1_counters n;
 } l1_cache;
 
@@ -166,6 +166,8 @@ static inline void l1_start_warp(l1_cache *c, uint32_t warp) { c->warp[warp].fir
 
 // ---- an instruction
 uint32_t l1_expect(l1_cache *c, uint32_t warp, uint32_t inst); // somebody will wait for what it loads: a load
+// These lines will be looked up: the host's caches seldom have many of their tags.
+void l1_prefetch_lines(const l1_cache *c, const orr_coalesced *x);
 // The cycles that the pipe is busy with the access, whose lines are known. *lag: how much later than an
 // access of one pass the last word comes.
 uint32_t l1_cost(l1_cache *c, l1_access *a, uint32_t *lag);

@@ -50,7 +50,7 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     }
     // A compare and swap of 128 bits has 32 bytes of operands.
     bool wide = a->i->bytes == 16 && orr_atomic_swaps(a->i->atomic);
-    pipe_hold(c->pipe, port_send(p, r, when, packet_of(c, q->sectors, q->bytes) << wide));
+    pipe_hold(c->pipe, port_send(p, &r, when, packet_of(c, q->sectors, q->bytes) << wide));
     if (port_counts_stores(p)) port_visit(p, line);
     if (!answered) return;
     const port_spec *s = p->spec;

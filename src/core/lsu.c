@@ -186,6 +186,7 @@ static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
     lsu_warp *w = &u->warp[a->warp];
     data_pipe *pipe = u->pipe;
     coalesce(u, a);
+    l1_prefetch_lines(u->l1, &a->lines);
     note_traffic(u, a);
     uint32_t lag;
     a->cost = l1_cost(u->l1, a, &lag);

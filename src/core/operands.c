@@ -164,19 +164,19 @@ static uint64_t read_banks(operands *o, const orr_program *p, const orr_tinst *i
         counted |= one << (i->nreads - n);
         *cached = r->kept ? me : 0;
     }
-    uint64_t ports = s->ports, window = i->window * ports;
-    uint64_t first = now * ports, t = first;
+    uint64_t ports = s->ports, window = i->window * ports, first = now * ports, t = first;
     for (uint32_t b = 0; b < s->read_banks; b++) {
-        if (need[b] > 1 && s->late) {
-            uint64_t late = first + wait_for_late(o, who->recent, reads, counted, b, (uint32_t)now) * ports;
-            if (late > t) t = late;
-        }
-        uint64_t slack = window > need[b] ? window - need[b] : 0;
-        if (need[b] && o->read_free[b] > t + slack) t = o->read_free[b] - slack;
+        if (need[b] > 1 && s->late)
+            t = latest(t, first + wait_for_late(o, who->recent, reads, counted, b, (uint32_t)now) * ports);
+        uint64_t slack = window > need[b] ? window - need[b] : 0, from = o->read_free[b];
+        from = need[b] && from > slack ? from - slack : 0;
+        t = latest(t, from);
     }
     if (ports > 1) t = (t + ports - 1) / ports * ports;
-    for (uint32_t b = 0; b < s->read_banks; b++)
-        if (need[b]) o->read_free[b] = (o->read_free[b] > t ? o->read_free[b] : t) + need[b];
+    for (uint32_t b = 0; b < s->read_banks; b++) {
+        uint64_t until = latest(o->read_free[b], t) + need[b];
+        o->read_free[b] = need[b] ? until : o->read_free[b];
+    }
     return ports > 1 ? (t - first) / ports : t - first;
 }
 

@@ -141,37 +141,39 @@ static uint64_t holds_up(const port_spec *s, uint64_t free_at, uint64_t when) {
     return behind - s->l1_latency - s->ahead / 2;
 }
 
-uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
+uint64_t port_send(sm_port *p, const orr_request *request, uint64_t when, uint32_t bytes) {
     const port_spec *s = p->spec;
     const orr_memsys *mem = p->net->mem;
-    r.strong = p->strong; // it waits for no stores of its cluster
+    orr_request *r = ORR_PUSH(&p->out);
+    *r = *request;
+    r->strong = p->strong; // it waits for no stores of its cluster
     uint64_t t = latest(when * ORR_TICKS, p->send_free);
-    r.sm = p->sm;
-    r.partition = (uint32_t)orr_memsys_partition_of(mem, r.line);
-    uint64_t behind = slice_free(p, &r);
-    bool part = r.kind == ORR_REQ_WRITE && counts_as_part(p, r.sectors, r.bytes);
+    r->sm = p->sm;
+    r->partition = (uint32_t)orr_memsys_partition_of(mem, r->line);
+    uint64_t behind = slice_free(p, r);
+    bool part = r->kind == ORR_REQ_WRITE && counts_as_part(p, r->sectors, r->bytes);
+    p->has_stores |= r->kind == ORR_REQ_WRITE;
     if (!part) t = wait_for_slice(p, t, behind);
     p->send_free = t + bytes * s->request_byte;
     p->n.sent_bytes += bytes;
-    r.time = t + s->request_ticks;
-    if (s->far_ticks && !s->replicas && orr_memsys_side_of(mem, r.line) != (int)(p->sm * s->sides / s->nsms))
-        r.time += s->far_ticks;
-    p->sent = r.time;
-    if (r.kind >= ORR_REQ_ATOMIC) p->atomic_line = r.line + 1;
-    r.after_atomic = r.kind == ORR_REQ_READ && p->atomic_line == r.line + 1;
-    if (r.after_atomic) p->atomic_line = 0;
-    ask_for_acknowledgement(p, &r, part);
-    if (r.kind != ORR_REQ_READ && s->far_ticks && s->replicas) { // it is done where it belongs
-        if (behind > p->sent && r.kind == ORR_REQ_WRITE) p->sent = behind;
-        if (orr_memsys_side_of(mem, r.line) != (int)orr_half_of_sm(p->sm, s->gpcs)) p->sent += s->far_ticks;
+    r->time = t + s->request_ticks;
+    if (s->far_ticks && !s->replicas && orr_memsys_side_of(mem, r->line) != (int)(p->sm * s->sides / s->nsms))
+        r->time += s->far_ticks;
+    p->sent = r->time;
+    if (r->kind >= ORR_REQ_ATOMIC) p->atomic_line = r->line + 1;
+    r->after_atomic = r->kind == ORR_REQ_READ && p->atomic_line == r->line + 1;
+    if (r->after_atomic) p->atomic_line = 0;
+    ask_for_acknowledgement(p, r, part);
+    if (r->kind != ORR_REQ_READ && s->far_ticks && s->replicas) { // it is done where it belongs
+        if (behind > p->sent && r->kind == ORR_REQ_WRITE) p->sent = behind;
+        if (orr_memsys_side_of(mem, r->line) != (int)orr_half_of_sm(p->sm, s->gpcs)) p->sent += s->far_ticks;
     }
-    *ORR_PUSH(&p->out) = r;
     return holds_up(s, p->send_free, when);
 }
 
-uint64_t port_ask(sm_port *p, orr_request r, uint64_t when) {
-    if (port_counts_stores(p)) port_visit(p, r.line);
-    return port_send(p, r, when, p->spec->ask_sectors ? 32 * (uint32_t)orr_popc(r.sectors) : p->spec->ask);
+uint64_t port_ask(sm_port *p, const orr_request *r, uint64_t when) {
+    if (port_counts_stores(p)) port_visit(p, r->line);
+    return port_send(p, r, when, p->spec->ask_sectors ? 32 * (uint32_t)orr_popc(r->sectors) : p->spec->ask);
 }
 
 // ---- stores -------------------------------------------------------------------------------------
@@ -270,14 +272,14 @@ uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t li
     const port_spec *s = p->spec;
     store_buffer *b = &p->stores;
     uint32_t packet = port_store_packet(p, r->sectors, r->bytes);
-    if (!s->merge || p->strong) return port_send(p, *r, when, packet);
+    if (!s->merge || p->strong) return port_send(p, r, when, packet);
     if (park_store(p, r, packet)) return 0;
     uint64_t t = when * ORR_TICKS;
     uint64_t stays = s->open_ticks + (lines < s->open_lines ? lines : s->open_lines) * s->open_line_ticks;
     if (s->stores) t = latest(t, b->entered);
     if (merge_store(p, r, t, stays)) return 0;
     if (s->stores) t = latest(t, evict_oldest(p, t));
-    uint64_t held = port_send(p, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
+    uint64_t held = port_send(p, r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
     *store_place(p, r->line) = (uint32_t)p->out.n;
     uint64_t left = p->send_free - packet * s->request_byte;
     stay_open(p, left, t + stays);
@@ -332,7 +334,7 @@ uint64_t port_store_acknowledged(sm_port *p, uint32_t payload, bool *was_full) {
     const parked_store *h = &p->parked[p->parked_first];
     p->parked_first = (p->parked_first + 1) % STORE_PLACES;
     p->nparked--;
-    return port_send(p, h->r, p->clock->now, h->packet);
+    return port_send(p, &h->r, p->clock->now, h->packet);
 }
 
 port_warp *port_reduction_acknowledged(sm_port *p, uint32_t payload, uint32_t *warp) {
@@ -374,8 +376,9 @@ void port_next_epoch(sm_port *p) {
 // ---- windows ------------------------------------------------------------------------------------
 void port_handed_over(sm_port *p, uint64_t until) {
     size_t n = 0;
-    if (!p->spec->merge || !p->out.n) {
+    if (!p->spec->merge || !p->has_stores) {
         p->out.n = 0;
+        p->has_stores = false;
         return;
     }
     memset(p->stores.at, 0, sizeof p->stores.at);
@@ -385,4 +388,5 @@ void port_handed_over(sm_port *p, uint64_t until) {
         *store_place(p, p->out.at[n - 1].line) = (uint32_t)n;
     }
     p->out.n = n;
+    p->has_stores = n;
 }

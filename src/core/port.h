@@ -9,8 +9,9 @@
 // only so many of them may be on their way (xbar.partial_stores); further ones are parked and merged until
 // one is acknowledged.
 //
-// Invariants: `out` is in the order in which requests were sent, not of their time; a line has at most one
-// store in `out` that others may still be merged with, and store_at finds it; `unacked` is the number of
+// Invariants: `out` is in the order in which requests were sent, not of their time; `has_stores` is set where
+// one of them is a store; a line has at most one store in `out` that others may still be merged with, and
+// store_at finds it; `unacked` is the number of
 // stores of each epoch that have been sent, or parked, and not been acknowledged.
 //
 // The component knows the memory's partitions (orr_memsys, as addresses) and how far they were behind at the
@@ -101,6 +102,7 @@ typedef struct sm_port {
     port_warp *warp;      // by number
     parked_store *parked; // a ring of STORE_PLACES
     request_list out;
+    bool has_stores;  // in `out`
     perform_ops *ops; // what its requests do, where they are performed as they are served; NULL: they are not
     bool strong; // other threads may be polling what the access at hand writes, or it polls: it is sent at
                  // once
@@ -131,9 +133,9 @@ static inline bool port_counts_stores(const sm_port *p) { return p->net->fences 
 
 // ---- sending. All return the cycle before which L1 takes nothing because of it, 0: it is not held up.
 // A packet of `bytes` leaves in cycle `when` at the earliest.
-uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes);
+uint64_t port_send(sm_port *p, const orr_request *r, uint64_t when, uint32_t bytes);
 // A request for sectors of a line.
-uint64_t port_ask(sm_port *p, orr_request r, uint64_t when);
+uint64_t port_ask(sm_port *p, const orr_request *r, uint64_t when);
 // A store of an instruction of so many lines, merged or not. *behind: an earlier one to its line has not
 // left.
 uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines);

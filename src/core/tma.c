@@ -148,7 +148,7 @@ static void send_line(tma_unit *t, uint32_t copy, uint64_t when) {
         r.token = event_token(EVENT_TMA, TMA_ANSWER | copy);
         c->open++;
         t->open++;
-        port_ask(p, r, when);
+        port_ask(p, &r, when);
         return;
     }
     pipe_beside(t->pipe, 1);
@@ -157,7 +157,7 @@ static void send_line(tma_unit *t, uint32_t copy, uint64_t when) {
     r.bytes[1] = x.bytes[1];
     if (c->kind == TMA_REDUCE) r.ops = (uint8_t)(n + n / 2);
     uint32_t packet = port_store_packet(p, r.sectors, x.bytes);
-    port_send(p, r, when, c->kind == TMA_REDUCE ? packet + packet / 4 : packet);
+    port_send(p, &r, when, c->kind == TMA_REDUCE ? packet + packet / 4 : packet);
 }
 
 // A burst of the copy at hand. Loads leave one every `interval` cycles; stores as the port takes them.

@@ -67,10 +67,8 @@ static void occupy_half(exec_units *u, uint32_t whole, uint64_t at, uint64_t cyc
     update_halves(u, whole);
 }
 
-uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t at) {
-    uint32_t which = units_pool(u, sched, unit);
+uint64_t units_wait_in_line(exec_units *u, uint32_t which, uint64_t cycles, uint64_t at) {
     const unit_pool *p = &u->spec->pool[which];
-    u->busy[p->unit] += cycles;
     if (p->half) {
         occupy_half(u, which, at, cycles);
         return 0;

@@ -61,7 +61,16 @@ static inline uint64_t units_line_ends(const exec_units *u, uint32_t sched, uint
 }
 // An instruction comes to its unit at `at` and keeps it busy for so many cycles. Returns how long it waits
 // in line.
-uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t at);
+uint64_t units_wait_in_line(exec_units *u, uint32_t pool, uint64_t cycles, uint64_t at);
+static inline uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles,
+                                    uint64_t at) {
+    uint32_t which = units_pool(u, sched, unit);
+    const unit_pool *p = &u->spec->pool[which];
+    u->busy[p->unit] += cycles;
+    if (p->n != 1 || p->queue || p->half || p->whole) return units_wait_in_line(u, which, cycles, at);
+    u->free[which] = at + cycles;
+    return 0;
+}
 // Nothing is issued to the unit before `until`.
 void units_block(exec_units *u, uint32_t sched, uint32_t unit, uint64_t until);
 

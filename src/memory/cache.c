@@ -7,7 +7,9 @@
 #include <string.h>
 
 void orr_cache_flush(orr_cache *c) {
-    if (c->head) {
+    if (c->few) {
+        memset(c->few, 0, c->sets * sizeof *c->few);
+    } else if (c->head) {
         memset(c->head, 0, (size_t)c->sets * c->stride);
     } else {
         memset(c->bucket, 0, (size_t)c->buckets * sizeof *c->bucket);
@@ -25,9 +27,11 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     *c = (orr_cache){.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
     if (!(c->sets & (c->sets - 1))) c->set_mask = c->sets - 1;
     uint32_t total = c->sets * c->ways;
-    c->line = orr_pages(total, sizeof *c->line);
+    c->line = orr_pages(ways <= ORR_CACHE_FEW ? total + ORR_CACHE_FEW : total, sizeof *c->line);
     c->partial = partial ? orr_pages(total, sizeof *c->partial) : NULL;
-    if (ways <= ORR_CACHE_PACKED) {
+    if (ways <= ORR_CACHE_FEW) {
+        c->few = orr_pages(c->sets, sizeof *c->few);
+    } else if (ways <= ORR_CACHE_PACKED) {
         c->order_at = 2 * ((ways + 3) & ~3u);
         c->stride = 16; // in one host cache line, if it fits
         while (c->stride < 64 && c->stride < c->order_at + ways) c->stride *= 2;
@@ -54,7 +58,8 @@ void orr_cache_fold(orr_cache *c, const int64_t *turns, int n) {
 }
 
 void orr_cache_limit(orr_cache *c, uint32_t lines) {
-    if (!c->head || lines >= c->sets * c->ways) return;
+    c->max_lines = 0;
+    if (c->bucket || lines >= c->sets * c->ways) return;
     c->max_lines = lines ? lines : 1;
     c->step = c->sets * 2 / 7 + 1;
     while (orr_gcd(c->step, c->sets) != 1) c->step++; // so that it comes to all of them
@@ -62,6 +67,7 @@ void orr_cache_limit(orr_cache *c, uint32_t lines) {
 
 void orr_cache_free(orr_cache *c) {
     orr_pages_free(c->line);
+    orr_pages_free(c->few);
     orr_pages_free(c->head);
     free(c->bucket);
     free(c->link);
@@ -71,47 +77,59 @@ void orr_cache_free(orr_cache *c) {
     memset(c, 0, sizeof *c);
 }
 
-// ---- packed sets ------------------------------------------------------------------------------
+// ---- sets of few ways, and packed ones --------------------------------------------------------
 
 static uint16_t *signatures(const orr_cache *c, uint32_t set) {
     return (uint16_t *)(void *)(c->head + (size_t)set * c->stride);
 }
 
-static uint8_t *order_of(const orr_cache *c, uint32_t set) {
-    uint8_t *order = c->head + (size_t)set * c->stride + c->order_at;
-    if (c->ways > 1 && order[0] == order[1]) // its first use
-        for (uint32_t w = 0; w < c->ways; w++) order[w] = (uint8_t)w;
-    return order;
-}
-
-// A way to the front of the order. Eight places at a time: the order begins at a multiple of eight bytes.
-static void forward(uint8_t *order, uint32_t way) {
-    uint32_t k = 0;
+void orr_cache_forward_far(uint8_t *order, uint32_t way) {
     uint64_t eight, in = way;
-    for (;; k += 8) {
-        memcpy(&eight, order + k, 8);
-        uint64_t x = eight ^ way * 0x0101010101010101ull;
-        x = (x - 0x0101010101010101ull) & ~x &
-            0x8080808080808080ull; // the lowest bit: the first byte that is 0
-        if (!x) continue;
-        k += (uint32_t)__builtin_ctzll(x) / 8;
-        break;
-    }
     for (uint32_t at = 0;; at += 8) {
         memcpy(&eight, order + at, 8);
-        uint64_t upto = k - at < 7 ? (1ull << 8 * (k - at + 1)) - 1 : UINT64_MAX, out = eight >> 56;
+        uint64_t x = eight ^ way * 0x0101010101010101ull;
+        x = (x - 0x0101010101010101ull) & ~x & 0x8080808080808080ull;
+        uint64_t upto = x ? x ^ (x - 1) : UINT64_MAX, out = eight >> 56;
         eight = (eight & ~upto) | (eight << 8 & upto) | in;
         memcpy(order + at, &eight, 8);
-        if (k - at < 8) return;
+        if (x) return;
         in = out;
     }
 }
 
-static void to_back(uint8_t *order, uint32_t ways, uint32_t way) {
-    uint32_t k = 0;
+static void to_back(const orr_cache *c, uint32_t set, uint32_t way) {
+    uint32_t k = 0, ways = c->ways;
+    if (c->few) {
+        uint32_t order = orr_cache_few_order(c, set), newer = orr_cache_few_place(order, way) - 1;
+        uint32_t all = (1u << 2 * ways) - 1;
+        order = (order & (newer | ~all)) | (order >> 2 & ~newer & all >> 2) | way << 2 * (ways - 1);
+        c->few[set] = (uint16_t)((c->few[set] & 0xff00) | order);
+        return;
+    }
+    uint8_t *order = orr_cache_order(c, set);
     while (order[k] != way) k++;
     memmove(order + k, order + k + 1, ways - 1 - k);
     order[ways - 1] = (uint8_t)way;
+}
+
+// The way that is number k by use, the newest being 0; whether a way holds a line.
+static uint32_t by_use(const orr_cache *c, uint32_t set, uint32_t k) {
+    return c->few ? orr_cache_few_order(c, set) >> 2 * k & 3 : orr_cache_order(c, set)[k];
+}
+static bool is_held(const orr_cache *c, uint32_t set, uint32_t way) {
+    return c->few ? c->few[set] >> (8 + way) & 1 : signatures(c, set)[way] != 0;
+}
+static void hold(const orr_cache *c, uint32_t set, uint32_t way, uint64_t tag) {
+    if (c->few)
+        c->few[set] |= (uint16_t)(256u << way);
+    else
+        signatures(c, set)[way] = orr_cache_signature(orr_cache_mix(tag));
+}
+static void let_go(const orr_cache *c, uint32_t set, uint32_t way) {
+    if (c->few)
+        c->few[set] &= (uint16_t) ~(256u << way);
+    else
+        signatures(c, set)[way] = 0;
 }
 
 // ---- lists ------------------------------------------------------------------------------------
@@ -165,8 +183,8 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
 
 void orr_cache_touch(orr_cache *c, uint32_t i) {
     uint32_t s = i / c->ways;
-    if (c->head) {
-        forward(order_of(c, s), i - s * c->ways);
+    if (!c->bucket) {
+        orr_cache_forward(c, s, i - s * c->ways);
     } else if (c->link[i].newer) {
         unlink_use(c, &c->set[s], i + 1);
         make_newest(c, &c->set[s], i + 1);
@@ -175,11 +193,10 @@ void orr_cache_touch(orr_cache *c, uint32_t i) {
 
 // The slot that is to be taken from set s and whether it holds a line.
 static uint32_t oldest(const orr_cache *c, uint32_t s, bool idle, bool *holds) {
-    if (c->head) {
-        const uint8_t *order = order_of(c, s);
+    if (!c->bucket) {
         for (uint32_t k = c->ways; k-- > 0;) {
-            uint32_t way = order[k], i = s * c->ways + way;
-            *holds = signatures(c, s)[way] != 0;
+            uint32_t way = by_use(c, s, k), i = s * c->ways + way;
+            *holds = is_held(c, s, way);
             if (!*holds || !idle || !c->line[i].pending) return i;
         }
         return ORR_NO_LINE;
@@ -200,9 +217,10 @@ static uint32_t next_in_turn(orr_cache *c) {
     for (;;) {
         uint32_t s = c->hand;
         c->hand = (s + c->step) % c->sets;
-        const uint8_t *order = order_of(c, s);
-        for (uint32_t k = c->ways; k-- > 0;)
-            if (signatures(c, s)[order[k]]) return s * c->ways + order[k];
+        for (uint32_t k = c->ways; k-- > 0;) {
+            uint32_t way = by_use(c, s, k);
+            if (is_held(c, s, way)) return s * c->ways + way;
+        }
     }
 }
 
@@ -230,10 +248,10 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
         if (holds && victim_bytes) memcpy(victim_bytes, c->partial[i], sizeof *c->partial);
         memset(c->partial[i], 0, sizeof *c->partial);
     }
-    if (c->head) {
+    if (!c->bucket) {
         uint32_t way = i - s * c->ways;
-        signatures(c, s)[way] = orr_cache_signature(orr_cache_mix(tag));
-        forward(order_of(c, s), way);
+        hold(c, s, way, tag);
+        orr_cache_forward(c, s, way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         if (i == s * c->ways + set->n) // its first use
@@ -251,10 +269,11 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
 }
 
 void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
-    if (!c->head) return;
-    uint32_t s = orr_cache_set_of(c, tag),
-             way = orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
-    if (way == c->ways) way = order_of(c, s)[c->ways - 1];
+    if (c->bucket) return;
+    uint32_t s = orr_cache_set_of(c, tag);
+    uint32_t way =
+        c->few ? orr_cache_way(c, s, tag) : orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
+    if (way == c->ways) way = by_use(c, s, c->ways - 1);
     __builtin_prefetch(&c->line[s * c->ways + way], 1);
     if (c->partial) __builtin_prefetch(&c->partial[s * c->ways + way], 1);
 }
@@ -263,10 +282,10 @@ uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const 
                              uint32_t *n) {
     uint32_t s = orr_cache_set_of(c, tag), found = ORR_NO_LINE;
     *n = 0;
-    if (c->head) { // both ways the newest first
+    if (!c->bucket) { // both ways the newest first
         for (uint32_t k = 0; k < c->ways; k++) {
-            uint32_t way = order_of(c, s)[k], i = s * c->ways + way;
-            if (signatures(c, s)[way] && is(&c->line[i])) found = i, ++*n;
+            uint32_t way = by_use(c, s, k), i = s * c->ways + way;
+            if (is_held(c, s, way) && is(&c->line[i])) found = i, ++*n;
         }
         return found;
     }
@@ -288,10 +307,10 @@ void orr_cache_drop(orr_cache *c, uint32_t i) {
     if (!l->flags) return;
     uint32_t s = i / c->ways;
     if (c->max_lines) c->lines_held--;
-    if (c->head) {
+    if (!c->bucket) {
         uint32_t way = i - s * c->ways;
-        signatures(c, s)[way] = 0;
-        to_back(order_of(c, s), c->ways, way);
+        let_go(c, s, way);
+        to_back(c, s, way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         unlink_bucket(c, i + 1);

@@ -99,8 +99,24 @@ static uint32_t add_crossing(const orr_access *a, uint32_t mask, uint32_t bytes,
     return n;
 }
 
+// A full warp whose lanes are each in a line of its own, in rising order, as lanes that walk rows are. False:
+// it is not like that. Loops of a known length are vector code.
+static bool add_apart(const orr_access *a, uint32_t bytes, orr_coalesced *out) {
+    uint64_t beyond = 0, rises = 1;
+    for (int i = 0; i < ORR_WARP; i++) beyond |= (a->addr[i] % ORR_SECTOR + bytes - 1) / ORR_SECTOR;
+    for (int i = 1; i < ORR_WARP; i++) rises &= a->addr[i] / ORR_LINE > a->addr[i - 1] / ORR_LINE;
+    if (beyond || !rises) return false;
+    orr_line_access *to = out->line + out->lines;
+    for (int i = 0; i < ORR_WARP; i++)
+        to[i] = (orr_line_access){a->addr[i] / ORR_LINE, (uint8_t)(1u << a->addr[i] / ORR_SECTOR % 4)};
+    out->sectors += ORR_WARP;
+    out->lines += ORR_WARP;
+    out->requests++;
+    return true;
+}
+
 static void add_group(const orr_access *a, uint32_t mask, uint32_t bytes, orr_coalesced *out) {
-    if (!mask) return;
+    if (!mask || (mask == 0xffffffffu && add_apart(a, bytes, out))) return;
     uint64_t at[ORR_WARP], sector[ORR_WARP], crossing = 0, falling = 0;
     uint32_t n = active(a, mask, at);
     for (uint32_t i = 0; i < n; i++) {
@@ -283,12 +299,14 @@ static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
     return atomic ? degree_of_atomics(word, n) : degree_of_words(word, n);
 }
 
-// 32 words at one stride: lanes whose distance times the stride is a multiple of 32 meet on a bank, so
-// gcd(stride, 32) of them; at stride 0 all want the same word.
-static bool is_strided(const uint32_t *word, uint32_t *passes) {
-    uint32_t stride = word[1] - word[0], off = 0;
-    for (uint32_t i = 0; i < 31; i++) off |= (word[i + 1] - word[i]) ^ stride;
-    uint32_t gcd = stride & (0 - stride);
+// A full warp at one stride: lanes whose distance times the stride is a multiple of 32 words meet on a bank,
+// so gcd(stride, 32) of them; at stride 0 all want the same word.
+static bool is_strided(const orr_access *a, uint32_t *passes) {
+    uint32_t word[ORR_WARP], off = 0;
+    if (a->mask != 0xffffffffu) return false;
+    for (int i = 0; i < ORR_WARP; i++) word[i] = (uint32_t)(a->addr[i] / 4);
+    uint32_t stride = word[1] - word[0], gcd = stride & (0 - stride);
+    for (int i = 0; i < ORR_WARP - 1; i++) off |= (word[i + 1] - word[i]) ^ stride;
     *passes = stride == 0 ? 1 : gcd > 32 ? 32 : gcd;
     return off == 0;
 }
@@ -300,6 +318,29 @@ static bool in_pairs(const orr_access *a) {
     return true;
 }
 
+// The passes for lanes of a word each: as many as there are different words on the fullest bank. A bank's
+// words are in a list, by the lane that came first with each; the last one is behind itself.
+static uint32_t passes_of_words(const orr_access *a) {
+    uint32_t word[ORR_WARP], used = 0, most = 1;
+    uint8_t first[32], behind[ORR_WARP], words[32];
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint8_t lane = (uint8_t)orr_ffs(m), k;
+        uint32_t w = word[lane] = (uint32_t)(a->addr[lane] / 4), bank = w % 32;
+        behind[lane] = lane;
+        if (!(used >> bank & 1)) {
+            used |= 1u << bank;
+            first[bank] = lane;
+            words[bank] = 1;
+            continue;
+        }
+        for (k = first[bank]; word[k] != w && behind[k] != k;) k = behind[k];
+        if (word[k] == w) continue;
+        behind[k] = lane;
+        most = ++words[bank] > most ? words[bank] : most;
+    }
+    return most;
+}
+
 orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     orr_banked r = {0, 0, 0};
     bool atomic = kind == ORR_BANKS_ATOMIC;
@@ -307,6 +348,11 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     if (words < 1) words = 1;
     uint32_t lanes = 32; // in a phase: as many as bring 32 words
     while (lanes * words > 32) lanes /= 2;
+    if (words == 1 && !atomic && a->mask) {
+        uint32_t passes;
+        if (!is_strided(a, &passes)) passes = passes_of_words(a);
+        return (orr_banked){1, passes, passes - 1};
+    }
     if (kind == ORR_BANKS_LOAD && lanes < 32 && in_pairs(a)) lanes *= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
         uint64_t at[ORR_WARP];
@@ -319,11 +365,8 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
             most = w > most ? w : most;
         }
         r.phases++;
-        uint32_t passes;
         if (!atomic && most - least + words <= 32 && most - least < 32) {
             r.passes++; // words this close together are all on different banks
-        } else if (!atomic && n == 32 && is_strided(first, &passes)) {
-            r.passes += passes;
         } else {
             uint32_t word[64], k = 0;
             for (uint32_t i = 0; i < n; i++)

@@ -25,20 +25,20 @@ orr_l1_spec orr_l1_spec_of(const orr_gpu *g) {
 // Which bank a line's tag is in (l1.tag_hash): lines of one bank are looked up one after the other.
 static uint32_t tag_bank(const orr_l1_spec *s, uint64_t line) {
     uint32_t bank = 0;
-    for (uint32_t i = 0; i < s->tag_bits; i++) bank |= (uint32_t)(orr_popc64(line & s->tag_hash[i]) & 1) << i;
+    for (uint32_t i = 0; i < ORR_L1_TAG_BITS; i++) // masks that are not there are 0
+        bank |= (uint32_t)(orr_popc64(line & s->tag_hash[i]) & 1) << i;
     return bank;
 }
 
 // Cycles to look up the first `lines` lines of an access.
 static uint32_t lookups(const orr_l1_spec *s, const orr_coalesced *x, uint32_t lines, bool local,
                         uint8_t *turn) {
-    uint32_t on[TAG_BANKS] = {0}, most = 0;
+    uint8_t on[TAG_BANKS] = {0}, none[FOLDED_LINES];
     if (!s->tag_bits || local || lines > FOLDED_LINES) return (lines + s->banks - 1) / s->banks;
-    for (uint32_t n = 0; n < lines; n++) {
-        uint32_t b = tag_bank(s, x->line[n].line);
-        if (turn) turn[n] = (uint8_t)on[b];
-        most = max(most, ++on[b]);
-    }
+    if (!turn) turn = none;
+    for (uint32_t n = 0; n < lines; n++) turn[n] = on[tag_bank(s, x->line[n].line)]++;
+    uint32_t most = 0;
+    for (uint32_t b = 0; b < TAG_BANKS; b++) most = max(most, on[b]);
     return most;
 }
 

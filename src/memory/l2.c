@@ -299,15 +299,11 @@ static uint64_t next_input(const orr_l2 *p, uint32_t *slice, uint32_t *lane) {
 }
 
 static uint64_t next_of_dram(const orr_l2 *p, uint32_t *channel) {
-    uint64_t t = orr_dram_next(&p->channel[0]);
-    *channel = 0;
-    for (uint32_t i = 1; i < p->channels; i++) {
-        uint64_t at = orr_dram_next(&p->channel[i]);
-        if (at >= t) continue;
-        t = at;
-        *channel = i;
-    }
-    return t;
+    const uint64_t *next = p->dram_next;
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < p->channels; i++) first = next[i] < next[first] ? i : first;
+    *channel = first;
+    return next[first];
 }
 
 uint64_t orr_l2_next(const orr_l2 *p) {
@@ -319,13 +315,15 @@ uint64_t orr_l2_next(const orr_l2 *p) {
 
 static void step_dram(orr_l2 *p, uint32_t channel) {
     orr_dram_done done;
-    if (!orr_dram_step(&p->channel[channel], &done)) return;
+    bool read = orr_dram_step(&p->channel[channel], &done);
+    p->dram_next[channel] = orr_dram_next(&p->channel[channel]);
+    if (!read) return;
     prefetch_fill(p, done.user);
     orr_l2_event_push(
         p, (orr_l2_event){.time = done.time + p->spec->from_dram, .at = done.user, .sectors = done.sectors});
 }
 
-void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
+uint64_t orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
     uint32_t slice = 0, lane = 0, channel = 0;
     uint64_t in = next_input(p, &slice, &lane), dram = next_of_dram(p, &channel);
     for (;;) { // at one time: events first, then requests, then DRAM
@@ -353,6 +351,8 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
         in = next_input(p, &slice, &lane);
     }
     p->until = until;
+    uint64_t event = next_event(p), next = event < in ? event : in;
+    return next < dram ? next : dram;
 }
 
 // ---- without time ------------------------------------------------------------------------------------
@@ -385,7 +385,10 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
 // ---- beginning and end -------------------------------------------------------------------------------
 
 void orr_l2_reset(orr_l2 *p) {
-    for (uint32_t i = 0; i < p->channels; i++) orr_dram_reset(&p->channel[i]);
+    for (uint32_t i = 0; i < p->channels; i++) {
+        orr_dram_reset(&p->channel[i]);
+        p->dram_next[i] = NEVER;
+    }
     for (uint32_t i = 0; i < p->mshrs.n; i++) {
         const orr_l2_mshr *miss = &p->mshrs.at[i];
         if (miss->line == ORR_NO_LINE) continue; // a free one
@@ -421,6 +424,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dr
     *p = (orr_l2){.spec = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_mshr = NONE};
     p->slice = orr_pages(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);
+    p->dram_next = orr_calloc(channels, sizeof *p->dram_next);
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
     p->words = (uint32_t)(g->sm_count + 63) / 64;
     for (uint32_t i = 0; i < 2 * slices; i++)
@@ -442,6 +446,7 @@ void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
     orr_pages_free(p->slice);
     free(p->channel);
+    free(p->dram_next);
     free(p->crossing.at);
     free(p->returns.at);
     free(p->waiters.at);

@@ -266,6 +266,7 @@ typedef struct orr_l2 {
     const orr_l2_spec *spec;
     orr_l2_slice *slice;
     orr_dram *channel;
+    uint64_t *dram_next;       // [channel] when it does something next (orr_dram_next)
     uint32_t slices, channels; // each slice uses all of them
     uint32_t words;            // of a slice's `users`
     ORR_VEC(orr_l2_waiter) waiters;
@@ -289,10 +290,11 @@ void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dr
 void orr_l2_free(orr_l2 *p);
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
 void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in order of time; r->line is a tag
-void orr_l2_return(orr_l2 *p, const orr_l2_event *e);                 // one of the other half's `returns`
-uint64_t orr_l2_next(const orr_l2 *p);                                // UINT64_MAX: nothing is to be done
-void orr_l2_prefetch(const orr_l2 *p); // what its events will look at, into the host's caches
-void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
+void orr_l2_expect(const orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t sm); // such a one will be
+void orr_l2_return(orr_l2 *p, const orr_l2_event *e); // one of the other half's `returns`
+uint64_t orr_l2_next(const orr_l2 *p);                // UINT64_MAX: nothing is to be done
+void orr_l2_prefetch(const orr_l2 *p);                // what its events will look at, into the host's caches
+uint64_t orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out); // returns orr_l2_next
 // Without time: sectors are there now; are there as if somebody had loaded them; or had stored to them; and
 // the copy that the other half has of them.
 void orr_l2_preload(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);
@@ -349,7 +351,7 @@ uint64_t orr_l2_atomic_time(const orr_l2_spec *c, uint64_t ops, uint64_t quarter
 uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);
 void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out);
 // l2_merge.c
-void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r);
+void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, uint64_t line, uint32_t sm);
 void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r);
 uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
 bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out);

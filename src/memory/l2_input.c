@@ -41,7 +41,9 @@ static void lane_push(orr_l2_slice *s, uint32_t lane, const orr_l2_request *r) {
 static void lane_pop(orr_l2_slice *s, uint32_t lane) {
     orr_l2_lane *in = &s->lane[lane];
     in->head = (in->head + 1) & (in->cap - 1);
-    if (!--in->n) s->input.busy_lanes &= ~(1u << lane);
+    if (--in->n) return;
+    in->head = 0; // which the host's caches have
+    s->input.busy_lanes &= ~(1u << lane);
 }
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.
@@ -285,7 +287,12 @@ void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
     lane_push(s, lane, &to);
     s->lane[lane].partial_stores += is_partial_store(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
+}
+
+// What a request of an SM will look at is fetched by the host.
+void orr_l2_expect(const orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t sm) {
+    const orr_l2_slice *s = &p->slice[slice];
     orr_cache_prefetch(&s->cache, tag);
-    if (to.kind == ORR_REQ_WRITE) __builtin_prefetch(&s->stores[tag % ORR_L2_STORES], 1);
-    if (!to.far && p->spec->merge.max_loads > 1) orr_l2_merge_prefetch(p, s, &to);
+    __builtin_prefetch(&s->stores[tag % ORR_L2_STORES], 1);
+    if (p->spec->merge.max_loads > 1) orr_l2_merge_prefetch(p, s, tag, sm);
 }

@@ -44,10 +44,10 @@ void orr_l2_merges_reset(orr_l2_merges *m) {
 }
 
 // A load is on its way to the slice: what it will look at is seldom in the host's caches.
-void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r) {
-    const orr_l2_merge *e = &s->merges.load[(mixed(r->line) ^ gpc_of(p, r->sm)) % ORR_L2_MERGES];
+void orr_l2_merge_prefetch(const orr_l2 *p, const orr_l2_slice *s, uint64_t line, uint32_t sm) {
+    const orr_l2_merge *e = &s->merges.load[(mixed(line) ^ gpc_of(p, sm)) % ORR_L2_MERGES];
     __builtin_prefetch(e, 1);
-    __builtin_prefetch(&s->merges.line[mixed(r->line) % ORR_L2_MERGE_LINES], 1);
+    __builtin_prefetch(&s->merges.line[mixed(line) % ORR_L2_MERGE_LINES], 1);
 }
 
 // A load that the slice looks up: others may meet it, unless it closes the line.

@@ -36,6 +36,7 @@ static uint32_t ask_dram(orr_l2 *p, uint32_t slice, orr_dram_request r, uint64_t
         orr_dram_push(d, &r);
         n++;
     }
+    p->dram_next[d - p->channel] = orr_dram_next(d);
     return n;
 }
 

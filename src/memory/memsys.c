@@ -14,13 +14,20 @@
 
 typedef orr_timed key; // of a request that has to be put in order
 
+typedef struct place { // of a line
+    uint32_t part, half, slice;
+    uint64_t tag;
+} place;
+
 typedef struct partition {
     orr_l2 l2[2];               // of each half; only the first, where there are no copies
     orr_l2_crossings to[2][2];  // what is on its way to a half from the other, but stores; stores
     size_t taken[2][2];         // so many of them have come
+    uint64_t next[2];           // when a half has something to do next, or earlier
     ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
     ORR_VEC(key) keys;
     ORR_VEC(key) scratch;
+    ORR_VEC(place) places; // of the requests of a window
 } partition;
 
 struct orr_memsys {
@@ -83,6 +90,7 @@ void orr_memsys_free(orr_memsys *m) {
         free(p->later.at);
         free(p->keys.at);
         free(p->scratch.at);
+        free(p->places.at);
     }
     free(m->part);
     orr_interleave_free(&m->map);
@@ -97,11 +105,6 @@ static uint32_t part_of(const orr_memsys *m, const orr_memory_unit *u) {
 static const orr_memory_unit *unit_of(const orr_memsys *m, uint64_t line) {
     return &m->map.unit[orr_interleave_unit(&m->map, line)];
 }
-
-typedef struct place { // of a line
-    uint32_t part, half, slice;
-    uint64_t tag;
-} place;
 
 static place place_of(const orr_memsys *m, uint64_t line) {
     place p;
@@ -193,18 +196,23 @@ static void reserve_keys(partition *p, size_t n) {
     p->keys.cap = p->scratch.cap = n + n / 2 + 64;
     p->keys.at = orr_realloc(p->keys.at, p->keys.cap * sizeof(key));
     p->scratch.at = orr_realloc(p->scratch.at, p->scratch.cap * sizeof(key));
+    p->places.at = orr_realloc(p->places.at, p->keys.cap * sizeof *p->places.at);
 }
 
 // A request goes to its slice; of two halves the SM's own one takes it.
-static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k) {
+static place slice_for(const orr_memsys *m, const orr_request *q) {
     place to = place_of(m, q->line);
     if (m->halves > 1) {
         uint32_t own = orr_half_of_sm(q->sm, m->topology);
         if (own != to.half) to.tag |= ORR_L2_FAR;
         to.half = own;
     }
+    return to;
+}
+
+static void add(partition *p, const orr_request *q, const place *to) {
     orr_l2_request r = {.time = q->time,
-                        .line = to.tag,
+                        .line = to->tag,
                         .bytes = {q->bytes[0], q->bytes[1]},
                         .sm = q->sm,
                         .token = q->token,
@@ -218,8 +226,7 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
                         .after_atomic = q->after_atomic,
                         .wants_ack = q->wants_ack,
                         .live = q->live};
-    orr_l2_push(&p->l2[to.half], to.slice, &r);
-    *k = (key){to.tag, to.half, to.slice};
+    orr_l2_push(&p->l2[to->half], to->slice, &r);
 }
 
 // The next thing that comes to a half from the other: of those but stores, or of the stores. NULL: there is
@@ -242,15 +249,20 @@ static void deliver(partition *p, uint32_t half, uint64_t until) {
     const orr_l2_crossing *a;
     int kind = 0;
     while ((a = next_to(p, half, &kind)) && a->r.time < until) {
+        orr_cache_prefetch_line(&p->l2[half].slice[a->slice].cache, a->r.line);
         orr_l2_push(&p->l2[half], a->slice, &a->r);
         p->taken[half][kind]++;
+        p->next[half] = 0;
     }
 }
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // What a half has sent to the other. Stores wait for their way there (l2.far_sector), others go by them;
 // where a partition has several slices those of one may be later than those of the next.
 static void exchange(partition *p, uint32_t half) {
     orr_l2 *from = &p->l2[half], *to = &p->l2[!half];
+    if (!from->crossing.n && !from->returns.n) return;
     for (int k = 0; k < 2; k++) { // those that have come leave the list, when they are half of it
         orr_l2_crossings *list = &p->to[!half][k];
         size_t gone = p->taken[!half][k];
@@ -266,23 +278,29 @@ static void exchange(partition *p, uint32_t half) {
         (void)ORR_PUSH(list);
         for (; at > first && list->at[at - 1].r.time > a->r.time; at--) list->at[at] = list->at[at - 1];
         list->at[at] = *a;
+        orr_cache_prefetch(&to->slice[a->slice].cache, a->r.line);
     }
-    for (size_t i = 0; i < from->returns.n; i++) orr_l2_return(to, &from->returns.at[i]);
+    for (size_t i = 0; i < from->returns.n; i++) {
+        p->next[!half] = least(p->next[!half], from->returns.at[i].time);
+        orr_l2_return(to, &from->returns.at[i]);
+    }
     from->crossing.n = from->returns.n = 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-static uint64_t next_of(const orr_memsys *m, const partition *p) {
-    uint64_t t = orr_l2_next(&p->l2[0]);
-    if (m->halves == 1) return t;
-    t = least(t, orr_l2_next(&p->l2[1]));
+// When the first thing crosses to a half that has not come there.
+static uint64_t next_crossing(const partition *p) {
+    uint64_t t = UINT64_MAX;
     int kind = 0;
     for (uint32_t k = 0; k < 2; k++) {
         const orr_l2_crossing *a = next_to(p, k, &kind);
         if (a) t = least(t, a->r.time);
     }
     return t;
+}
+
+static uint64_t next_of(const orr_memsys *m, const partition *p) {
+    uint64_t t = orr_l2_next(&p->l2[0]);
+    return m->halves == 1 ? t : least(t, least(orr_l2_next(&p->l2[1]), next_crossing(p)));
 }
 
 // Requests of a window: the first `held` are those that came before and wait (partition.later).
@@ -298,27 +316,41 @@ static const orr_request *request_of(const partition *p, const window *w, size_t
     return i < w->held ? &p->later.at[i] : &w->r[i - w->held];
 }
 
-// Both halves up to `until`.
+// Where they go. What they will look at is asked for at once: the tags of a large L2, and much else, are
+// seldom in the host's caches.
+static void find_places(const orr_memsys *m, partition *p, const window *w) {
+    for (size_t at = 0; at < w->n; at++) {
+        const orr_request *q = request_of(p, w, at);
+        place *to = &p->places.at[at];
+        *to = slice_for(m, q);
+        orr_l2_expect(&p->l2[to->half], to->slice, to->tag, q->sm);
+    }
+    for (size_t at = 0; at < w->n; at++) {
+        const place *to = &p->places.at[at];
+        orr_cache_prefetch_line(&p->l2[to->half].slice[to->slice].cache, to->tag);
+    }
+}
+
+// Both halves up to `until`. One that has nothing to do before the other can disturb it is left alone.
 static void run_halves(orr_memsys *m, partition *p, const window *w, uint64_t until, orr_replies *out) {
-    key *keys = w->keys;
+    const key *keys = w->keys;
     size_t at = 0, k = w->n;
+    for (uint32_t h = 0; h < 2; h++) p->next[h] = orr_l2_next(&p->l2[h]);
     for (;;) {
-        uint64_t next = next_of(m, p);
+        uint64_t next = least(least(p->next[0], p->next[1]), next_crossing(p));
         if (at < k) next = least(next, keys[at].time);
         if (next >= until) break;
         uint64_t to = until - next > m->l2.halves.latency ? next + m->l2.halves.latency : until;
-        size_t first = at;
         for (; at < k && keys[at].time < to; at++) {
             const orr_request *q = request_of(p, w, at);
             deliver(p, 0, q->time + 1);
             deliver(p, 1, q->time + 1);
-            add(m, p, q, &keys[at]);
+            add(p, q, &p->places.at[at]);
+            p->next[p->places.at[at].half] = 0;
         }
-        for (; first < at; first++)
-            orr_cache_prefetch_line(&p->l2[keys[first].index].slice[keys[first].slice].cache,
-                                    keys[first].time);
         for (uint32_t h = 0; h < 2; h++) deliver(p, h, to);
-        for (uint32_t h = 0; h < 2; h++) orr_l2_run(&p->l2[h], to, out);
+        for (uint32_t h = 0; h < 2; h++)
+            if (p->next[h] < to) p->next[h] = orr_l2_run(&p->l2[h], to, out);
         for (uint32_t h = 0; h < 2; h++) exchange(p, h);
     }
     for (uint32_t h = 0; h < 2; h++) p->l2[h].until = until;
@@ -337,14 +369,11 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
         if (r[i].time < until) keys[k++] = (key){r[i].time, (uint32_t)(held + i), 0};
     keys = orr_sort_timed(keys, p->scratch.at, k);
     window w = {.r = r, .held = held, .keys = keys, .n = k};
-    if (m->halves > 1) {
+    find_places(m, p, &w);
+    if (m->halves > 1)
         run_halves(m, p, &w, until, out);
-    } else {
-        for (size_t i = 0; i < k; i++) add(m, p, request_of(p, &w, i), &keys[i]);
-        // The tags of a large L2 are seldom in the host's caches.
-        for (size_t i = 0; i < k; i++)
-            orr_cache_prefetch_line(&p->l2[0].slice[keys[i].slice].cache, keys[i].time);
-    }
+    else
+        for (size_t i = 0; i < k; i++) add(p, request_of(p, &w, i), &p->places.at[i]);
     if (k < held + n) {
         size_t left = 0;
         for (size_t i = 0; i < held; i++)
@@ -485,9 +514,9 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
     }
 }
 
-void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram) {
-    *l2 = *dram = 0;
-    EACH_L2(m, p) {
+void orr_memsys_sectors(const orr_memsys *m, int part, uint64_t *l2, uint64_t *dram) {
+    const orr_l2 *end = m->part[part].l2 + m->halves;
+    for (const orr_l2 *p = m->part[part].l2; p < end; p++) {
         const orr_memsys_stats *s = &p->stats;
         for (int k = 0; k < ORR_FROMS; k++) *l2 += s->read[k] + s->write[k];
         *l2 += s->atomics.n + s->far.read + s->far.write + s->far.atomic + s->notified;

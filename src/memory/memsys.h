@@ -45,11 +45,12 @@ typedef struct orr_request {
     bool same_packet;    // ATOMIC, REDUCE: it travels in the packet of the pass before, of the same line
     bool wants_ack;      // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool after_atomic;   // READ: its SM's last request was an atomic on the line (l2.atomic_then_load)
+    bool strong;         // for the sender: it waits for no stores of its GPC
     uint32_t partition;  // for the sender, who has to know where it goes
     uint32_t merge_wait; // ticks for which it waits to be merged with others
-    bool strong;         // for the sender: it waits for no stores of its GPC
     uint32_t live;       // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
+_Static_assert(sizeof(orr_request) == 64, "as large as a line of the host's caches");
 
 typedef struct orr_reply {
     uint64_t time; // ticks: when its last sector has left the slice's port
@@ -152,8 +153,9 @@ void orr_memsys_warm(orr_memsys *m, int sm, const orr_touched *t);
 void orr_memsys_flush(orr_memsys *m); // L2 empty; dirty data forgotten; nothing may be under way, or restart
 void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart
-// Of these statistics only the sectors of L2, looked up in both halves, and of DRAM.
-void orr_memsys_sectors(const orr_memsys *m, uint64_t *l2, uint64_t *dram);
+// Of these statistics only the sectors of L2, looked up in both halves, and of DRAM, of partition p; they are
+// added.
+void orr_memsys_sectors(const orr_memsys *m, int p, uint64_t *l2, uint64_t *dram);
 // What the barriers take that SMs send when a kernel ends, to every slice that they have asked for something
 // (see orr_memsys_stats.asked): all of them at once, so that a slice has one of each SM, and three for lines
 // of the other half, one after the other (l2.fence_interval); to the other half it is half of l2.far_latency.

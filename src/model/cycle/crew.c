@@ -2,7 +2,8 @@
 // before they sleep, because waking a thread takes longer than a short round.
 //
 // Each has a share of the jobs, the same in every round, so that what a job works on stays in the caches of
-// one core. Who is done with its share goes on with what is left of the others'.
+// one core. Who is done with its share goes on with what is left of the others'. Where there are no more jobs
+// than threads each does its own, and nobody looks for more.
 #include "model/cycle/crew.h"
 
 #include <pthread.h>
@@ -38,6 +39,7 @@ struct crew {
     share *shares;
     void (*job)(void *arg, int worker, uint32_t i);
     void *arg;
+    uint32_t few; // jobs of the round, if there are no more than threads; else 0
     bool stop;
     struct hand {
         crew *crew;
@@ -46,6 +48,10 @@ struct crew {
 };
 
 static void work(crew *c, int worker) {
+    if (c->few) {
+        if ((uint32_t)worker < c->few) c->job(c->arg, worker, (uint32_t)worker);
+        return;
+    }
     for (int k = 0; k < c->n; k++) {
         share *s = &c->shares[(worker + k) % c->n];
         if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end) continue;
@@ -106,15 +112,16 @@ crew *cyc_crew_new(int threads) {
 int cyc_crew_size(const crew *c) { return c->n; }
 
 void cyc_crew_run(crew *c, uint32_t n, void (*job)(void *arg, int worker, uint32_t i), void *arg) {
+    if (c->n == 1 || n < 2) {
+        for (uint32_t i = 0; i < n; i++) job(arg, 0, i);
+        return;
+    }
     c->job = job;
     c->arg = arg;
-    for (int k = 0; k < c->n; k++) {
+    c->few = n <= (uint32_t)c->n ? n : 0;
+    for (int k = 0; k < c->n && !c->few; k++) {
         atomic_store_explicit(&c->shares[k].next, n * (uint32_t)k / (uint32_t)c->n, memory_order_relaxed);
         c->shares[k].end = n * ((uint32_t)k + 1) / (uint32_t)c->n;
-    }
-    if (c->n == 1 || n < 2) {
-        work(c, 0);
-        return;
     }
     start_round(c);
     work(c, 0);

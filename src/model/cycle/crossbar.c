@@ -120,7 +120,7 @@ static const orr_timed *gather_keys(const store_network *port, gpc_stores *own, 
     own->keys.all.n = 0;
     for (uint32_t n = own->first; n < own->first + own->n; n++) {
         const sm *s = &c->sms[port->sms[n]];
-        for (size_t i = 0; i < s->port.out.n; i++) {
+        for (size_t i = 0; i < s->port.out.n && s->port.has_stores; i++) {
             const orr_request *r = &s->port.out.at[i];
             if (!cyc_crossbar_passes(c, r, port->until)) continue;
             *ORR_PUSH(&own->keys.all) = (orr_timed){r->time, (uint32_t)i, port->sms[n]};
@@ -138,10 +138,21 @@ static const orr_timed *gather_keys(const store_network *port, gpc_stores *own, 
     return sorted(&own->keys);
 }
 
+static uint32_t slices_of(const cycle *c) {
+    return (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+}
+
+static size_t waiting_of(const store_network *port, uint32_t k, uint32_t slices) {
+    size_t n = 0;
+    for (uint32_t p = 0; p < slices; p++) n += port->slices[p].of[k].at.n;
+    return n;
+}
+
 // What SMs of a GPC have sent goes into its queues in front of the slices.
 static void collect_stores(void *arg, int worker, uint32_t k) {
     store_network *port = arg;
     gpc_stores *own = &port->gpcs[k];
+    if (own->waiting) own->waiting = waiting_of(port, k, slices_of(port->c)); // some have been taken
     const orr_timed *key = gather_keys(port, own, k);
     (void)worker;
     for (size_t i = 0; i < own->keys.all.n; i++) {
@@ -281,33 +292,16 @@ static void run_slices(void *arg, int worker, uint32_t p) {
     }
 }
 
-static size_t waiting_of(const store_network *port, uint32_t k, uint32_t slices) {
-    size_t n = 0;
-    for (uint32_t p = 0; p < slices; p++) n += port->slices[p].of[k].at.n;
-    return n;
-}
-
-static uint32_t slices_of(const cycle *c) {
-    return (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
-}
-
 void cyc_store_network_run(store_network *port, crew *crew, uint64_t until, request_list *to) {
     const cycle *c = port->c;
     uint32_t slices = slices_of(c);
     port->until = until;
     port->to = to;
     cyc_crew_run(crew, port->ngpcs, collect_stores, port);
-    bool waits = port->waits; // as is published
+    bool waits = false; // or waited, as is published
     for (uint32_t k = 0; k < port->ngpcs; k++) waits |= port->gpcs[k].waiting > 0;
-    if (!waits) return;
-    cyc_crew_run(crew, (uint32_t)orr_memsys_partitions(c->mem), run_slices, port);
-    port->waits = false;
-    for (uint32_t k = 0; k < port->ngpcs; k++) {
-        gpc_stores *own = &port->gpcs[k];
-        if (own->waiting) own->waiting = waiting_of(port, k, slices);
-        port->waits |= own->waiting > 0;
-    }
-    for (uint32_t s = 0; s < slices && !port->waits; s++) port->waits = port->slices[s].published;
+    for (uint32_t n = 0; n < slices && !waits; n++) waits = port->slices[n].published;
+    if (waits) cyc_crew_run(crew, (uint32_t)orr_memsys_partitions(c->mem), run_slices, port);
 }
 
 uint64_t cyc_store_network_next(const store_network *port) {

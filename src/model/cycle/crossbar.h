@@ -56,7 +56,6 @@ typedef struct store_network {
     gpc_stores *gpcs;   // those that have SMs
     uint32_t ngpcs;
     uint32_t *sms; // by GPC
-    bool waits;    // somewhere
     uint64_t until;
     request_list *to; // [partition]
 } store_network;

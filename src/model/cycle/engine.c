@@ -76,6 +76,14 @@ static void start_blocks(void *arg, int worker, uint32_t i) {
     cyc_block_start(s, x->from);
 }
 
+// Other host threads have written what is looked at of each SM between two windows.
+static void fetch_slots(const cycle *c) {
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        __builtin_prefetch(&c->sms[n], 1);
+        __builtin_prefetch(&c->sms[n].tb, 1);
+    }
+}
+
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
@@ -105,6 +113,7 @@ static void deal(engine *x) {
     for (uint32_t n = 0; n < c->nsms; n++)
         if (c->sms[n].tb.stock) x->busy[x->nbusy++] = n;
     cyc_crew_run(x->crew, x->nbusy, start_blocks, x);
+    if (x->nbusy) fetch_slots(c);
     cyc_share_out(x);
     some = true;
     for (uint32_t round = 0; some && !x->no_more_blocks; round++) { // in stock, as many as it may need
@@ -151,6 +160,7 @@ static void notice_ends(engine *x) {
 
 static void collect_blocks(engine *x, orr_progress *progress) {
     bool notices = x->c->gpu->launch_fill_interval > 0;
+    fetch_slots(x->c);
     if (x->clock < x->from * 256) x->clock = x->from * 256;
     for (uint32_t n = 0; n < x->c->nsms; n++) {
         sm *s = &x->c->sms[n];
@@ -222,7 +232,8 @@ static void end_unit(engine *x, uint64_t now) {
         x->unit.nblocks = p->nblocks;
     }
     orr_piece *one = ORR_PUSH(&u->unit);
-    *one = (orr_piece){now - x->unit.cycles, x->last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
+    *one =
+        (orr_piece){now - x->unit.cycles, x->counted.last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
     for (uint32_t b = 0; b < p->nblocks; b++) {
         uint64_t n = 0;
         for (int k = 0; k < x->c->host.n; k++)
@@ -232,7 +243,7 @@ static void end_unit(engine *x, uint64_t now) {
         x->unit.issued[b] = n;
     }
     x->unit.cycles = now;
-    x->unit.insts = x->last.insts;
+    x->unit.insts = x->counted.last.insts;
 }
 
 // ---- the two halves of a window -----------------------------------------------------------------
@@ -311,15 +322,6 @@ static void run_partition(void *arg, int worker, uint32_t p) {
         cyc_crossbar_deal_answers(x->c, p, &x->replies[p], &x->answers[(size_t)p * x->c->crossbar.ngpcs]);
 }
 
-// Between SMs and partitions each host thread carries for some of them: number k of as many as there are.
-typedef struct share {
-    uint32_t first, n;
-} share;
-static share share_of(const engine *x, uint32_t k, uint32_t all) {
-    uint32_t crew = (uint32_t)cyc_crew_size(x->crew), first = all * k / crew;
-    return (share){first, all * (k + 1) / crew - first};
-}
-
 // Requests to partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else
 // each time. Of several host threads each has a list for each partition (engine.sent), which come there in
 // that order.
@@ -327,7 +329,7 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
-    share from = share_of(x, k, c->nsms);
+    engine_share from = cyc_share_of(x, k, c->nsms);
     uint32_t turn = (uint32_t)(x->until / c->window * 37 % c->nsms);
     request_list *to =
         cyc_crew_size(x->crew) > 1 ? &x->sent[(size_t)k * (size_t)orr_memsys_partitions(c->mem)] : x->in;
@@ -348,7 +350,7 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
-    share to = share_of(x, k, c->nsms);
+    engine_share to = cyc_share_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
@@ -444,16 +446,18 @@ static void reset_parts(const cycle *c, sm *s) {
 }
 
 // An SM that had no block in the launch before needs nothing: a short launch costs what its own SMs cost.
-// `resized`: L1 has another size than then.
+// `resized`: L1 has another size than then, which nothing else knows of.
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ, bool resized) {
     reset_slots(c, &s->tb, occ);
     s->out_of_blocks = false;
     s->cluster.out.n = s->cluster.in.n = 0;
     s->cluster = (cluster_messages){.out = s->cluster.out, .in = s->cluster.in, .free = NOBODY};
-    if (!s->unused || resized) {
+    if (!s->unused) {
         memset(&s->n, 0, sizeof s->n);
         memset(s->stalls, 0, sizeof s->stalls);
         reset_parts(c, s);
+    } else if (resized) {
+        l1_reset(&s->l1);
     }
     s->unused = true;
     s->lsu.client.strong = c->traits.strong ? is_strong : NULL;
@@ -544,7 +548,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         collect_blocks(x, progress);
         if (progress && ++rounds % TELL_WINDOWS == 0) tell_begun(x, progress);
         if (!orr_progress_go(progress, e)) return false;
-        if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
+        if (x->out->pieces && x->counted.last.insts - x->unit.insts >= x->out->pieces->size)
+            end_unit(x, x->until);
         if (c->live && (orr_step_failed(c->live, e) || !orr_step_turn(c->live, x->until, e))) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].bad_trace)
@@ -647,6 +652,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     x->sent = orr_calloc((partitions(c) + 1) * (size_t)cyc_crew_size(x->crew), sizeof *x->sent);
+    x->counted.share = orr_calloc((size_t)cyc_crew_size(x->crew), sizeof *x->counted.share);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
     x->threads = threads;
@@ -668,6 +674,7 @@ static void close_engine(engine *x) {
     free(x->sent);
     free(x->replies);
     free(x->in);
+    free(x->counted.share);
     free(x->busy);
     free(x->first_order);
     free(x->refill_order);
@@ -750,7 +757,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, run_
     }
     if (x.end_noticed / 256 > out->cycles) out->cycles = x.end_noticed / 256;
     if (ok && !c->perfect) drain(&x);
-    if (ok && out->pieces && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
+    if (ok && out->pieces && x.counted.last.insts > x.unit.insts) end_unit(&x, out->cycles);
     orr_err read = {0};
     if (c->grids ? !cyc_grids_close(c->grids, &read) : !cyc_supply_close(x.supply, &read)) {
         if (ok) orr_fail(e, read.status, "%s", read.text);

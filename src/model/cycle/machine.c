@@ -126,6 +126,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
 void cyc_free(cycle *c) {
     if (!c) return;
     for (uint32_t n = 0; n < c->nsms; n++) free_sm(c, &c->sms[n]);
+    free(c->traits.plain);
     orr_pages_free(c->room.regs);
     orr_pages_free(c->room.offsets);
     orr_pages_free(c->sms);

@@ -52,6 +52,25 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     orr_pages_free(was.offsets);
 }
 
+// What an instruction does besides reading operands and keeping its unit busy: nothing (plain), but perhaps
+// write registers that a scoreboard looks at (PLAIN_RESULT).
+static uint8_t plainness(const cycle *c, const orr_tinst *i) {
+    bool plain = i->kind == ORR_TK_ALU && i->tclass != ORR_TC_BRANCH && i->tclass != ORR_TC_BARRIER &&
+                 !by_queue(i) && i->sass != ORR_SASS_CCTL && i->sass != ORR_SASS_USETMAXREG &&
+                 i->sass != ORR_SASS_UTMACCTL && !c->core.operands.collectors;
+    bool awaited = !c->program->control || ORR_CTRL_WBAR(i->ctrl) < BARRIERS || c->latencies;
+    return !plain ? 0 : awaited ? PLAIN_RESULT : PLAIN;
+}
+
+static void fit_plain(cycle *c) {
+    const orr_program *p = c->program;
+    if (c->traits.ninsts < p->ninsts) {
+        c->traits.ninsts = p->ninsts + p->ninsts / 2 + 64;
+        c->traits.plain = orr_realloc(c->traits.plain, c->traits.ninsts);
+    }
+    for (uint32_t n = 0; n < p->ninsts; n++) c->traits.plain[n] = plainness(c, &p->insts[n]);
+}
+
 static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
 
 void cyc_fit_program(engine *x) {
@@ -59,6 +78,7 @@ void cyc_fit_program(engine *x) {
     const orr_program *p = c->program;
     for (int n = 0; n < c->host.n; n++) fit_worker(&c->host.workers[n], p->ninsts);
     fit_warps(c, p->nplaces, c->traits.in_order ? 0 : p->max_access);
+    fit_plain(c);
     uint64_t last = 0;
     c->net.fences = false;
     c->launch.program = p;

@@ -27,26 +27,42 @@ static uint64_t block_cycles(const sm *s, uint64_t until) {
     return n;
 }
 
-void cyc_sample(engine *x) {
-    cycle *c = x->c;
-    run *r = x->out;
+// What some of the SMs and partitions have done so far; each host thread looks at its share of them, which it
+// has simulated, more or less.
+static void sum_share(void *arg, int worker, uint32_t k) {
+    engine *x = arg;
+    const cycle *c = x->c;
+    (void)worker;
     orr_sample now = {0};
-    for (uint32_t n = 0; n < c->nsms; n++) {
+    engine_share sms = cyc_share_of(x, k, c->nsms);
+    for (uint32_t n = sms.first; n < sms.first + sms.n; n++) {
         const sm *s = &c->sms[n];
         if (s->unused) continue;
-        for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
+        for (int i = 0; i < ORR_STALLS; i++) now.stalls[i] += s->stalls[i];
         now.insts += s->n.issued;
-        for (int k = 0; k < ORR_L1_KINDS; k++)
-            now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
+        for (int i = 0; i < ORR_L1_KINDS; i++)
+            now.l1_sectors += s->l1.n.sectors[0][i] + s->l1.n.sectors[1][i];
         now.blocks += block_cycles(s, x->until);
     }
+    engine_share parts = cyc_share_of(x, k, c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem));
+    for (uint32_t p = parts.first; p < parts.first + parts.n; p++)
+        orr_memsys_sectors(c->mem, (int)p, &now.l2_sectors, &now.dram_sectors);
+    x->counted.share[k] = now;
+}
+
+void cyc_sample(engine *x) {
+    static const orr_sample none;
+    run *r = x->out;
+    orr_sample now = {0};
+    uint32_t crew = (uint32_t)cyc_crew_size(x->crew);
+    cyc_crew_run(x->crew, crew, sum_share, x);
+    for (uint32_t k = 0; k < crew; k++) add_sample(&now, &x->counted.share[k], &none);
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
-    if (!c->perfect) orr_memsys_sectors(c->mem, &now.l2_sectors, &now.dram_sectors);
     while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
     uint64_t at = (x->until - 1) / r->sample_cycles;
     if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
-    add_sample(&r->samples[at], &now, &x->last);
-    x->last = now;
+    add_sample(&r->samples[at], &now, &x->counted.last);
+    x->counted.last = now;
 }
 
 bool cyc_in_same_sample(const engine *x, uint64_t until) {

@@ -17,6 +17,7 @@ typedef struct dispatched {
     uint32_t mask;         // lanes that its warp had
     bool predicated_off;   // no lane takes part
     bool behind_yield;     // the instruction before was a YIELD
+    uint8_t plain;         // kernel_traits.plain
     orr_step_access *live; // what it does to memory, if it is executed as it is timed
     uint64_t start;        // cycles from issue until it is in its unit
     uint64_t lost;         // of them those that its operands, or a queue, cost
@@ -306,6 +307,11 @@ static void next_grid(sm *s, warp *w, const dispatched *d) {
 
 static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
+    if (d->plain) {
+        if (d->plain == PLAIN_RESULT)
+            cyc_warp_result(s, w, i, s->clock.now + d->start + i->latency + s->c->branch.writeback);
+        return;
+    }
     switch (i->kind) {
     case ORR_TK_SYNCS:
     case ORR_TK_MEM: access_memory(s, w, d); break;
@@ -364,6 +370,10 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (!w->memory.inflight) cyc_block_warp_ended(s, w);
         return false;
     }
+    if (d->plain) {
+        if (!c->core.fetch.perfect) wait_for_code(s, w);
+        return true;
+    }
     bool behind = i->tclass == ORR_TC_BRANCH && right_behind(c, d->inst, w->pc.at);
     if (c->branch.jump && i->kind == ORR_TK_BRANCH &&
         (!behind || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
@@ -384,7 +394,8 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
                     .inst = w->pc.at,
                     .mask = w->pc.mask,
                     .predicated_off = w->pc.predicated_off,
-                    .behind_yield = w->yielded};
+                    .behind_yield = w->yielded,
+                    .plain = c->traits.plain[w->pc.at]};
     uint64_t now = s->clock.now;
     if (!again) {
         cyc_warp_account(s, w, now);
@@ -413,7 +424,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
         through_banks(s, q, w, &d);
     execute(s, q, w, &d);
     if (!advance(s, q, w, &d)) return false;
-    if (d.i->kind == ORR_TK_BARRIER && !d.predicated_off) {
+    if (!d.plain && d.i->kind == ORR_TK_BARRIER && !d.predicated_off) {
         s->n.barriers++;
         if (d.i->imm == CLUSTER_BARRIER)
             cyc_cluster_barrier(s, w, d.i);
@@ -447,8 +458,9 @@ static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
     }
 }
 
-// What scheduler `n` does in this cycle; returns when to try again.
-static uint64_t schedule(sm *s, uint32_t n) {
+// What scheduler `n` does in this cycle; returns when to try again. In the window, which lasts until `until`,
+// it does not look for somebody in a cycle in which nobody can be awake.
+static uint64_t schedule(sm *s, uint32_t n, uint64_t until) {
     scheduler *q = &s->sched[n];
     const cycle *c = s->c;
     uint64_t now = s->clock.now, later;
@@ -465,7 +477,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     }
     uint32_t slot = scheduler_pick(q, can);
     issue_some(s, n, slot, room);
-    return q->next_issue = now + q->operand_wait + q->spec->interval;
+    q->next_issue = now + q->operand_wait + q->spec->interval;
+    return q->awake || q->next_issue >= until ? q->next_issue : latest(q->next_issue, q->next);
 }
 
 // ---- what components report ---------------------------------------------------------------------
@@ -526,11 +539,15 @@ static void handle(sm *s, const event *e) {
 }
 
 // ---- the loop -----------------------------------------------------------------------------------
-uint64_t cyc_sm_next(const sm *s) {
-    uint64_t t = events_next(&s->clock);
-    for (uint32_t n = 0; n < s->c->nsched; n++)
-        if (s->sched[n].wake < t) t = s->sched[n].wake;
+static uint64_t next_wake(const sm *s) {
+    uint64_t t = NEVER;
+    for (uint32_t n = 0; n < s->c->nsched; n++) t = s->sched[n].wake < t ? s->sched[n].wake : t;
     return t;
+}
+
+uint64_t cyc_sm_next(const sm *s) {
+    uint64_t wake = next_wake(s), event = events_next(&s->clock);
+    return event < wake ? event : wake;
 }
 
 // An SM's turn comes once in a window, and what the others have has driven its own out of the host's caches:
@@ -551,7 +568,7 @@ static void fetch_sm(const sm *s) {
     }
     fetch_state(s->operands, c->nsched / c->sched_per_sub * sizeof *s->operands);
     fetch_state(s->units.free, c->core.units.npools * sizeof *s->units.free);
-    fetch_state(&s->l1, offsetof(l1_cache, partial_lines));
+    fetch_state(&s->l1, sizeof s->l1);
     fetch_state(&s->lsu, offsetof(lsu, head));
 }
 
@@ -563,12 +580,15 @@ void cyc_sm_run(sm *s, uint64_t until) {
     fetch_sm(s);
     l1_prefetch_fills(&s->l1);
     while (!s->bad_trace && !s->out_of_blocks) {
-        uint64_t t = cyc_sm_next(s);
+        uint64_t wake = next_wake(s), due = events_next(clock), t = due < wake ? due : wake;
         if (t >= until) break;
         if (t > clock->now) clock->now = t;
-        while (events_next(clock) <= clock->now) {
-            event e = events_take(clock);
-            handle(s, &e);
+        if (due <= clock->now) {
+            do {
+                event e = events_take(clock);
+                handle(s, &e);
+            } while (events_next(clock) <= clock->now);
+            if (next_wake(s) > clock->now) continue;
         }
         uint32_t n = lsu_first(&s->lsu);
         t = clock->now;
@@ -576,7 +596,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
             scheduler *q = &s->sched[n];
             if (q->wake > t) continue;
             q->wake = NEVER; // what happens from here on may lower it
-            uint64_t again = schedule(s, n);
+            uint64_t again = schedule(s, n, until);
             if (again < q->wake) q->wake = again;
             if (q->wake <= t) q->wake = t + 1;
         }

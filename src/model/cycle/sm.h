@@ -191,9 +191,15 @@ typedef struct sm_use { // of an SM's room, by thread blocks
 } sm_use;
 
 typedef struct block_slots { // thread blocks that an SM has, has had and may start
+    // what is looked at between two windows, in a line of the host's caches
+    _Alignas(64) block_traces *stock, **stock_end; // blocks it may start in this window
+    block_traces *done;                            // blocks that have ended: their buffers go back
+    uint64_t free;                                 // when the next block may start
+    uint32_t n, resident;                          // slots; in use
+    uint32_t wave; // blocks that an empty SM has room for: n, or less with launch.warp_room
+    uint32_t stocked, started, started_last; // in this window, in the one before
+    // what only the SM looks at
     block *slot;
-    uint32_t n, resident; // slots; in use
-    uint32_t wave;        // blocks that an empty SM has room for: n, or less with launch.warp_room
     uint32_t block_warps; // of a block
     uint32_t sched_warps; // that a scheduler has slots and registers for
     uint64_t ended;       // when the last block did
@@ -201,11 +207,7 @@ typedef struct block_slots { // thread blocks that an SM has, has had and may st
     int warps_cap;
     uint32_t next_sched; // that the next warp goes to
     uint64_t next_age;
-    uint64_t free;                           // when the next block may start
-    block_traces *stock, **stock_end;        // blocks it may start in this window
-    uint32_t stocked, started, started_last; // in this window, in the one before
-    block_traces *done;                      // blocks that have ended: their buffers go back
-    uint64_t since;                          // active cycles before this have been counted
+    uint64_t since; // active cycles before this have been counted
     uint64_t active_cycles, block_cycles;
     uint64_t finished;    // cycle the last block ended
     sm_use used, planned; // of several kernels at a time (grids.h)
@@ -274,7 +276,10 @@ typedef struct kernel_traits {
     bool strong;       // it has accesses that are sent at once
     bool in_order;     // accesses are used in the order of the stream
     bool arrives_only; // warps arrive at barriers whose number is in a register, and do not wait there
+    uint8_t *plain;    // [instruction] PLAIN: its result comes after a fixed time, and nothing else happens
+    uint32_t ninsts;   // that it has room for
 } kernel_traits;
+enum { PLAIN = 1, PLAIN_RESULT }; // the same, but something may look at when its result comes
 
 typedef struct warp_room { // what each warp has room for
     uint32_t places;       // registers

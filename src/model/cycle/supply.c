@@ -1,9 +1,10 @@
 // Thread blocks for the SMs (supply.h).
 //
 // With more than one host thread the source is read ahead by a thread of its own: executing or parsing the
-// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too. Where
-// the source comes in parts (orr_source.part) and the launch is large, several threads read: each has every
-// n-th piece of the grid, and a list of its own, from which blocks are taken in grid order.
+// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too; who
+// has read so far goes on when half of it has been taken, and is not woken for each block. Where the source
+// comes in parts (orr_source.part) and the launch is large, several threads read: each has every n-th piece
+// of the grid, and a list of its own, from which blocks are taken in grid order.
 #include "model/cycle/supply.h"
 
 #include <pthread.h>
@@ -39,7 +40,9 @@ struct supply {
     void *arg;
     orr_profile *places;
     orr_arena arena;
-    block_traces *back; // returned: come first
+    block_traces *back;               // returned: come first, in order
+    ORR_VEC(block_traces *) returned; // that are not in `back` yet,
+    ORR_VEC(block_traces *) numbers;  // by number, to put them in order
     block_traces *spare;
     // read ahead
     bool ahead;
@@ -83,6 +86,14 @@ static void copy(block_traces *b, const orr_tb *tb, uint32_t nblocks) {
     b->next = NULL;
 }
 
+// A reader of so many blocks and bytes is to stop, or to go on.
+static bool is_ahead(uint32_t queued, size_t bytes, uint32_t readers) {
+    return queued && (queued >= AHEAD_BLOCKS / readers || bytes >= AHEAD_BYTES / readers);
+}
+static bool is_behind(uint32_t queued, size_t bytes, uint32_t readers) {
+    return queued <= AHEAD_BLOCKS / readers / 2 && bytes <= AHEAD_BYTES / readers / 2;
+}
+
 static void give(block_traces **list, block_traces *b) {
     b->next = *list;
     *list = b;
@@ -118,8 +129,7 @@ static void *read_part(void *arg) {
     supply *s = r->supply;
     for (bool more = true; more;) {
         pthread_mutex_lock(&r->lock);
-        while (!r->stop && r->queued &&
-               (r->queued >= AHEAD_BLOCKS / s->nreaders || r->bytes >= AHEAD_BYTES / s->nreaders))
+        while (!r->stop && is_ahead(r->queued, r->bytes, s->nreaders))
             pthread_cond_wait(&r->changed, &r->lock);
         more = !r->stop;
         pthread_mutex_unlock(&r->lock);
@@ -187,7 +197,7 @@ static block_traces *take_from(supply *s, reader *r) {
         b->next = NULL;
         r->bytes -= b->used;
         r->queued--;
-        pthread_cond_signal(&r->changed);
+        if (is_behind(r->queued, r->bytes, s->nreaders)) pthread_cond_signal(&r->changed);
     }
     pthread_mutex_unlock(&r->lock);
     if (!b) s->err = r->err;
@@ -230,8 +240,7 @@ static void *read_all(void *arg) {
     bool more = true;
     while (more) {
         pthread_mutex_lock(&s->lock);
-        while (!s->stop && s->queued && (s->queued >= AHEAD_BLOCKS || s->bytes >= AHEAD_BYTES))
-            pthread_cond_wait(&s->changed, &s->lock);
+        while (!s->stop && is_ahead(s->queued, s->bytes, 1)) pthread_cond_wait(&s->changed, &s->lock);
         more = !s->stop;
         block_traces *b = take(&s->spare);
         pthread_mutex_unlock(&s->lock);
@@ -245,13 +254,12 @@ static void *read_all(void *arg) {
         if (more) {
             *s->last = b;
             s->last = &b->next;
-            s->queued++;
             s->bytes += b->used;
         } else {
             give(&s->spare, b);
             s->ended = true;
         }
-        pthread_cond_broadcast(&s->changed);
+        if (!more || !s->queued++) pthread_cond_broadcast(&s->changed); // who waits has found none
         pthread_mutex_unlock(&s->lock);
         pthread_mutex_unlock(&s->reading);
     }
@@ -270,8 +278,48 @@ supply *cyc_supply_open(orr_source *source, int threads, bool skips) {
     return s;
 }
 
+// There are as many as SMs have in stock, with numbers close together.
+void cyc_supply_return(supply *s, block_traces *list) {
+    for (; list; list = list->next) *ORR_PUSH(&s->returned) = list;
+}
+
+static int by_index(const void *a, const void *b) {
+    uint64_t x = (*(block_traces *const *)a)->index, y = (*(block_traces *const *)b)->index;
+    return (x > y) - (x < y);
+}
+
+// What has been returned goes to what was before.
+static void put_back(supply *s) {
+    if (!s->returned.n) return;
+    cyc_supply_return(s, s->back);
+    block_traces **at = &s->back, **all = s->returned.at;
+    size_t n = s->returned.n;
+    uint64_t first = all[0]->index, last = first;
+    for (size_t i = 1; i < n; i++) {
+        first = all[i]->index < first ? all[i]->index : first;
+        last = all[i]->index > last ? all[i]->index : last;
+    }
+    if (last - first < 8 * n) { // a place for each number
+        s->numbers.n = 0;
+        for (uint64_t i = first; i <= last; i++) *ORR_PUSH(&s->numbers) = NULL;
+        for (size_t i = 0; i < n; i++) s->numbers.at[all[i]->index - first] = all[i];
+        all = s->numbers.at;
+        n = s->numbers.n;
+    } else {
+        qsort(all, n, sizeof *all, by_index);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!all[i]) continue;
+        *at = all[i];
+        at = &all[i]->next;
+    }
+    *at = NULL;
+    s->returned.n = 0;
+}
+
 static block_traces *take_new(supply *s);
 block_traces *cyc_supply_take(supply *s) {
+    put_back(s);
     block_traces *b = s->back;
     if (b) {
         s->back = b->next;
@@ -291,7 +339,7 @@ static block_traces *unlink_first(supply *s) {
     b->next = NULL;
     s->queued--;
     s->bytes -= b->used;
-    pthread_cond_broadcast(&s->changed);
+    if (is_behind(s->queued, s->bytes, 1)) pthread_cond_broadcast(&s->changed);
     return b;
 }
 
@@ -317,20 +365,6 @@ static block_traces *take_new(supply *s) {
     return b;
 }
 
-// There are few of them: as many as SMs have in stock. An SM's are in order.
-void cyc_supply_return(supply *s, block_traces *list) {
-    block_traces **at = &s->back;
-    for (uint64_t last = 0; list; at = &(*at)->next) {
-        block_traces *b = list;
-        list = b->next;
-        if (b->index < last) at = &s->back;
-        last = b->index;
-        while (*at && (*at)->index < b->index) at = &(*at)->next;
-        b->next = *at;
-        *at = b;
-    }
-}
-
 void cyc_supply_done(supply *s, block_traces *list) {
     if (!list) return;
     pthread_mutex_lock(&s->lock);
@@ -342,7 +376,10 @@ void cyc_supply_done(supply *s, block_traces *list) {
     pthread_mutex_unlock(&s->lock);
 }
 
-uint64_t cyc_supply_next(supply *s) { return s->back ? s->back->index : s->next; }
+uint64_t cyc_supply_next(supply *s) {
+    put_back(s);
+    return s->back ? s->back->index : s->next;
+}
 
 // A block that has been read is left out. Its lines, if they are wanted.
 static bool leave_out(supply *s, const orr_tb *tb) {
@@ -367,6 +404,7 @@ bool cyc_supply_skip(supply *s, uint64_t warm, uint64_t to, orr_touch *touch, vo
     s->touch = touch;
     s->arg = arg;
     bool ok = true;
+    put_back(s);
     while (ok && s->back && s->back->index < to) {
         block_traces *b = s->back;
         s->back = b->next;
@@ -421,9 +459,12 @@ bool cyc_supply_close(supply *s, orr_err *e) {
         pthread_join(s->thread, NULL);
     }
     close_readers(s);
+    put_back(s);
     free_list(s->back);
     free_list(s->first);
     free_list(s->spare);
+    free(s->returned.at);
+    free(s->numbers.at);
     orr_arena_free(&s->arena);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->reading);

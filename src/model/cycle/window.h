@@ -6,6 +6,11 @@
 #include "model/cycle/engine.h"
 #include "model/cycle/supply.h"
 
+typedef struct sample_sums { // the counters
+    orr_sample last;         // at the last sample
+    orr_sample *share;       // [host thread] of its share of SMs and partitions, for the next one
+} sample_sums;
+
 typedef struct engine {
     cycle *c;
     supply *supply;
@@ -31,7 +36,7 @@ typedef struct engine {
     store_network *stores; // with xbar.store_bandwidth
     request_list *in;      // by partition
     request_list *sent;    // [host thread][partition], on the way there
-    orr_sample last;
+    sample_sums counted;
     run *out;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
     ORR_VEC(uint64_t) ends;  // of a window's blocks
@@ -43,6 +48,15 @@ typedef struct engine {
 } engine;
 
 #define MAX_SAMPLES 1024
+
+// Between SMs and partitions each host thread looks at some of them: number k of as many as there are.
+typedef struct engine_share {
+    uint32_t first, n;
+} engine_share;
+static inline engine_share cyc_share_of(const engine *x, uint32_t k, uint32_t all) {
+    uint32_t crew = (uint32_t)cyc_crew_size(x->crew), first = all * k / crew;
+    return (engine_share){first, all * (k + 1) / crew - first};
+}
 
 // ---- samples.c
 void cyc_sample(engine *x); // the counters now belong to the stretch that the window is in
