@@ -169,12 +169,13 @@ void an_machine_of(const orr_gpu *g, an_machine *m);
 // Slowdown of a warp when n of them are on an SM, `active` SMs at work; 0: of the SM's own resources only.
 double an_slowdown(const an_machine *m, const an_demand *d, double n, double active);
 typedef struct an_time {
-    double cycles;  // all blocks, launch overhead apart
-    double latency; // the same if nobody waited for anybody
-    double warps;   // that make progress on a busy SM, on average
-    double active;  // SMs
+    double cycles; // all blocks, launch overhead apart
+    double warps;  // that make progress on a busy SM, on average
+    double active; // SMs
 } an_time;
 void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident,
                  an_time *out);
+// The cycles if nobody waited for anybody.
+double an_latency(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident);
 
 #endif

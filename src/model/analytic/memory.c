@@ -73,7 +73,7 @@ static void add_dram_read(const an_memory *m, an_access *a, uint8_t sectors) {
 static void add_dram_write(const an_memory *m, an_access *a, uint8_t sectors) {
     const orr_fast_dram_spec *d = &m->dram;
     uint64_t n = orr_dram_columns(&d->dram.map, sectors) * d->write_column;
-    a->dram += cycles_of(sectors != 15 && n < d->write_row ? d->write_row : n);
+    a->dram += cycles_of((sectors != 15 && n < d->write_row ? d->write_row : n) + d->turn / d->batch);
 }
 
 // Of a store, so many whole sectors and so many in part; half of them are the other half's.
