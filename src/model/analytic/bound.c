@@ -37,10 +37,12 @@ static const char *const names[] = {
     [RES_BANKS] = "registers",
     [RES_LSU] = "l1",
     [RES_MISSES] = "l1.misses",
+    [RES_PARTS] = "l1.partial_stores",
     [RES_REQUEST] = "request",
     [RES_REPLY] = "reply",
     [RES_L2] = "l2",
     [RES_ATOMICS] = "l2.atomics",
+    [RES_STORES] = "l2.stores",
     [RES_DRAM] = "dram",
     [RES_CROSS] = "l2.halves",
     [RES_BULK] = "tma",
@@ -60,12 +62,13 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     m->count[RES_ISSUE] = g->core_schedulers;
     m->count[RES_COLLECT] = m->count[RES_BANKS] = m->count[RES_WRITE] = subs;
     m->cycles[RES_MISSES] = 1.0 / g->l1_mshrs;
+    m->cycles[RES_PARTS] = g->xbar_partial_stores ? 1.0 / (double)g->xbar_partial_stores : 0;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
-    m->count[RES_L2] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
+    m->count[RES_L2] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = m->count[RES_STORES] = 0;
     m->count[RES_DRAM] = m->count[RES_BULK] = 0;
     m->cycles[RES_BULK] = 1.0 / g->tma_bytes / g->sm_count;
-    m->cycles[RES_L2] = m->cycles[RES_CROSS] = 1.0 / g->l2_slices;
+    m->cycles[RES_L2] = m->cycles[RES_CROSS] = m->cycles[RES_STORES] = 1.0 / g->l2_slices;
     m->cycles[RES_ATOMICS] = l2_cycle / g->l2_atomic / g->l2_slices;
     m->cycles[RES_DRAM] = 1.0 / g->dram_channels;
     for (int u = 0; u < g->nunits; u++)

@@ -371,6 +371,21 @@ static void add_hot(sampler *s, uint64_t line, double lanes) {
     s->hot.ready[place] += lanes;
 }
 
+// A store of the lanes of an access to a line of L2. The halves take stores by ports of their own
+// (l2.side_switch); of one whose half has a share, the other one's come at the same time.
+static void add_stored(sampler *s, an_access *a, const orr_line_access *l, uint64_t line, uint32_t bytes) {
+    const orr_l2_spec *c = &s->m->l2;
+    uint32_t place, n = (uint32_t)orr_popc(l->sectors), whole = bytes >= ORR_SECTOR * n ? n : 0;
+    double takes = cycles_of(orr_l2_store_time(c, whole, n - whole, c->store.sector));
+    if (whole < n && c->store.side_switch) takes /= 2;
+    if (takes < cycles_of(c->store.side_switch ? 0 : c->store.same_line))
+        takes = cycles_of(c->store.same_line);
+    an_reuse_touch(&s->stored, line, &place);
+    s->stored.ready[place] += takes;
+    a->stores += takes;
+    a->parts += whole < n;
+}
+
 // Operations that an atomic's lanes on a line are to the unit; it reads the sectors of another piece than the
 // last one's first, as l2_atomic.c has it.
 static double operations(sampler *s, const orr_tinst *i, const orr_access *x, const orr_line_access *l) {
@@ -424,7 +439,10 @@ static bool follow_lines(sampler *s, uint32_t inst, const orr_access *x, const o
     s->hand.from_dram = s->hand.from_l2 = s->hand.first_touch = 0;
     for (uint32_t n = 0; n < c->lines; n++) {
         uint64_t line = base + c->line[n].line;
-        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, lanes);
+        if (i->flags & ORR_TF_ATOMIC)
+            add_hot(s, line, lanes);
+        else if (i->flags & ORR_TF_STORE && line < ORR_LOCAL_LINES)
+            add_stored(s, &s->g->access[inst], &c->line[n], line, (uint32_t)(lanes * i->bytes));
         if (!followed(s, line)) continue;
         known = true;
         fewer(s);
