@@ -259,6 +259,11 @@ static void add_traffic(an_access *a, const an_access *x, double times) {
     a->dram += x->dram * times;
 }
 
+// What a store of so many sectors sends, whole ones.
+static double store_bytes(const orr_gpu *g, uint32_t sectors) {
+    return (double)g->xbar_store_header + 32 * sectors;
+}
+
 // A line of an access: cycles until its data are there. Who comes to a line that another warp of the block
 // has asked for waits for the same answer: clocks are those of the warps' paths, which began together.
 static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors,
@@ -268,7 +273,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     s->out->sectors += n * times;
     a->sectors += n * times;
     if (i->flags & ORR_TF_ATOMIC) {
-        a->sent += (8 + 32 * n) * times;
+        a->sent += (store_bytes(g, n) + (double)g->xbar_byte_mask) * times;
         if (i->flags & ORR_TF_LOAD) {
             a->received += (8 + 32 * n) * times;
             a->misses += times;
@@ -294,7 +299,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     }
     if (store) {
         if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return g->l1_latency;
-        a->sent += (8 + 32 * n) * times;
+        a->sent += (store_bytes(g, n) + (lanes * i->bytes < ORR_SECTOR * n ? (double)g->xbar_byte_mask : 0)) * times;
         s->out->stores += n * times;
     } else {
         uint8_t need = sectors & (uint8_t)~have;
@@ -305,7 +310,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         }
         asked = orr_l1_fetched(g, need);
         n = (uint32_t)orr_popc(asked);
-        a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
+        a->sent += (g->xbar_sectors ? 32 * n : (double)g->xbar_load_header) * times;
         a->received += (8 + 32 * n) * times;
         a->misses += times;
     }
@@ -339,7 +344,8 @@ void an_bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
             fewer(s);
             if (!followed(s, x.line)) continue;
             s->out->looked++;
-            a->sent += (!loads ? 8 + 32 * n : g->xbar_sectors ? 32 * n : 8) * s->every;
+            double asks = g->xbar_sectors ? 32 * n : (double)g->xbar_load_header;
+            a->sent += (loads ? asks : store_bytes(g, n)) * s->every;
             if (loads) a->received += (8 + 32 * n) * s->every;
             an_access y = {0};
             double one = latency_of(g, at_l2(s, &y, x.line, x.sectors, !loads, n));
