@@ -439,6 +439,7 @@ static void load_lines(acore *s, awork *a) {
             need &= (uint8_t)~have;
             uint32_t then = have ? coming(&l, v, k->from + a->lag) : 0;
             if (then) wait_for(s, a, &l, v, then);
+            a->waits += then && !need;
             *(then ? &pending : &hit) += orr_sectors_in(have);
         } else {
             v = take_way(s, a, &l, line);
@@ -448,6 +449,7 @@ static void load_lines(acore *s, awork *a) {
             fetch_line(s, a, &l, v, line, orr_l1_fetched(g, need) & (uint8_t)~orr_tags_valid(&l, v))->lag =
                 later(lag, (a->lag << 16) + missed++ * apart) >> 16;
     }
+    a->waits += missed;
     miss_lines(s, k, missed);
     uint64_t times = s->times;
     s->n.l1.hits[local][ORR_L1_LOAD] += times * hit;
