@@ -226,7 +226,7 @@ typedef struct access { // one memory instruction at work
     const orr_tinst *i;
     uint64_t from; // cycle: the unit began with it
     uint32_t cost;
-    uint32_t lag;  // how much later than with an access of one cycle its last word comes
+    uint32_t lag;    // how much later than with an access of one cycle its last word comes
     uint16_t each;   // shared memory: cycles of a pass
     uint16_t passes; // over L1's banks, where words are in each other's way; 0: they are not
     uint8_t space;

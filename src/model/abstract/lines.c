@@ -428,7 +428,8 @@ static void load_lines(acore *s, awork *a) {
         uint64_t line = c->line[n].line;
         uint8_t sectors = c->line[n].sectors;
         if (bypass) {
-            new_trip(s, a, TRIP_READ, line, sectors)->lag = later(lag, (a->lag << 16) + missed++ * apart) >> 16;
+            new_trip(s, a, TRIP_READ, line, sectors)->lag =
+                later(lag, (a->lag << 16) + missed++ * apart) >> 16;
             continue;
         }
         orr_tag l = orr_tags_of(s->lsu.tags, line);

@@ -139,7 +139,8 @@ typedef struct core {
 typedef struct deal {
     core *cores;
     int ncores, slots;
-    double *slow, *done; // by warps: slowdown by all resources, and what they do if only the SM's own slow them
+    double *slow,
+        *done; // by warps: slowdown by all resources, and what they do if only the SM's own slow them
     int entries;
     const an_machine *m;
     const an_demand *d;

@@ -299,7 +299,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     }
     if (store) {
         if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return g->l1_latency;
-        a->sent += (store_bytes(g, n) + (lanes * i->bytes < ORR_SECTOR * n ? (double)g->xbar_byte_mask : 0)) * times;
+        a->sent +=
+            (store_bytes(g, n) + (lanes * i->bytes < ORR_SECTOR * n ? (double)g->xbar_byte_mask : 0)) * times;
         s->out->stores += n * times;
     } else {
         uint8_t need = sectors & (uint8_t)~have;

@@ -162,8 +162,8 @@ static double first_share(const sampler *s, const an_tally *t, uint64_t allocate
     return share < 1 ? share : 1;
 }
 
-// Atomics on one line, and stores to one, are done one after the other by one slice: how many times longer the
-// busiest takes than an even share of them.
+// Atomics on one line, and stores to one, are done one after the other by one slice: how many times longer
+// the busiest takes than an even share of them.
 static double hottest(const sampler *s, const reuse *of) {
     double all = 0, most = 0;
     for (uint32_t n = 0; n < of->slots; n++) {
