@@ -251,6 +251,21 @@ static void test_memory_bound(void **state) {
     kern_free(k);
 }
 
+// Stores to one line are one after the other at its slice, however many slices there are: 64 warps store 104
+// times to it, ten cycles each.
+static void test_one_line(void **state) {
+    (void)state;
+    kern *k = kern_new(2, 1024);
+    more(k, "block x13");
+    for (int n = 0; n < 8; n++) more(k, "STG <- R2 R3 @0x100000 +0 m1");
+    more(k, "block\nEXIT");
+    estimate x = estimate_on(GPU("l2.same_line_store=10", "l2.slices=8"), k);
+    assert_string_equal(x.l->limits->limit, "l2.stores");
+    between(66560 * 0.99, x.l->limits->optimistic, 66560 * 1.01);
+    estimate_free(&x);
+    kern_free(k);
+}
+
 // ---- the paper's IV-B -------------------------------------------------------------------------------
 // Two accesses to two banks meet half the time. Three to three banks: 3 less the banks that are hit, 3 (1 -
 // (2/3)^3): 8/9. One bank with two ports, three accesses: one too many. Two that each read every other cycle:
@@ -361,14 +376,23 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),          cmocka_unit_test(test_loop),
-        cmocka_unit_test(test_code_of_loops),  cmocka_unit_test(test_units),
-        cmocka_unit_test(test_loads),          cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_issue_bound),    cmocka_unit_test(test_unit_and_issue),
-        cmocka_unit_test(test_few_warps),      cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_who_goes_first), cmocka_unit_test(test_memory_bound),
-        cmocka_unit_test(test_bank_conflicts), cmocka_unit_test(test_bank_conflicts_thrown),
-        cmocka_unit_test(test_fixed_point),    cmocka_unit_test(test_banks_cost),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_code_of_loops),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_issue_bound),
+        cmocka_unit_test(test_unit_and_issue),
+        cmocka_unit_test(test_few_warps),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_who_goes_first),
+        cmocka_unit_test(test_memory_bound),
+        cmocka_unit_test(test_one_line),
+        cmocka_unit_test(test_bank_conflicts),
+        cmocka_unit_test(test_bank_conflicts_thrown),
+        cmocka_unit_test(test_fixed_point),
+        cmocka_unit_test(test_banks_cost),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
