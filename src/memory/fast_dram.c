@@ -20,7 +20,7 @@ static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 // ---- what a channel makes of streams and of random lines ----------------------------------------
 
 #define TRIAL      1024 // reads or writes of a trial
-#define LONG_TRIAL 8192 // and where they take turns, that there are many
+#define LONG_TRIAL 2048 // and where they take turns
 
 // Where the n-th line of a trial is: lines one after the other, or anywhere. Writes are to other rows.
 static uint64_t line_of_trial(uint32_t n, bool scattered, bool write) {
@@ -37,7 +37,7 @@ static uint64_t steady(const orr_dram_spec *c, bool reads, bool writes, bool sca
     uint64_t half = 0;
     uint8_t sectors = scattered ? 3 : 15;
     while ((reads ? done : asked) < all) {
-        for (; asked < all && (!reads || asked - done < ahead) && !orr_dram_full(&d); asked++) {
+        for (; (reads ? asked - done < ahead : asked < all) && !orr_dram_full(&d); asked++) {
             orr_dram_request r = {.time = d.s.now, .sectors = sectors};
             r.line = line_of_trial(asked, scattered, false);
             if (reads) orr_dram_push(&d, &r);
