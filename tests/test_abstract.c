@@ -240,6 +240,34 @@ static void test_memory(void **state) {
     assert_int_equal(load(GPU(), "LDG R3 <- R9 @0x10000 +0\nLDG R1 <- R9 @0x10000 +0"), 400 + 2);
 }
 
+// Lines that L1 does not have keep it busy one after the other: the last of 32 is asked for 31 * 64 later,
+// and finds its row open (12 cycles less).
+static void test_misses(void **state) {
+    (void)state;
+    uint64_t last = load(GPU("l1.miss_interval=64"), "LDG R1 <- R9 @0x10000 +128");
+    assert_in_range(last, 31 * 64 + 400 - 12 + 2, 31 * 64 + 400 + 40);
+}
+
+// Banks of words, four cycles for each of 32 words on one bank: a warp's next access begins 128 cycles after
+// one with such, whether that is a load of what L1 has or a store. Behind a store to lines whose tags are on
+// one bank loads wait two cycles for each of the 32 lines besides.
+static uint64_t then_load(orr_gpu *g, const char *what) {
+    kern *k = kern_new(1, 32);
+    more(k, "LDG R1 <- R9 @0x10000 +128\nFFMA R2 <- R1\n%s\nLDG R4 <- R2 @0x10000 +0", what);
+    for (int n = 0; n < 40; n++) more(k, "FFMA R4 <- R4"); // until what it stores is in L2
+    more(k, "EXIT");
+    return takes(g, k);
+}
+static void test_conflicts(void **state) {
+    (void)state;
+#define WORDS "l1.word_banks=yes", "lsu.replay=4", "l1.replay=4"
+    uint64_t next = then_load(GPU(WORDS), "FFMA R6 <- R7") + 128;
+    assert_in_range(then_load(GPU(WORDS), "LDG R3 <- R2 @0x10000 +128"), next, next + 2);
+    assert_in_range(then_load(GPU(WORDS), "STG <- R2 R3 @0x40000 +128"), next, next + 2);
+    uint64_t left = then_load(GPU(WORDS, "l1.store_drain=2", "l1.tag_hash=0"), "STG <- R2 R3 @0x40000 +128");
+    assert_in_range(left, next + 64, next + 64 + 2);
+}
+
 // What was copied from the host is in L2: 200. After that it is in L1: 30 more and the one that waits for it.
 static void test_l2(void **state) {
     (void)state;
@@ -366,6 +394,8 @@ int main(void) {
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_perfect),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_misses),
+        cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_l2),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_alone),

@@ -130,6 +130,32 @@ static void refresh(void **state) {
     rig_free(r);
 }
 
+// Writes wait until there is a batch of them: a read behind all but one of 40 lines comes as if there were
+// none, and one behind the 40th waits for 160 sectors of two cycles each, and for the bus to turn.
+static uint64_t read_behind(const orr_fast_dram_spec *c, uint32_t writes) {
+    orr_fast_dram d;
+    orr_fast_dram_init(&d, c, 0);
+    orr_fast_dram_read(&d, c, 0, 1, 0, 0);
+    for (uint32_t n = 0; n < writes; n++) orr_fast_dram_write(&d, c, 1 << 20 | n, 15, CYCLES(1000));
+    uint64_t t = orr_fast_dram_read(&d, c, 0, 1, CYCLES(1000), 0);
+    orr_fast_dram_free(&d);
+    return t;
+}
+static void batches(void **state) {
+    (void)state;
+    orr_gpu *g = small_one(NULL);
+    orr_fast_dram_spec c;
+    orr_fast_dram_spec_read(&c, g);
+    c.batch = 40;
+    c.write_column = CYCLES(2);
+    c.write_row = 0;
+    c.turn = CYCLES(50);
+    uint64_t alone = read_behind(&c, 0);
+    assert_int_equal(read_behind(&c, 39), alone);
+    assert_in_range(read_behind(&c, 40), alone + CYCLES(320 + 50 - 40), alone + CYCLES(320 + 50));
+    orr_gpu_free(g);
+}
+
 // Writes among reads take at least their time on the bus, and reads alone no less than theirs: 2 cycles.
 static void costs(void **state) {
     (void)state;
@@ -159,9 +185,10 @@ static void reservations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dirty), cmocka_unit_test(partial),      cmocka_unit_test(refresh),
-        cmocka_unit_test(costs), cmocka_unit_test(reservations), cmocka_unit_test(hits_and_misses),
-        cmocka_unit_test(port),  cmocka_unit_test(atomics),      cmocka_unit_test(eviction),
+        cmocka_unit_test(dirty),           cmocka_unit_test(partial), cmocka_unit_test(refresh),
+        cmocka_unit_test(costs),           cmocka_unit_test(batches), cmocka_unit_test(reservations),
+        cmocka_unit_test(hits_and_misses), cmocka_unit_test(port),    cmocka_unit_test(atomics),
+        cmocka_unit_test(eviction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,7 +270,14 @@ double orr_elem_double(int type, const void *p); // the same as a double; exact 
 uint64_t orr_elem_round(int type, double v);     // a float type's bits, nearest even
 bool orr_elem_store(int type, value v, bool wrap, void *p); // false: it does not fit
 const char *orr_elem_text(int type, const void *p, bool bits, char buf[80]);
-uint64_t orr_mix64(uint64_t seed, uint64_t i); // output i of splitmix64
+// Steele, Lea and Flood's splitmix64: output i of the generator that starts at `seed`. Buffers are filled
+// with it, which of short launches is half of all work.
+static inline uint64_t orr_mix64(uint64_t seed, uint64_t i) {
+    uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
 
 // eval.c
 value orr_eval(run *r, const expr *x);

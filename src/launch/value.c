@@ -185,11 +185,3 @@ const char *orr_elem_text(int type, const void *p, bool bits, char buf[80]) {
     }
     return buf;
 }
-
-// Steele, Lea and Flood's splitmix64: output i of the generator that starts at `seed`.
-uint64_t orr_mix64(uint64_t seed, uint64_t i) {
-    uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}

@@ -42,6 +42,10 @@ static uint32_t lookups(const orr_l1_spec *s, const orr_coalesced *x, uint32_t l
     return most;
 }
 
+uint32_t orr_l1_lookups(const orr_l1_spec *s, const orr_coalesced *x) {
+    return lookups(s, x, x->lines, false, NULL);
+}
+
 uint32_t orr_l1_sector_cycles(const orr_l1_spec *s, const orr_coalesced *x, uint32_t *conflicts) {
     uint32_t on[64] = {0}, most = 1, banks = s->banks;
     if (conflicts) *conflicts = 0;

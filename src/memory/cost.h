@@ -61,6 +61,8 @@ typedef struct orr_l1_cost {
 // *turn, where it is not NULL (64 entries): in which lookup cycle each line is found, if there are no more
 // lines.
 orr_l1_cost orr_l1_cost_of(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn);
+// Cycles to look up the lines of an access of global memory.
+uint32_t orr_l1_lookups(const orr_l1_spec *s, const orr_coalesced *x);
 // Banks of sectors: cycles of L1. *conflicts, where it is not NULL: cycles more than without conflicts.
 uint32_t orr_l1_sector_cycles(const orr_l1_spec *s, const orr_coalesced *x, uint32_t *conflicts);
 // As orr_l1_sector_cycles, for an access whose sectors follow each other and so are spread evenly.

@@ -19,7 +19,8 @@ static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 // ---- what a channel makes of streams and of random lines ----------------------------------------
 
-#define TRIAL 1024 // reads of a trial
+#define TRIAL      1024 // reads or writes of a trial
+#define LONG_TRIAL 2048 // and where they take turns
 
 // Where the n-th line of a trial is: lines one after the other, or anywhere. Writes are to other rows.
 static uint64_t line_of_trial(uint32_t n, bool scattered, bool write) {
@@ -27,44 +28,46 @@ static uint64_t line_of_trial(uint32_t n, bool scattered, bool write) {
     return line + (write ? 1u << 26 : 0);
 }
 
-// TRIAL reads, and with each of them a write if `writes`, as fast as the channel takes them: ticks. *written:
-// column accesses of writes until the last read was served.
-static uint64_t run_trial(const orr_dram_spec *c, bool scattered, bool writes, uint64_t *written) {
+// Reads, writes or both, one after the other, as fast as the channel takes them: ticks of one, or of both, in
+// the second half of a trial.
+static uint64_t steady(const orr_dram_spec *c, bool reads, bool writes, bool scattered) {
     orr_dram d;
     orr_dram_init(&d, c, 0);
-    uint32_t asked = 0, done = 0, ahead = 2 * c->policy.queue;
+    uint32_t all = reads && writes ? LONG_TRIAL : TRIAL, asked = 0, done = 0, ahead = 2 * c->policy.queue;
+    uint64_t half = 0;
     uint8_t sectors = scattered ? 3 : 15;
-    while (done < TRIAL) {
-        for (; asked < TRIAL && asked - done < ahead && !orr_dram_full(&d); asked++) {
+    while ((reads ? done : asked) < all) {
+        for (; (reads ? asked - done < ahead : asked < all) && !orr_dram_full(&d); asked++) {
             orr_dram_request r = {.time = d.s.now, .sectors = sectors};
             r.line = line_of_trial(asked, scattered, false);
-            orr_dram_push(&d, &r);
-            if (!writes) continue;
+            if (reads) orr_dram_push(&d, &r);
             r.write = true;
             r.line = line_of_trial(asked, scattered, true);
-            orr_dram_push(&d, &r);
+            if (writes) orr_dram_push(&d, &r);
         }
+        if ((reads ? done : asked) <= all / 2) half = d.s.bus_free;
         if (orr_dram_next(&d) == UINT64_MAX) break;
         orr_dram_done one;
         done += orr_dram_step(&d, &one);
     }
-    uint64_t ticks = d.s.bus_free;
-    *written = d.n.writes / (c->map.atom ? c->map.atom : 1);
+    uint64_t ticks = d.s.bus_free - half;
     orr_dram_free(&d);
-    return ticks;
+    return ticks / (all / 2);
 }
 
 void orr_fast_dram_spec_read(orr_fast_dram_spec *c, const orr_gpu *g) {
     orr_dram_spec_read(&c->dram, g);
     const orr_dram_map *map = &c->dram.map;
-    uint64_t none, n, line = orr_dram_columns(map, 15), piece = orr_dram_columns(map, 3);
-    uint64_t reads = run_trial(&c->dram, false, false, &none), both = run_trial(&c->dram, false, true, &n);
-    c->read_column = max(c->dram.timing.column, reads / (TRIAL * line));
-    c->write_column = max(c->dram.timing.column, n && both > reads ? (both - reads) / n : 0);
-    reads = run_trial(&c->dram, true, false, &none);
-    both = run_trial(&c->dram, true, true, &n);
-    c->read_row = max(c->dram.timing.rrd, reads / TRIAL);
-    c->write_row = max(c->write_column * piece, n && both > reads ? (both - reads) * piece / n : 0);
+    const orr_dram_policy *policy = &c->dram.policy;
+    uint64_t line = orr_dram_columns(map, 15);
+    uint64_t read = steady(&c->dram, true, false, false), write = steady(&c->dram, false, true, false);
+    c->read_column = max(c->dram.timing.column, read / line);
+    c->write_column = max(c->dram.timing.column, write / line);
+    c->read_row = max(c->dram.timing.rrd, steady(&c->dram, true, false, true));
+    c->write_row = max(c->dram.timing.rrd_write, steady(&c->dram, false, true, true));
+    c->batch = policy->write_queue && policy->high > policy->low ? policy->high - policy->low : 1;
+    uint64_t both = steady(&c->dram, true, true, false), alone = read + write;
+    c->turn = both > alone ? (both - alone) * c->batch : 0;
 }
 
 // ---- a channel ----------------------------------------------------------------------------------
@@ -94,6 +97,7 @@ static bool finds_open(const orr_fast_dram *d, const orr_fast_dram_spec *c, uint
 uint64_t orr_fast_dram_read(orr_fast_dram *d, const orr_fast_dram_spec *c, uint64_t line, uint8_t sectors,
                             uint64_t t, uint64_t since) {
     const orr_dram_spec *s = &c->dram;
+    d->read = true;
     uint64_t row;
     uint32_t n = orr_dram_columns(&s->map, sectors), b = orr_dram_bank_of(&s->map, line, &row);
     orr_fast_bank *bank = &d->bank[b];
@@ -122,5 +126,10 @@ void orr_fast_dram_write(orr_fast_dram *d, const orr_fast_dram_spec *c, uint64_t
     orr_fast_bank *bank = &d->bank[orr_dram_bank_of(&s->map, line, &row)];
     if (bank->written != row + 1) cost = max(cost, c->write_row);
     bank->written = row + 1;
-    book(&d->bus, t + s->timing.wl, cost);
+    d->owed += cost;
+    if (++d->waiting < c->batch) return;
+    book(&d->bus, t + s->timing.wl, d->owed + (d->read ? c->turn : 0));
+    d->owed = 0;
+    d->waiting = 0;
+    d->read = false;
 }

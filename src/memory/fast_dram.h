@@ -20,7 +20,9 @@
 typedef struct orr_fast_dram_spec {
     orr_dram_spec dram;
     uint64_t read_column, read_row;   // a column access of a stream of reads; a row that is opened to be read
-    uint64_t write_column, write_row; // what a write adds to that: of a stream; of a row by itself
+    uint64_t write_column, write_row; // the same of writes
+    uint32_t batch;                   // writes that are made together,
+    uint64_t turn;                    // and what it costs that reads are made before and after them
 } orr_fast_dram_spec;
 
 typedef struct orr_fast_bank {
@@ -34,6 +36,9 @@ typedef struct orr_fast_dram {
     orr_reservations bus, activations;
     orr_fast_bank *bank;
     uint64_t refresh_ahead;
+    uint64_t owed;    // ticks of the bus that writes will take which wait,
+    uint32_t waiting; // and how many they are
+    bool read;        // since the last batch of them
 } orr_fast_dram;
 
 void orr_fast_dram_spec_read(orr_fast_dram_spec *c, const orr_gpu *g);

@@ -21,9 +21,8 @@
 #include "memory/memory.h"
 #include "memory/tags.h"
 
-typedef struct stored { // a line that was stored to, + 1, how often, and when, if that is more than once
+typedef struct stored { // a line that was stored to, + 1, and how often
     uint64_t line, n;
-    orr_reservations times;
 } stored;
 
 typedef struct slice {
@@ -34,6 +33,7 @@ typedef struct slice {
     uint64_t atomics_end;       // no atomic is worked on from then on
     uint64_t piece;             // of the last atomic, + 1 (l2.atomic_row)
     stored stored[ORR_L2_FAST_STORES];
+    orr_reservations stored_at[ORR_L2_FAST_STORES]; // when, of those that were more than once
     orr_l2_merge
         merge[ORR_L2_FAST_MERGES]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
@@ -205,8 +205,10 @@ orr_fast_place orr_fast_find(orr_fast_memory *q, uint64_t line, uint32_t sm, boo
     p.gpc = q->gpc_of[sm];
     p.sm = (uint16_t)sm;
     p.far = q->l2.halves.copies && q->half_of[sm] != u->side;
-    // What it will touch: its set, that of its copy, and for loads whom they may meet.
+    // What it will touch: its set, that of its copy, for loads whom they may meet, for stores those before.
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
+    if (!loads) __builtin_prefetch(&q->slice[u->slice].stored[p.tag % ORR_L2_FAST_STORES], 1);
+    if (!loads) orr_tags_prefetch_merged(&q->tags[u->slice], p.tag);
     if (p.far || (q->l2.halves.copies && !loads))
         orr_tags_prefetch(&q->tags[other_slice(q, u)], p.tag | ORR_L2_FAR);
     if (loads && q->l2.merge.max_loads > 1) {
@@ -253,30 +255,35 @@ static inline void put(orr_fast_memory *q, uint32_t slice, uint64_t tag, uint8_t
     q->before[at / 64] |= 1ull << at % 64;
 }
 
-// A line that is not there takes the place of another: the way.
-static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, const orr_tag *l, uint64_t tag,
+// The oldest line of a set makes room for another: its way.
+static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint64_t tag,
                         uint64_t t) {
-    orr_tag_set *set = l->set;
     uint32_t way = (uint32_t)(set->order >> 4 * (q->tags[slice].ways - 1)) & 15;
     uint8_t dirty = set->sectors[way] >> 4;
     bool old = set->tag[way] != 0;
     put(q, slice, tag, old ? dirty : 0);
-    set->tag[way] = l->tag;
     set->sectors[way] = 0;
     set->coming &= (uint16_t) ~(1u << way);
     if (old && dirty) write_dram(q, at, tag, dirty, t);
     return way;
 }
 
-// The line of a tag in a slice.
-__attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, uint32_t at, uint32_t slice,
-                                                          uint64_t tag, uint64_t t) {
-    const orr_tags *tags = &q->tags[slice];
-    line l = {.at = orr_tags_of(tags, tag)};
-    l.way = orr_tags_find(&l.at);
-    if (l.way == ORR_NO_WAY) l.way = replace(q, at, slice, &l.at, tag, t);
-    orr_tags_touch(&l.at, l.way);
-    return l;
+// The line of a tag in a slice. Its members are stored one by one: the host would read a copy of the whole
+// only when all stores before have left its buffer.
+__attribute__((always_inline)) static inline void line_of(orr_fast_memory *q, uint32_t at, uint32_t slice,
+                                                          uint64_t tag, uint64_t t, line *l) {
+    orr_tag x = orr_tags_of(&q->tags[slice], tag);
+    uint32_t way = orr_tags_find(&x);
+    if (way == ORR_NO_WAY) {
+        way = replace(q, at, slice, x.set, tag, t);
+        x.set->tag[way] = x.tag;
+    }
+    orr_tags_touch(&x, way);
+    l->at.set = x.set;
+    l->at.when = x.when;
+    l->at.merged = x.merged;
+    l->at.tag = x.tag;
+    l->way = way;
 }
 
 static inline bool join(const orr_fast_memory *q, orr_l2_merge *e, uint64_t tag, uint32_t gpc,
@@ -364,7 +371,8 @@ static void store(orr_fast_memory *q, const orr_fast_place *p, const orr_request
                   uint64_t t) {
     uint32_t at = p->unit;
     uint64_t tag = p->tag;
-    line l = line_of(q, at, q->map.unit[at].slice, tag, t);
+    line l;
+    line_of(q, at, q->map.unit[at].slice, tag, t, &l);
     uint8_t *sectors = &l.at.set->sectors[l.way], here = *sectors & 15, were = *sectors >> 4 & (uint8_t)~here,
             part = r->sectors & (uint8_t) ~(whole | here);
     if (part && !were && !q->l2.write_fetch) limit_partial(q, at, &l, tag, t);
@@ -382,17 +390,16 @@ static inline uint64_t leave(const orr_fast_memory *q, uint64_t n, uint64_t t) {
 }
 
 // Sectors of a line at its own slice, for a load or an atomic: when they are there.
-__attribute__((always_inline)) static inline line want(orr_fast_memory *q, uint32_t at, uint64_t tag,
-                                                       uint8_t sectors, uint64_t *t) {
-    line l = line_of(q, at, q->map.unit[at].slice, tag, *t);
-    uint8_t here = orr_tags_valid(&l.at, l.way), lack = sectors & (uint8_t)~here;
+__attribute__((always_inline)) static inline void want(orr_fast_memory *q, uint32_t at, uint64_t tag,
+                                                       uint8_t sectors, uint64_t *t, line *l) {
+    line_of(q, at, q->map.unit[at].slice, tag, *t, l);
+    uint8_t here = orr_tags_valid(&l->at, l->way), lack = sectors & (uint8_t)~here;
     if (lack) {
         lack = orr_l2_widened(lack, q->l2.sector_shift) & (uint8_t)~here;
         uint64_t there = read_dram(q, at, tag, lack, *t);
-        expect(&l, lack, *t, there);
+        expect(l, lack, *t, there);
     }
-    *t = comes(&l, *t);
-    return l;
+    *t = comes(l, *t);
 }
 
 // Behind the atomics that a slice has to do at t.
@@ -405,7 +412,8 @@ static inline uint64_t after_atomics(slice *s, uint64_t t) {
 __attribute__((always_inline)) static inline uint64_t load(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                            uint8_t sectors, uint64_t t) {
     if (q->l2.atomic.load_gap) t = after_atomics(&q->slice[q->map.unit[at].slice], t); // as l2_input.c
-    want(q, at, tag, sectors, &t);
+    line l;
+    want(q, at, tag, sectors, &t, &l);
     return leave(q, orr_sectors_in(sectors), t);
 }
 
@@ -413,7 +421,8 @@ __attribute__((always_inline)) static inline uint64_t load(orr_fast_memory *q, u
 static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, bool *late,
                        uint64_t t) {
     uint64_t asked = t;
-    line l = want(q, at, tag, r->sectors, &t);
+    line l;
+    want(q, at, tag, r->sectors, &t, &l);
     *late = t > asked;
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic.op;
     slice *s = &q->slice[q->map.unit[at].slice];
@@ -440,7 +449,8 @@ static uint64_t cross(const orr_fast_memory *q, slice *s, uint8_t sectors, uint6
 __attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                     uint8_t sectors, uint64_t t) {
     const orr_memory_unit *u = &q->map.unit[at];
-    line l = line_of(q, other_unit(q, at), other_slice(q, u), tag | ORR_L2_FAR, t);
+    line l;
+    line_of(q, other_unit(q, at), other_slice(q, u), tag | ORR_L2_FAR, t, &l);
     uint8_t missing = sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
     if (missing) {
         uint64_t takes = q->takes[orr_sectors_in(missing)];
@@ -456,7 +466,8 @@ __attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t
 static void change_copy(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t kept, uint64_t t) {
     uint32_t other = other_slice(q, &q->map.unit[at]);
     if (kept) {
-        line l = line_of(q, other_unit(q, at), other, tag | ORR_L2_FAR, t);
+        line l;
+        line_of(q, other_unit(q, at), other, tag | ORR_L2_FAR, t, &l);
         l.at.set->sectors[l.way] |= kept;
         return;
     }
@@ -507,9 +518,10 @@ static uint64_t after_stores(const orr_fast_memory *q, slice *s, uint64_t tag, u
             *last = (stored){.line = tag + 1};
         return t;
     }
-    if (!last->n++) memset(&last->times, 0, sizeof last->times); // of another line
+    orr_reservations *times = &s->stored_at[tag % ORR_L2_FAST_STORES];
+    if (!last->n++) memset(times, 0, sizeof *times); // of another line
     uint64_t apart = q->l2.store.side_switch ? own : q->l2.store.same_line;
-    return apart ? book(&last->times, t, apart) : t;
+    return apart ? book(times, t, apart) : t;
 }
 
 // A store at its line's own slice: when it is taken, and in *done when it is in L2.

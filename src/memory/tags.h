@@ -119,6 +119,10 @@ static inline orr_tag orr_tags_of(const orr_tags *c, uint64_t line) {
 static inline void orr_tags_prefetch(const orr_tags *c, uint64_t line) {
     __builtin_prefetch(&c->set[orr_tags_index(c, line)], 1);
 }
+// What is kept of a set's lines beside it.
+static inline void orr_tags_prefetch_merged(const orr_tags *c, uint64_t line) {
+    __builtin_prefetch(&c->merged[(size_t)orr_tags_index(c, line) * ORR_TAGS_WAYS], 1);
+}
 // Which way has it.
 typedef uint16_t orr_tags_eight __attribute__((vector_size(16), may_alias));
 typedef uint64_t orr_tags_two __attribute__((vector_size(16)));

@@ -75,6 +75,7 @@ typedef struct awarp {
     uint64_t memory_done; // when its last load from memory is there
     uint64_t loads_done;  // when its last load is
     uint64_t stores_done; // when its last store has been acknowledged
+    uint64_t banks_free;  // when its next access can begin, after one with conflicts (lsu.replay)
     const uint8_t *base;
     uint32_t next, next_mask; // the next block of its trace, when it has been read
     warp_ready ready;
@@ -145,6 +146,7 @@ typedef struct load_store {               // the load/store unit with L1's tags
     slots passes;                         // cycles of L1 and shared memory
     slots idc;                            // cycles of the constant cache's port
     uint64_t blocked_from, blocked_until; // L1 takes nothing: the port or its MSHRs are full
+    uint64_t stored_from, stored_until;   // loads wait for what a store has written (l1.store_drain)
     orr_tags *tags;
 } load_store;
 
@@ -224,8 +226,9 @@ typedef struct access { // one memory instruction at work
     const orr_tinst *i;
     uint64_t from; // cycle: the unit began with it
     uint32_t cost;
-    uint32_t lag;  // how much later than with an access of one cycle its last word comes
-    uint16_t each; // shared memory: cycles of a pass
+    uint32_t lag;    // how much later than with an access of one cycle its last word comes
+    uint16_t each;   // shared memory: cycles of a pass
+    uint16_t passes; // over L1's banks, where words are in each other's way; 0: they are not
     uint8_t space;
     bool scattered; // its lanes have no regular distance
     bool row;       // lanes in a row: how many of them are in each line is not worked out
@@ -260,6 +263,7 @@ typedef struct awork { // an access under way
     uint64_t t, from, ready;
     uint32_t trip, ntrips;
     uint32_t lag, span;   // cycles after the first access that are those of the one at hand, of the last
+    uint32_t waits;       // of its lines, those that are not there
     uint8_t which, index; // of the segment's; of the batch's warps, the last
     uint8_t whose;        // the one at hand
 } awork;

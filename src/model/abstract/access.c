@@ -27,16 +27,17 @@ static orr_l1_access access_at_l1(const machine *m, const orr_tinst *i, bool loc
                            .bypasses = i->flags & ORR_TF_BYPASS};
 }
 
-static void set_cost(access *k, orr_l1_cost c) {
+static void set_cost(const machine *m, access *k, orr_l1_cost c) {
     k->cost = c.cycles;
     k->lag = c.lag;
+    k->passes = m->l1.spec.words && c.conflicts ? (uint16_t)c.passes : 0;
 }
 
 // How long L1 is busy with the access at hand. Its lines are taken to be spread evenly over tag banks: what
 // is kept of a pattern holds wherever it lies.
 static void cost_at_l1(const machine *m, access *k, bool local) {
     orr_l1_access a = access_at_l1(m, k->i, local);
-    set_cost(k, orr_l1_cost_of(&m->l1.spec, &a, NULL));
+    set_cost(m, k, orr_l1_cost_of(&m->l1.spec, &a, NULL));
     if (!m->l1.spec.words || !orr_copies_past_l1(&m->l1.spec, &a)) return;
     uint32_t misses = orr_copy_miss_cycles(&m->inst.lines, (uint32_t)m->gpu->l1_miss_interval);
     if (k->cost < misses) k->cost = misses;
@@ -46,7 +47,7 @@ static void cost_at_l1(const machine *m, access *k, bool local) {
 static void cost_of_words(const machine *m, access *k, uint32_t passes, uint32_t packed) {
     orr_l1_access a = access_at_l1(m, k->i, false);
     uint32_t lookups = (m->inst.lines.lines + m->l1.spec.banks - 1) / m->l1.spec.banks;
-    set_cost(k, orr_l1_word_cost(&m->l1.spec, &a, passes, packed, lookups));
+    set_cost(m, k, orr_l1_word_cost(&m->l1.spec, &a, passes, packed, lookups));
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
@@ -213,6 +214,7 @@ static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     k->cost = e->cost;
     k->lag = e->lag;
     k->each = e->each;
+    k->passes = e->passes;
     k->space = e->space;
     orr_coalesced *x = &m->inst.lines;
     x->lines = e->nlines;
@@ -249,6 +251,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
     e->low = at & 127;
     e->space = k->space;
     e->each = k->each;
+    e->passes = k->passes;
     e->nlines = (uint16_t)x->lines;
     e->sectors = (uint16_t)x->sectors;
     e->cost = (uint16_t)(k->cost < UINT16_MAX ? k->cost : UINT16_MAX);
@@ -366,6 +369,7 @@ static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) 
     k->cost = r->cost;
     k->lag = r->lag;
     k->each = r->each;
+    k->passes = 0;
     k->space = r->space;
     c->lines = n;
     c->sectors = r->sectors;

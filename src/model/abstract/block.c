@@ -26,7 +26,7 @@ static uint32_t place_warp(acore *s) {
 static void start_warp(acore *s, awarp *w, const block_traces *b, uint32_t index) {
     const machine *m = s->m;
     abt_async_warp_start(s, w);
-    w->memory_done = w->loads_done = w->stores_done = w->fetched = 0;
+    w->memory_done = w->loads_done = w->stores_done = w->banks_free = w->fetched = 0;
     w->group = w->seg = w->end = w->code = w->body = 0;
     w->n = 1;
     w->skew = w->batch.nparts = 0;

@@ -73,7 +73,7 @@ typedef struct amemo {
     uint8_t base;  // where in them the address is
     uint8_t low;   // its last 7 bits
     uint8_t space;
-    uint16_t nlines, sectors, cost, lag, each;
+    uint16_t nlines, sectors, cost, lag, each, passes;
     uint8_t bytes[MEMO_BYTES];
     struct {
         int32_t line; // from that of the address

@@ -400,6 +400,18 @@ static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t 
     }
 }
 
+static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+// Lines that L1 does not have keep it busy one after the other (l1.miss_interval), beside what the access
+// costs: what comes then waits for the rest.
+static void miss_lines(acore *s, const access *k, uint32_t missed) {
+    const orr_gpu *g = s->m->gpu;
+    uint64_t takes = (uint64_t)g->l1_miss_first + (uint64_t)g->l1_miss_interval * missed;
+    if (k->i->flags & ORR_TF_ASYNC && s->m->l1.spec.words) return; // the access's cost has them
+    if (missed && takes > k->cost)
+        slots_take(&s->lsu.passes, k->from + k->cost, (uint32_t)(takes - k->cost), 1);
+}
+
 static void load_lines(acore *s, awork *a) {
     const machine *m = s->m;
     const orr_gpu *g = m->gpu;
@@ -409,13 +421,15 @@ static void load_lines(acore *s, awork *a) {
     bool bypass = (k->i->flags & ORR_TF_BYPASS) || (!local && !g->l1_global);
     // one line after the other, as many cycles apart as all of them take together
     uint32_t step = c->lines > 1 ? (k->cost << 16) / c->lines + 1 : 0, lag = a->lag << 16, hit = 0,
-             pending = 0;
+             pending = 0, missed = 0;
+    uint32_t apart = (uint32_t)g->l1_miss_interval << 16;
     for (uint32_t n = 2; n < c->lines && !bypass; n++) orr_tags_prefetch(s->lsu.tags, c->line[n].line);
     for (uint32_t n = 0; n < c->lines; n++, lag += step) {
         uint64_t line = c->line[n].line;
         uint8_t sectors = c->line[n].sectors;
         if (bypass) {
-            new_trip(s, a, TRIP_READ, line, sectors)->lag = lag >> 16;
+            new_trip(s, a, TRIP_READ, line, sectors)->lag =
+                later(lag, (a->lag << 16) + missed++ * apart) >> 16;
             continue;
         }
         orr_tag l = orr_tags_of(s->lsu.tags, line);
@@ -426,6 +440,7 @@ static void load_lines(acore *s, awork *a) {
             need &= (uint8_t)~have;
             uint32_t then = have ? coming(&l, v, k->from + a->lag) : 0;
             if (then) wait_for(s, a, &l, v, then);
+            a->waits += then && !need;
             *(then ? &pending : &hit) += orr_sectors_in(have);
         } else {
             v = take_way(s, a, &l, line);
@@ -433,8 +448,10 @@ static void load_lines(acore *s, awork *a) {
         orr_tags_touch(&l, v);
         if (need)
             fetch_line(s, a, &l, v, line, orr_l1_fetched(g, need) & (uint8_t)~orr_tags_valid(&l, v))->lag =
-                lag >> 16;
+                later(lag, (a->lag << 16) + missed++ * apart) >> 16;
     }
+    a->waits += missed;
+    miss_lines(s, k, missed);
     uint64_t times = s->times;
     s->n.l1.hits[local][ORR_L1_LOAD] += times * hit;
     s->n.l1.pending[local][ORR_L1_LOAD] += times * pending;

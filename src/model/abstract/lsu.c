@@ -105,6 +105,30 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
 }
 
 // ---- the accesses of a segment, of the first warp of a batch and of those that follow ---------------
+// Words of one bank are read or written one after the other, lsu.replay cycles each: the warp's next access
+// waits, and so do loads for what a store to few of the tags' banks has written (l1.store_drain;
+// core/lsu.c). What an access stands still for, nobody passes.
+static void wait_for_banks(acore *s, awork *a) {
+    access *k = &a->k;
+    if (!a->index && k->from < s->m->inst.warp->banks_free) k->from = s->m->inst.warp->banks_free;
+    bool loads = k->space == ORR_SPACE_GLOBAL && k->i->flags & ORR_TF_LOAD;
+    if (loads && k->from >= s->lsu.stored_from && k->from < s->lsu.stored_until)
+        k->from = s->lsu.stored_until;
+}
+static void take_banks(acore *s, const awork *a) {
+    const orr_gpu *g = s->m->gpu;
+    const access *k = &a->k;
+    uint32_t lines = s->m->inst.lines.lines, passes = k->passes;
+    if (!passes || a->index) return;
+    if (a->waits && lines) passes -= passes * (a->waits < lines ? a->waits : lines) / lines; // read out later
+    if (passes) s->m->inst.warp->banks_free = k->from + (uint64_t)passes * (uint64_t)g->lsu_replay;
+    if (!g->l1_store_drain || a->x->kind != ORR_L1_STORE || k->space != ORR_SPACE_GLOBAL) return;
+    if (orr_l1_lookups(&s->m->c->core.l1.cost, &s->m->inst.lines) <= (lines + 3) / 4) return;
+    if (k->from > s->lsu.stored_until) s->lsu.stored_from = k->from;
+    uint64_t until = k->from + passes * (uint64_t)g->lsu_replay + lines * (uint64_t)g->l1_store_drain;
+    if (s->lsu.stored_until < until) s->lsu.stored_until = until;
+}
+
 // One is issued at t: decoded, the unit's cycles taken, L1 looked up.
 static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t index, uint64_t t) {
     machine *m = s->m;
@@ -115,7 +139,7 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     a->index = a->whose = (uint8_t)index;
     a->t = t;
     a->ready = a->ntrips = 0;
-    a->lag = a->span = 0;
+    a->lag = a->span = a->waits = 0;
     a->trip = m->seg.ntrips;
     m->inst.x = x;
     if (!abt_access(s, id, at, x, &a->k)) return;
@@ -132,7 +156,9 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
         a->ready = m->inst.access.mask ? constants(s, &m->inst.access, k->i->bytes, k->from)
                                        : k->from + m->c->core.constants.latency;
     } else {
+        wait_for_banks(s, a);
         abt_lines_look_up(s, a);
+        take_banks(s, a);
     }
 }
 
@@ -150,6 +176,9 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
                 ORR_TICKS;
             if (w->stores_done < heard) w->stores_done = heard;
         }
+        // Lines that were waited for are read out when the last is there.
+        if (k->passes && a->waits && a->ready)
+            a->ready += (uint64_t)k->passes * a->waits / (a->waits > k->passes ? a->waits : k->passes) - 1;
         uint64_t floor = k->from + a->span + k->lag + m->c->core.l1.latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
@@ -330,6 +359,7 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
 
 void abt_memory_start(acore *s) {
     const orr_gpu *g = s->m->gpu;
+    s->lsu.stored_from = s->lsu.stored_until = 0;
     s->lsu.blocked_until = s->lsu.blocked_from = s->port.stalled_until = s->port.stalled_from = s->port.sent =
         0;
     memset(&s->port.send, 0, sizeof s->port.send);

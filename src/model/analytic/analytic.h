@@ -22,11 +22,13 @@ enum {
     RES_BANKS,   // banks of the register file, where there are collectors: reads and writes
     RES_LSU,     // the port that L1 and shared memory have in common
     RES_MISSES,  // lines that L1 can have on their way
+    RES_PARTS,   // stores of part of a sector that an SM can have on their way
     RES_REQUEST, // an SM's way to L2
     RES_REPLY,   // and back
     RES_L2,      // all slices' ports
     RES_CROSS,   // the way between two halves of L2
     RES_ATOMICS, // their atomic units
+    RES_STORES,  // the slice of the line that is stored to most often
     RES_DRAM,    // all channels
     RES_BULK,    // what bulk copies of all SMs move at most (tma.bytes)
     RES_NETWORK, // an SM's way to other blocks' shared memory
@@ -48,6 +50,8 @@ typedef struct an_access { // one run of it, on average
     double cross;          // and of its way to the other half
     double atomics;        // operations of an atomic unit: lanes, or sectors (l2.atomic_words)
     double misses;         // lines on their way
+    double parts;          // stores of part of a sector on their way
+    double stores;         // cycles of slices in which they take stores
     double dram;           // cycles of a channel
     double bulk;           // bytes of bulk copies
     double network;        // cycles of the way to other blocks' shared memory
@@ -169,12 +173,13 @@ void an_machine_of(const orr_gpu *g, an_machine *m);
 // Slowdown of a warp when n of them are on an SM, `active` SMs at work; 0: of the SM's own resources only.
 double an_slowdown(const an_machine *m, const an_demand *d, double n, double active);
 typedef struct an_time {
-    double cycles;  // all blocks, launch overhead apart
-    double latency; // the same if nobody waited for anybody
-    double warps;   // that make progress on a busy SM, on average
-    double active;  // SMs
+    double cycles; // all blocks, launch overhead apart
+    double warps;  // that make progress on a busy SM, on average
+    double active; // SMs
 } an_time;
 void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident,
                  an_time *out);
+// The cycles if nobody waited for anybody.
+double an_latency(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident);
 
 #endif

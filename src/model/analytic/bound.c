@@ -37,10 +37,12 @@ static const char *const names[] = {
     [RES_BANKS] = "registers",
     [RES_LSU] = "l1",
     [RES_MISSES] = "l1.misses",
+    [RES_PARTS] = "l1.partial_stores",
     [RES_REQUEST] = "request",
     [RES_REPLY] = "reply",
     [RES_L2] = "l2",
     [RES_ATOMICS] = "l2.atomics",
+    [RES_STORES] = "l2.stores",
     [RES_DRAM] = "dram",
     [RES_CROSS] = "l2.halves",
     [RES_BULK] = "tma",
@@ -60,12 +62,13 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
     m->count[RES_ISSUE] = g->core_schedulers;
     m->count[RES_COLLECT] = m->count[RES_BANKS] = m->count[RES_WRITE] = subs;
     m->cycles[RES_MISSES] = 1.0 / g->l1_mshrs;
+    m->cycles[RES_PARTS] = g->xbar_partial_stores ? 1.0 / (double)g->xbar_partial_stores : 0;
     m->cycles[RES_REQUEST] = l2_cycle / g->xbar_request;
     m->cycles[RES_REPLY] = l2_cycle / g->xbar_reply;
-    m->count[RES_L2] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = 0;
+    m->count[RES_L2] = m->count[RES_CROSS] = m->count[RES_ATOMICS] = m->count[RES_STORES] = 0;
     m->count[RES_DRAM] = m->count[RES_BULK] = 0;
     m->cycles[RES_BULK] = 1.0 / g->tma_bytes / g->sm_count;
-    m->cycles[RES_L2] = m->cycles[RES_CROSS] = 1.0 / g->l2_slices;
+    m->cycles[RES_L2] = m->cycles[RES_CROSS] = m->cycles[RES_STORES] = 1.0 / g->l2_slices;
     m->cycles[RES_ATOMICS] = l2_cycle / g->l2_atomic / g->l2_slices;
     m->cycles[RES_DRAM] = 1.0 / g->dram_channels;
     for (int u = 0; u < g->nunits; u++)
@@ -97,18 +100,21 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
     for (int r = 0; r < count; r++)
         if (l[r].all > low) low = l[r].all;
     high = low * 4 + 4;
-    for (int round = 0; round < 40; round++) {
-        double s = (low + high) / 2, wait = 1;
+    // What is waited for falls ever less steeply as s grows, so Newton's steps from below never pass the
+    // solution.
+    double s = low;
+    for (int round = 0; round < 40 && s < high; round++) {
+        double wait = 1, slope = 1;
         for (int r = 0; r < count; r++) {
-            double o = l[r].others / s;
-            wait += o < 1 ? l[r].k * o / (2 * (1 - o)) : 1e12;
+            double part = l[r].k * l[r].others / (2 * (s - l[r].others));
+            wait += part;
+            slope += part / (s - l[r].others);
         }
-        if (wait > s)
-            low = s;
-        else
-            high = s;
+        double step = (wait - s) / slope;
+        if (!(step > s * 1e-13)) break;
+        s += step;
     }
-    return high;
+    return s < high ? s : high;
 }
 
 // ---- thread blocks over SMs -------------------------------------------------------------------------
@@ -133,7 +139,8 @@ typedef struct core {
 typedef struct deal {
     core *cores;
     int ncores, slots;
-    double *slow, *own; // slowdown by warps: by all resources, by the SM's own
+    double *slow,
+        *done; // by warps: slowdown by all resources, and what they do if only the SM's own slow them
     int entries;
     const an_machine *m;
     const an_demand *d;
@@ -152,23 +159,26 @@ static int first_of(const orr_gpu *g) {
     }
 }
 
-static double slowdown_at(const deal *x, double *table, int at) {
-    if (!x->waits) return 1;
-    if (at < 1) at = 1;
-    if (at >= x->entries) at = x->entries - 1;
-    if (table[at] == 0)
-        table[at] = an_slowdown(x->m, x->d, (double)at / TABLE, table == x->own ? 0 : x->active);
-    return table[at];
+static int entry(const deal *x, int at) { return at < 1 ? 1 : at >= x->entries ? x->entries - 1 : at; }
+
+static double slow(const deal *x, double n) {
+    int at = entry(x, (int)(n * TABLE + 0.5));
+    if (x->slow[at] == 0) x->slow[at] = an_slowdown(x->m, x->d, (double)at / TABLE, x->active);
+    return x->slow[at];
 }
 
-static double slow(const deal *x, double n) { return slowdown_at(x, x->slow, (int)(n * TABLE + 0.5)); }
+static double done_at(const deal *x, int at) {
+    double n = (double)at / TABLE;
+    if (at < 1 || at >= x->entries) // more than the table has
+        return n / an_slowdown(x->m, x->d, (double)entry(x, at) / TABLE, 0);
+    if (x->done[at] == 0) x->done[at] = n / an_slowdown(x->m, x->d, n, 0);
+    return x->done[at];
+}
 
 // What n warps do in a cycle, if only the SM's own resources are waited for.
 static double done_by(const deal *x, double n) {
     int at = (int)(n * TABLE);
-    double less = (double)at / TABLE, more = (double)(at + 1) / TABLE;
-    less /= slowdown_at(x, x->own, at);
-    more /= slowdown_at(x, x->own, at + 1);
+    double less = at ? done_at(x, at) : 0, more = done_at(x, at + 1);
     return less + (more - less) * (n * TABLE - at);
 }
 
@@ -178,21 +188,28 @@ static void advance(core *c, double to) {
     c->time = to;
 }
 
-static void share_out(const deal *x, core *c) {
-    double s = slow(x, c->warps), served = 0, had = 0;
-    double scale = x->first && c->n > 1 ? c->warps / s / done_by(x, c->warps) : 1;
+// When the first of a core's blocks ends.
+static void look_ahead(core *c) {
     c->next = INFINITY;
+    for (int i = 0; i < c->n; i++) {
+        const resident *b = &c->block[i];
+        double end = c->time + (b->left > 0 ? b->left / b->speed : 0);
+        if (end < c->next) c->next = end;
+    }
+}
+
+static void share_out(const deal *x, core *c) {
+    double s = x->waits ? slow(x, c->warps) : 1, served = 0, had = 0;
+    bool ranked = x->waits && x->first && c->n > 1;
+    double scale = ranked ? c->warps / s / done_by(x, c->warps) : 1;
     for (int i = 0; i < c->n; i++) {
         resident *b = &c->block[x->first < 0 ? c->n - 1 - i : i];
         b->speed = 1 / s;
-        if (x->first && c->n > 1) {
-            double done = done_by(x, served += b->warps);
-            b->speed = scale * (done - had) / b->warps;
-            if (!(b->speed > 1e-6)) b->speed = 1e-6; // it waits for others to end
-            had = done;
-        }
-        double end = c->time + (b->left > 0 ? b->left / b->speed : 0);
-        if (end < c->next) c->next = end;
+        if (!ranked) continue;
+        double done = done_by(x, served += b->warps);
+        b->speed = scale * (done - had) / b->warps;
+        if (!(b->speed > 1e-6)) b->speed = 1e-6; // it waits for others to end
+        had = done;
     }
 }
 
@@ -203,9 +220,8 @@ static void begin(const deal *x, core *c, double when, double empty, resident b)
     *at = b;
     c->warps += b.warps;
     share_out(x, c);
-    if (!(empty > 0)) return;
-    at->left += empty * at->speed;
-    share_out(x, c);
+    if (empty > 0) at->left += empty * at->speed;
+    look_ahead(c);
 }
 
 static void finish(const deal *x, core *c) { // the first to end
@@ -218,6 +234,7 @@ static void finish(const deal *x, core *c) { // the first to end
     memmove(&c->block[first], &c->block[first + 1], (size_t)(c->n - first) * sizeof c->block[0]);
     if (c->n == 0) c->warps = 0;
     share_out(x, c);
+    look_ahead(c);
 }
 
 // A heap of cores by `next`.
@@ -285,23 +302,34 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
     return end;
 }
 
-void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident,
-                 an_time *out) {
+static deal deal_of(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t,
+                    int resident) {
     deal x = {.ncores = g->sm_count, .slots = resident < RESIDENT ? resident : RESIDENT, .m = m, .d = d};
-    x.waits = true;
     x.first = first_of(g);
     if ((uint64_t)x.ncores > t->ntbs) x.ncores = (int)t->ntbs;
     x.active = x.ncores;
-    x.entries = (g->limit_sm_warps + 2) * TABLE;
     x.cores = orr_calloc((size_t)x.ncores, sizeof *x.cores);
+    return x;
+}
+
+void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident,
+                 an_time *out) {
+    deal x = deal_of(g, m, d, t, resident);
+    x.waits = true;
+    x.entries = (g->limit_sm_warps + 2) * TABLE;
     x.slow = orr_calloc((size_t)x.entries, sizeof *x.slow);
-    x.own = orr_calloc((size_t)x.entries, sizeof *x.own);
+    x.done = orr_calloc((size_t)x.entries, sizeof *x.done);
     out->active = x.active;
     out->cycles = run(&x, g, t, d->scale, &out->warps);
-    x.waits = false;
-    double warps;
-    out->latency = run(&x, g, t, d->scale, &warps);
     free(x.cores);
     free(x.slow);
-    free(x.own);
+    free(x.done);
+}
+
+double an_latency(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t,
+                  int resident) {
+    deal x = deal_of(g, m, d, t, resident);
+    double warps, cycles = run(&x, g, t, d->scale, &warps);
+    free(x.cores);
+    return cycles;
 }

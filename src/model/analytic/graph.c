@@ -308,6 +308,9 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool off, double use[RES_MAX]
     const orr_gpu *gpu = g->gpu;
     const orr_program *p = g->program;
     const orr_tblock *x = &p->blocks[b];
+    // until an SM hears that L2 has done its store, in its own half or the other
+    double other = gpu->l2_partitions > 1 ? 1 - 1.0 / gpu->l2_partitions : 0,
+           stored_after = gpu->l2_latency - gpu->l1_latency + gpu->l2_far_latency * other;
     for (uint32_t n = x->first; n < x->first + x->count; n++) {
         const orr_tinst *i = &p->insts[n];
         const an_access *a = &g->access[n];
@@ -335,6 +338,8 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool off, double use[RES_MAX]
         use[RES_CROSS] += a->cross;
         use[RES_ATOMICS] += a->atomics;
         use[RES_MISSES] += a->misses * a->latency;
+        use[RES_PARTS] += a->parts * stored_after;
+        use[RES_STORES] += a->stores;
         use[RES_DRAM] += a->dram;
         use[RES_BULK] += a->bulk;
         use[RES_NETWORK] += a->network;

@@ -73,7 +73,7 @@ static void add_dram_read(const an_memory *m, an_access *a, uint8_t sectors) {
 static void add_dram_write(const an_memory *m, an_access *a, uint8_t sectors) {
     const orr_fast_dram_spec *d = &m->dram;
     uint64_t n = orr_dram_columns(&d->dram.map, sectors) * d->write_column;
-    a->dram += cycles_of(sectors != 15 && n < d->write_row ? d->write_row : n);
+    a->dram += cycles_of((sectors != 15 && n < d->write_row ? d->write_row : n) + d->turn / d->batch);
 }
 
 // Of a store, so many whole sectors and so many in part; half of them are the other half's.
@@ -259,6 +259,11 @@ static void add_traffic(an_access *a, const an_access *x, double times) {
     a->dram += x->dram * times;
 }
 
+// What a store of so many sectors sends, whole ones.
+static double store_bytes(const orr_gpu *g, uint32_t sectors) {
+    return (double)g->xbar_store_header + 32 * sectors;
+}
+
 // A line of an access: cycles until its data are there. Who comes to a line that another warp of the block
 // has asked for waits for the same answer: clocks are those of the warps' paths, which began together.
 static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors,
@@ -268,7 +273,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     s->out->sectors += n * times;
     a->sectors += n * times;
     if (i->flags & ORR_TF_ATOMIC) {
-        a->sent += (8 + 32 * n) * times;
+        a->sent += (store_bytes(g, n) + (double)g->xbar_byte_mask) * times;
         if (i->flags & ORR_TF_LOAD) {
             a->received += (8 + 32 * n) * times;
             a->misses += times;
@@ -294,7 +299,8 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     }
     if (store) {
         if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return g->l1_latency;
-        a->sent += (8 + 32 * n) * times;
+        a->sent +=
+            (store_bytes(g, n) + (lanes * i->bytes < ORR_SECTOR * n ? (double)g->xbar_byte_mask : 0)) * times;
         s->out->stores += n * times;
     } else {
         uint8_t need = sectors & (uint8_t)~have;
@@ -305,7 +311,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         }
         asked = orr_l1_fetched(g, need);
         n = (uint32_t)orr_popc(asked);
-        a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
+        a->sent += (g->xbar_sectors ? 32 * n : (double)g->xbar_load_header) * times;
         a->received += (8 + 32 * n) * times;
         a->misses += times;
     }
@@ -339,7 +345,8 @@ void an_bulk_access(sampler *s, uint32_t inst, const orr_access *from) {
             fewer(s);
             if (!followed(s, x.line)) continue;
             s->out->looked++;
-            a->sent += (!loads ? 8 + 32 * n : g->xbar_sectors ? 32 * n : 8) * s->every;
+            double asks = g->xbar_sectors ? 32 * n : (double)g->xbar_load_header;
+            a->sent += (loads ? asks : store_bytes(g, n)) * s->every;
             if (loads) a->received += (8 + 32 * n) * s->every;
             an_access y = {0};
             double one = latency_of(g, at_l2(s, &y, x.line, x.sectors, !loads, n));
@@ -369,6 +376,21 @@ static void add_hot(sampler *s, uint64_t line, double lanes) {
     uint32_t place;
     an_reuse_touch(&s->hot, line >> s->m->l2.chunk_shift, &place);
     s->hot.ready[place] += lanes;
+}
+
+// A store of the lanes of an access to a line of L2. The halves take stores by ports of their own
+// (l2.side_switch); of one whose half has a share, the other one's come at the same time.
+static void add_stored(sampler *s, an_access *a, const orr_line_access *l, uint64_t line, uint32_t bytes) {
+    const orr_l2_spec *c = &s->m->l2;
+    uint32_t place, n = (uint32_t)orr_popc(l->sectors), whole = bytes >= ORR_SECTOR * n ? n : 0;
+    double takes = cycles_of(orr_l2_store_time(c, whole, n - whole, c->store.sector));
+    if (whole < n && c->store.side_switch) takes /= 2;
+    if (takes < cycles_of(c->store.side_switch ? 0 : c->store.same_line))
+        takes = cycles_of(c->store.same_line);
+    an_reuse_touch(&s->stored, line, &place);
+    s->stored.ready[place] += takes;
+    a->stores += takes;
+    a->parts += whole < n;
 }
 
 // Operations that an atomic's lanes on a line are to the unit; it reads the sectors of another piece than the
@@ -424,7 +446,10 @@ static bool follow_lines(sampler *s, uint32_t inst, const orr_access *x, const o
     s->hand.from_dram = s->hand.from_l2 = s->hand.first_touch = 0;
     for (uint32_t n = 0; n < c->lines; n++) {
         uint64_t line = base + c->line[n].line;
-        if (i->flags & ORR_TF_ATOMIC) add_hot(s, line, lanes);
+        if (i->flags & ORR_TF_ATOMIC)
+            add_hot(s, line, lanes);
+        else if (i->flags & ORR_TF_STORE && line < ORR_LOCAL_LINES)
+            add_stored(s, &s->g->access[inst], &c->line[n], line, (uint32_t)(lanes * i->bytes));
         if (!followed(s, line)) continue;
         known = true;
         fewer(s);

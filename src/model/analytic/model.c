@@ -283,8 +283,7 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
         base.cold = cold;
     }
     a->bound = base;
-    an_schedule(gpu, m, &base, t, resident, &a->time);
-    a->latency = a->time.latency;
+    a->latency = an_latency(gpu, m, &base, t, resident);
     couple(g, t, &base);
     if (base.use[RES_ISSUE] > base.path) base.use[RES_ISSUE] = base.path;
     a->demand = base;

@@ -162,14 +162,14 @@ static double first_share(const sampler *s, const an_tally *t, uint64_t allocate
     return share < 1 ? share : 1;
 }
 
-// Atomics on one line are done one after the other by one slice: how many times longer the busiest takes than
-// an even share of them.
-static double hottest(const sampler *s) {
+// Atomics on one line, and stores to one, are done one after the other by one slice: how many times longer
+// the busiest takes than an even share of them.
+static double hottest(const sampler *s, const reuse *of) {
     double all = 0, most = 0;
-    for (uint32_t n = 0; n < s->hot.slots; n++) {
-        if (!s->hot.key[n]) continue;
-        all += s->hot.ready[n];
-        if (s->hot.ready[n] > most) most = s->hot.ready[n];
+    for (uint32_t n = 0; n < of->slots; n++) {
+        if (!of->key[n]) continue;
+        all += of->ready[n];
+        if (of->ready[n] > most) most = of->ready[n];
     }
     double times = all > 0 ? most / all * s->gpu->l2_slices : 1;
     return times > 1 ? times : 1;
@@ -190,6 +190,7 @@ static void sampler_init(sampler *s, const orr_program *p) {
     an_reuse_init(&s->l1, 128);
     an_reuse_init(&s->l2, 256);
     an_reuse_init(&s->hot, 64);
+    an_reuse_init(&s->stored, 64);
     if (s->gpu->l2_flush) {
         an_reuse_free(&s->m->regions);
         an_reuse_init(&s->m->regions, 256);
@@ -212,12 +213,13 @@ static void sampler_free(sampler *s) {
     an_reuse_free(&s->l1);
     an_reuse_free(&s->l2);
     an_reuse_free(&s->hot);
+    an_reuse_free(&s->stored);
 }
 
 // Sums of the sample become means of a run of each block of code; one that did not run is as assumed.
 static void make_means(const sampler *s, double rest, double wait) {
     const orr_program *p = s->g->program;
-    double spread = hottest(s);
+    double spread = hottest(s, &s->hot), line = hottest(s, &s->stored);
     an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
     an_memory_assume(s->gpu, p, assumed);
     for (uint32_t b = 0; b < p->nblocks; b++)
@@ -232,6 +234,7 @@ static void make_means(const sampler *s, double rest, double wait) {
                                          : assumed[n].latency;
             a->dram *= rest;
             a->atomics *= spread;
+            a->stores *= line;
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s->runs[b];
             a->latency = latency;
         }

@@ -45,6 +45,7 @@ typedef struct sampler {
     an_graph *g;
     reuse l1, l2;
     reuse hot;               // chunks of atomics; `ready` counts their lanes
+    reuse stored;            // lines of stores; `ready` has the cycles that they take
     uint64_t piece;          // of the last atomic, + 1 (l2.atomic_row)
     uint32_t every, touches; // k: one line in k is followed; accesses to them since k is that
     capacities hold;
