@@ -228,11 +228,16 @@ static void newer_rules(void **state) {
     done(&f, &t);
     // A port of 34 bytes a cycle (32 and heads): a line takes 4 of them; with a request for another one 5.
     tuned(&f, &t,
-          DEVICE ROW("sm.write", "", "32") ROW("sm.copy", "", "51.2") ROW("sms.read", "some=8", "640")
-              ROW("pattern.st_stride", "stride=128", "64") ROW("atom.latency", "", "500")
-                  ROW("l2.from_sm", "sm=0", "280") ROW("red.lanes", "place=2 same=1", "8")
-                      ROW("red.lanes", "place=2 same=4", "7.9"));
+          DEVICE ROW("shared.atom_latency", "", "26.2") ROW("shared.latency", "", "23")
+              ROW("read.stg_32", "", "17") ROW("read.stg_64", "", "19.3") ROW("read.stg_128", "", "23.4")
+                  ROW("sm.write", "", "32") ROW("sm.copy", "", "51.2") ROW("sms.read", "some=8", "640")
+                      ROW("pattern.st_stride", "stride=128", "64") ROW("atom.latency", "", "500")
+                          ROW("l2.from_sm", "sm=0", "280") ROW("red.lanes", "place=2 same=1", "8")
+                              ROW("red.lanes", "place=2 same=4", "7.9"));
     assert_string_equal(value_of(&t, "xbar.request"), "34 B/cycle");
+    assert_string_equal(value_of(&t, "shared.atomic"), "3 cycles"); // 26.2 - 23
+    assert_string_equal(value_of(&t, "lsu.read_store"), "15 cycles");
+    assert_string_equal(value_of(&t, "lsu.width"), "64 B/cycle");         // 256 / 4.1, a power of two
     assert_string_equal(value_of(&t, "xbar.load_header"), "34 B");        // 256 / 51.2 x 34 - 136
     assert_string_equal(value_of(&t, "xbar.byte_mask"), "32 B");          // 2 x 34 - 8 - 32 = 28, in sectors
     assert_string_equal(value_of(&t, "xbar.gpc_reply"), "680 B/cycle");   // 640 x 136 / 128

@@ -68,6 +68,9 @@ static const rule rules[] = {
     {"core.fence_gpu", "cycles", reading_direct, "fence.gpu", NULL, 1, -20, 1, 1, 10000},
     {"core.fence_system", "cycles", reading_direct, "fence.sys", NULL, 1, -20, 1, 1, 50000},
     {"lsu.queue", "instructions", reading_line_length, "queue.issued", NULL, 1, 0, 1, 1, 1024},
+    // With the next instruction, and the loop around them; and 256 bytes more of a warp.
+    {"lsu.read_store", "cycles", reading_direct, "read.stg_32", NULL, 1, -2, 1, 1, 200},
+    {"lsu.width", "B/cycle", reading_width, "read.stg_128", "read.stg_64", 256, 0, POWER, 16, 1024},
     {"launch.sm_interval", "cycles", reading_pace, "small.on_sm", NULL, 1, 0, 1, 1, 200},
     {"launch.warp_interval", "cycles", reading_pace, "start.warp", NULL, 1, 0, 1, 0, 100},
     // caches of an SM
@@ -82,6 +85,7 @@ static const rule rules[] = {
      0, 1000},
     {"const.l15_latency", "cycles", reading_last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
     X("shared.latency", "cycles", "shared.latency", 8, 200),
+    {"shared.atomic", "cycles", reading_beyond, "shared.atom_latency", "shared.latency", 1, 0, 1, 0, 200},
     {"shared.cas", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
     X("l1.latency", "cycles", "l1.latency", 8, 300),
     {"l1.replay", "cycles", reading_bank, "lag", NULL, 1, 0, 1, 1, 32},
