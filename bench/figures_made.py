@@ -263,6 +263,18 @@ def gv100(read):
     return table(["application", "launches", "GV100", "Accel-Sim", "Orrery", "Accel-Sim", "Orrery"], rows) + "\n\n" + said
 
 
+def afternoon(read):
+    """docs/tutorials/new-gpu.md: what each step took, and how near a description made without a hand comes."""
+    r = read("afternoon")
+    t, words = r["times"], {"workloads": "bundled", "unseen": "by others", "hopper": "for Hopper"}
+    said = prose(f"`orrery hw micro` {t['hw micro']:.0f} s, `hw profile` {t['hw profile']:.0f} s, `tune` {t['tune']:.0f} s "
+                 f"({r['machine']}): {r['values']} values. Run at {when(r)}.")
+    rows = [[f"{words[name]}, {r['shipped'][name]['kernels']}", percent(r["shipped"][name]["mape"]), percent(r["tuned"][name]["mape"]),
+             f"{r['tuned'][name]['mape'] / r['shipped'][name]['mape']:.2f} times"] for name in words]
+    missing = prose(f"Not found, {len(r['missing'])}: " + ", ".join(r["missing"]) + ".")
+    return said + "\n\n" + table(["kernels", "`gpus/h200.conf`", "tuned", "of ours"], rows) + "\n\n" + missing
+
+
 def published(read):
     """docs/reference/published.md: a table for each GPU, what others measured and what micro/published gives."""
     r, parts = read("published"), []
@@ -459,6 +471,7 @@ FIGURES = {
     "explain pairs": explain_pairs,
     "peers": peers,
     "gv100": gv100,
+    "afternoon": afternoon,
     "hopper": hopper,
     "published": published,
     "nccl": nccl,

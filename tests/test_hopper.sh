@@ -7,7 +7,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 for source in ptx sass; do
-    for script in wgmma/wgmma tensor/tensor tensor/interleave cluster/cluster gemm/gemm rest/rest; do
+    for script in wgmma/wgmma tensor/tensor tensor/interleave cluster/cluster gemm/gemm rest/rest closed/closed; do
         "$ORRERY" run "$script.launch" --source $source -q >/dev/null || { echo "$script from $source"; exit 1; }
     done
     for model in cycle abstract partial analytic; do

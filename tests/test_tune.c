@@ -228,16 +228,90 @@ static void newer_rules(void **state) {
     done(&f, &t);
     // A port of 34 bytes a cycle (32 and heads): a line takes 4 of them; with a request for another one 5.
     tuned(&f, &t,
-          DEVICE ROW("sm.write", "", "32") ROW("sm.copy", "", "51.2") ROW("sms.read", "some=8", "640")
-              ROW("pattern.st_stride", "stride=128", "64") ROW("atom.latency", "", "500")
-                  ROW("l2.from_sm", "sm=0", "280") ROW("red.lanes", "place=2 same=1", "8")
-                      ROW("red.lanes", "place=2 same=4", "7.9"));
+          DEVICE ROW("shared.atom_latency", "", "26.2") ROW("shared.latency", "", "23")
+              ROW("read.stg_32", "", "17") ROW("read.stg_64", "", "19.3") ROW("read.stg_128", "", "23.4")
+                  ROW("sm.write", "", "32") ROW("sm.copy", "", "51.2") ROW("sms.read", "some=8", "640")
+                      ROW("pattern.st_stride", "stride=128", "64") ROW("atom.latency", "", "500")
+                          ROW("l2.from_sm", "sm=0", "280") ROW("red.lanes", "place=2 same=1", "8")
+                              ROW("red.lanes", "place=2 same=4", "7.9"));
     assert_string_equal(value_of(&t, "xbar.request"), "34 B/cycle");
+    assert_string_equal(value_of(&t, "shared.atomic"), "3 cycles"); // 26.2 - 23
+    assert_string_equal(value_of(&t, "lsu.read_store"), "15 cycles");
+    assert_string_equal(value_of(&t, "lsu.width"), "64 B/cycle");         // 256 / 4.1, a power of two
     assert_string_equal(value_of(&t, "xbar.load_header"), "34 B");        // 256 / 51.2 x 34 - 136
     assert_string_equal(value_of(&t, "xbar.byte_mask"), "32 B");          // 2 x 34 - 8 - 32 = 28, in sectors
     assert_string_equal(value_of(&t, "xbar.gpc_reply"), "680 B/cycle");   // 640 x 136 / 128
     assert_string_equal(value_of(&t, "l2.atomic_latency"), "170 cycles"); // 500 - 280, 50 of it 32 lanes
     assert_string_equal(value_of(&t, "l2.atomic_words"), "yes");
+    done(&f, &t);
+}
+
+// Asynchronous units of sm_90a (micro/async). Products of 128 and 256 columns: 64 and 128 cycles, 2 columns
+// each. Two groups, 16 and 32 columns: 20 and 24 cycles of each, so 4 columns and 16 cycles besides. One
+// product of 128 is done 177 after it was issued, 1 of them a clock's. Of 65 the last one is issued 911
+// cycles before it is done, 7.1 products: 8 are unfinished.
+#define EACH(n, groups, value) ROW("group.each", "n=" n " groups=" groups, value)
+static void groups_of_warps(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE EACH("128", "1", "64") EACH("256", "1", "128") EACH("16", "2", "40") EACH("32", "2", "48")
+              ROW("group.issued", "n=256 products=1", "80") ROW("group.done", "n=256 products=1", "257")
+                  ROW("group.issued", "n=256 products=65", "7000")
+                      ROW("group.done", "n=256 products=65", "7911") ROW("beside.max", "products=0", "4.1")
+                          ROW("beside.max", "products=256", "8.2"));
+    assert_string_equal(value_of(&t, "tensor.group_columns"), "2 columns");
+    assert_string_equal(value_of(&t, "tensor.group_fetch_columns"), "4 columns");
+    assert_string_equal(value_of(&t, "tensor.group_fetch"), "16 cycles");
+    assert_string_equal(value_of(&t, "tensor.group_latency"), "48 cycles");
+    assert_string_equal(value_of(&t, "tensor.group_queue"), "8 products");
+    assert_string_equal(value_of(&t, "tensor.beside_alu"), "2 cycles"); // 4.1 / 2 warps
+    assert_string_equal(value_of(&t, "tensor.beside_xu"), "(none)");
+    done(&f, &t);
+}
+
+// 24 KB more take 192 cycles, 192 lines; 4 x 32 KB of each of 132 SMs 4,096. A store of 1 KB takes 75, of
+// which 32 are its bytes as 7 KB more show them, and 5 other instructions. Arrivals go there and back. 32
+// warps with 512 bytes each, or with four sectors.
+static void copies_and_clusters(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE ROW("l2.from_sm", "sm=0", "280") ROW("bulk.load", "bytes=1024 copies=1 blocks=1", "400")
+              ROW("bulk.load", "bytes=8192 copies=1 blocks=1",
+                  "460") ROW("bulk.load", "bytes=32768 copies=1 blocks=1", "652")
+                  ROW("bulk.load", "bytes=32768 copies=4 blocks=132", "4096")
+                      ROW("bulk.store_read", "bytes=1024", "75") ROW("bulk.store_read", "bytes=8192", "299")
+                          ROW("tile.first", "", "380") ROW("tile.second", "", "320")
+                              ROW("cluster.relaxed", "blocks=2 threads=32", "118")
+                                  ROW("cluster.ping", "blocks=8 to=3", "400")
+                                      ROW("cluster.chain", "blocks=8 to=3", "204")
+                                          ROW("cluster.load", "blocks=8 threads=1024", "1024")
+                                              ROW("cluster.add", "blocks=8 threads=1024", "512"));
+    assert_string_equal(value_of(&t, "tma.latency"), "41 cycles"); // 79 are other instructions
+    assert_string_equal(value_of(&t, "tma.interval"), "1 cycles");
+    assert_string_equal(value_of(&t, "tma.bytes"), "32 B");
+    assert_string_equal(value_of(&t, "tma.store_latency"), "38 cycles");
+    assert_string_equal(value_of(&t, "tma.map_miss"), "51 cycles");    // 9 of them other instructions
+    assert_string_equal(value_of(&t, "cluster.barrier"), "72 cycles"); // 46
+    assert_string_equal(value_of(&t, "cluster.arrive"), "136 cycles"); // 64
+    assert_string_equal(value_of(&t, "cluster.load"), "196 cycles");   // 8
+    assert_string_equal(value_of(&t, "cluster.load_bytes"), "16 B");
+    assert_string_equal(value_of(&t, "cluster.store_bytes"), "(none)");
+    assert_string_equal(value_of(&t, "cluster.atomic_interval"), "4 cycles");
+    done(&f, &t);
+    // Eight tries whose registers came 0 to 42 cycles before: 8 points lie in 7 of 9 parts of a period.
+    tuned(&f, &t,
+          DEVICE ROW("registers.up", "delay=1", "7") ROW("registers.up", "delay=2", "28")
+              ROW("registers.up", "delay=3", "42") ROW("registers.up", "delay=4", "0")
+                  ROW("registers.up", "delay=5", "14") ROW("registers.up", "delay=6", "21")
+                      ROW("registers.up", "delay=7", "35") ROW("registers.up", "delay=8", "3")
+                          ROW("registers.down", "delay=1", "62") ROW("registers.down", "delay=2", "60")
+                              ROW("registers.down", "delay=3", "60"));
+    assert_string_equal(value_of(&t, "registers.retry"), "54 cycles");   // 42 x 9 / 7
+    assert_string_equal(value_of(&t, "registers.release"), "50 cycles"); // 10 are other instructions
     done(&f, &t);
 }
 
@@ -580,13 +654,27 @@ static void refreshes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refreshes),      cmocka_unit_test(device),     cmocka_unit_test(instructions),
-        cmocka_unit_test(memory),         cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines),
-        cmocka_unit_test(who_goes_first), cmocka_unit_test(impossible), cmocka_unit_test(contradictions),
-        cmocka_unit_test(accidents),      cmocka_unit_test(overhead),   cmocka_unit_test(l2_clock),
-        cmocka_unit_test(merged_stores),  cmocka_unit_test(refresh),    cmocka_unit_test(newer_rules),
-        cmocka_unit_test(places),         cmocka_unit_test(runs),       cmocka_unit_test(unknown),
-        cmocka_unit_test(repeats),        cmocka_unit_test(bad_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refreshes),
+                                       cmocka_unit_test(device),
+                                       cmocka_unit_test(instructions),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(never_full),
+                                       cmocka_unit_test(heaps_and_lines),
+                                       cmocka_unit_test(who_goes_first),
+                                       cmocka_unit_test(impossible),
+                                       cmocka_unit_test(contradictions),
+                                       cmocka_unit_test(accidents),
+                                       cmocka_unit_test(overhead),
+                                       cmocka_unit_test(l2_clock),
+                                       cmocka_unit_test(merged_stores),
+                                       cmocka_unit_test(refresh),
+                                       cmocka_unit_test(newer_rules),
+                                       cmocka_unit_test(places),
+                                       cmocka_unit_test(runs),
+                                       cmocka_unit_test(unknown),
+                                       cmocka_unit_test(groups_of_warps),
+                                       cmocka_unit_test(copies_and_clusters),
+                                       cmocka_unit_test(repeats),
+                                       cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

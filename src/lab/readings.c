@@ -475,6 +475,24 @@ double reading_times(const orr_findings *f, const rule *r, orr_text *why) {
     return cas / add;
 }
 
+// One reading beyond another, which `point` names.
+double reading_beyond(const orr_findings *f, const rule *r, orr_text *why) {
+    double v = orr_finding_value(f, r->metric, NULL), less = orr_finding_value(f, r->point, NULL);
+    char a[40], b[40];
+    if (isnan(v) || isnan(less)) return NAN;
+    orr_text_add(why, "%s = %s, less %s = %s", r->metric, reading_number(a, v), r->point,
+                 reading_number(b, less));
+    return (v - less) * r->scale + r->offset;
+}
+
+// Bytes a cycle: so many more (scale) take as much longer as one reading is beyond another.
+double reading_width(const orr_findings *f, const rule *r, orr_text *why) {
+    rule plain = *r;
+    plain.scale = 1;
+    double longer = reading_beyond(f, &plain, why);
+    return longer > 0 ? r->scale / longer : NAN;
+}
+
 // What a load takes more for each further word of a bank of L1: lanes in lines of their own, all words on one
 // bank, or each on another.
 double reading_bank(const orr_findings *f, const rule *r, orr_text *why) {

@@ -25,7 +25,11 @@ formula reading_direct, reading_largest, reading_mean, reading_median, reading_l
     reading_channels, reading_without_compare, reading_two_heaps, reading_line_length, reading_storage,
     reading_l2_hit, reading_far, reading_memory, reading_refresh, reading_refresh_every, reading_fetched,
     reading_line_second, reading_times, reading_ask, reading_mask, reading_atomic, reading_constant_misses,
-    reading_spread, reading_bank;
+    reading_spread, reading_bank, reading_beyond, reading_width;
+// readings_async.c
+formula reading_rate, reading_columns, reading_fetch_columns, reading_fetch, reading_group_latency,
+    reading_group_queue, reading_beside, reading_bulk_latency, reading_bulk_line, reading_bulk_store,
+    reading_map, reading_bulk_rate, reading_retry;
 double reading_middle(double *v, size_t n); // the median; v is sorted
 const char *reading_number(char buf[40], double v);
 const char *reading_memory_kind(const orr_findings *f);

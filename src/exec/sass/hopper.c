@@ -79,6 +79,9 @@ static bool group_product(translator *m) {
     like.boolop = regs;
     int g = regs ? 2 : 1, c = g + 1, p = g + 2, nd = (int)n / (like.type == ORR_T_F16 ? 4 : 2), at = 0;
     if (!m_is(m, g, ORR_ARG_GDESC)) return m_no(m, "it has no descriptor");
+    // ptxas closes a group behind a loop by a product of what no descriptor names, whose sums nobody has.
+    if (m->c->args[0].reg == ORR_RZ && m->c->args[g].reg == ORR_RZ)
+        return m_ptx(m, (orr_inst){.op = ORR_OP_WGSYNC, .sub = ORR_WG_COMMIT}, 0, 0, &(oper){0});
     const orr_arg *desc = &m->c->args[g];
     if (desc->value & 1 || (regs && m->c->args[1].flags & ORR_ARG_NEG)) like.disp |= ORR_WG_NEGATE_A;
     if (desc->value & 2) like.disp |= ORR_WG_NEGATE_B;
