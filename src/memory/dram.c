@@ -339,8 +339,9 @@ static void change_mode(orr_dram *d, int k) {
 
 // The last request of the kind that was served may have been: the other one's turn has come.
 static void end_turn(orr_dram *d) {
-    EACH_BANK(d, d->hit_banks, b)
-    if (may_serve(d, b)) return;
+    EACH_BANK(d, d->hit_banks, b) {
+        if (may_serve(d, b)) return;
+    }
     d->s.mode = d->s.opening;
 }
 
