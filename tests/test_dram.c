@@ -297,6 +297,22 @@ static void writes_together(void **state) {
     }
 }
 
+// 64 lines to write in 16 banks and nothing to read: eight end a batch, and what waits for the rows that are
+// open by then takes longer than the wait for more writes (dram.idle). All of them are written.
+static void turn_outlasts_wait(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.write_start=8", "dram.trrd_write=6", "dram.idle=100", NULL};
+    bench *b = bench_of(sets);
+    orr_dram_done done;
+    for (uint32_t i = 0; i < 64; i++) push(b, 0, i, 15, true, 99);
+    for (uint32_t steps = 0; orr_dram_next(&b->d) != UINT64_MAX; steps++) {
+        assert_true(steps < 1000);
+        orr_dram_step(&b->d, &done);
+    }
+    assert_int_equal(b->d.n.writes, 64 * 4);
+    bench_free(b);
+}
+
 // A row that is opened to be written to keeps other banks from opening one for longer (dram.trrd_write);
 // one that is opened to be read does not.
 static void rows_to_write_to(void **state) {
@@ -451,6 +467,7 @@ int main(void) {
         cmocka_unit_test(writes_wait),
         cmocka_unit_test(writes_in_batches),
         cmocka_unit_test(writes_together),
+        cmocka_unit_test(turn_outlasts_wait),
         cmocka_unit_test(rows_to_write_to),
         cmocka_unit_test(row_conflicts),
         cmocka_unit_test(anywhere),

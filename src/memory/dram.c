@@ -351,7 +351,11 @@ static void end_turn(orr_dram *d) {
 // longer than dram.idle, and are given up for a read.
 static void choose_mode(orr_dram *d) {
     const orr_dram_spec *c = d->spec;
-    if (!c->policy.write_queue || d->s.mode != d->s.opening) return;
+    if (!c->policy.write_queue) return;
+    if (d->s.mode != d->s.opening) { // chosen already, and the bus is about to turn
+        d->s.next_turn = NEVER;
+        return;
+    }
     uint32_t reads = d->s.queued[0], writes = d->s.queued[1];
     bool write;
     if (c->policy.start) {
