@@ -14,7 +14,7 @@ failures=0
 
 medium_workloads="saxpy reduce transpose_tiled histogram sgemm_tiled hotspot conv2d scan blackscholes kmeans dct8x8 srad lavamd \
     hgemm_tensor softmax convsep"
-medium_unseen="fir adi compact embedding attention cipher"
+medium_unseen="fir adi compact embedding attention cipher philox"
 
 # One line each: measurements, size, source, model, what is compared, how many kernels, the most that its mean absolute error may
 # be in percent. `cycles`: elapsed cycles of kernels; a counter: its count.
@@ -22,12 +22,12 @@ limits() {
     cat <<'END'
 workloads medium sass cycle      cycles                     24   3.6
 workloads medium sass partial    cycles                     24  5.2
-unseen    medium sass cycle      cycles                     12   3.1
+unseen    medium sass cycle      cycles                     14   3.1
 workloads medium sass abstract   cycles                     24   5.2
-unseen    medium sass partial    cycles                     12  8.7
+unseen    medium sass partial    cycles                     14  8.7
 workloads medium sass analytic   cycles                     24  11.9
-unseen    medium sass abstract   cycles                     12   8.7
-unseen    medium sass analytic   cycles                     12  10.9
+unseen    medium sass abstract   cycles                     14   8.7
+unseen    medium sass analytic   cycles                     14  10.9
 workloads small  sass cycle      cycles                     96   3.6
 workloads small  ptx  cycle      cycles                     96   4.4
 unseen    small  sass cycle      cycles                     69   3.3
