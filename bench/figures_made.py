@@ -23,7 +23,7 @@ TITLES = {
     "issue": "branches, bank conflicts of registers and shared memory",
     "l1": "loads that hit, miss and wait in L1",
     "l2": "loads that meet in L2, random loads",
-    "stores": "stores to arrays of structures, to pieces of lines, of many streams",
+    "stores": "stores to structures, to pieces of lines, of many streams",
     "atomics": "reductions, sums, locks and races",
     "dram": "copies, sums and updates by width and size",
     "launch": "short kernels, blocks that start and end",
